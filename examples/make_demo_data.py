@@ -1,8 +1,8 @@
 """Train small models on scikit-learn's digits and write the predictions that `credibly demo` reads.
 
-Every prediction is for a row its model never saw. The settings are plain choices, not tuned to
-bring about a verdict; `src/credibly/data/README.md` says what they are and what they gave.
-scikit-learn and torch are needed for this script only, not by the package.
+Every prediction is for a row its model never saw. `src/credibly/data/README.md` says how the
+settings were chosen and what they gave. scikit-learn and torch are needed for this script only,
+not by the package.
 
     python examples/make_demo_data.py [--out FILE]
 
