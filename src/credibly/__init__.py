@@ -1,0 +1,89 @@
+"""credibly: does a model credibly know what it does not know?
+
+Predictions first, then labels, then keywords. See https://github.com/credibly/credibly for the documentation.
+"""
+
+import logging as _logging
+
+from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.errors import (
+    CrediblyError,
+    FileError,
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    UnsupportedError,
+)
+from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.tiles import memory_limit
+from credibly.hypotests import calibration_test, reliability_curve
+from credibly.predictions import (
+    Belief,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Intervals,
+    LabelCounts,
+    Point,
+    Quantiles,
+    Samples,
+    as_predictions,
+)
+from credibly.statistics import (
+    BrierDecomposition,
+    Statistic,
+    Traits,
+    accuracy,
+    brier,
+    classwise_ece,
+    confidence_ece,
+    decompose_brier,
+    hosmer_lemeshow,
+    log_loss,
+    registered,
+    statistic,
+    top_label_ece,
+)
+
+__version__ = "0.1.0"
+
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
+
+__all__ = [
+    "Belief",
+    "BrierDecomposition",
+    "CrediblyError",
+    "Dirichlet",
+    "Ensemble",
+    "Estimate",
+    "FileError",
+    "Gaussian",
+    "HypotestResult",
+    "InputError",
+    "InputTypeError",
+    "Intervals",
+    "InvalidRowsError",
+    "LabelCounts",
+    "MissingExtraError",
+    "Point",
+    "Quantiles",
+    "ReliabilityCurve",
+    "Samples",
+    "Statistic",
+    "Traits",
+    "UnsupportedError",
+    "accuracy",
+    "as_predictions",
+    "brier",
+    "calibration_test",
+    "classwise_ece",
+    "confidence_ece",
+    "decompose_brier",
+    "hosmer_lemeshow",
+    "log_loss",
+    "memory_limit",
+    "registered",
+    "reliability_curve",
+    "statistic",
+    "top_label_ece",
+]

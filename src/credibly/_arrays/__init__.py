@@ -1,0 +1,1 @@
+"""Arrays and nothing statistical: namespaces, checks, tiles, counters, errors, result types."""

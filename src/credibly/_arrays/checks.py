@@ -1,0 +1,222 @@
+"""Input checks shared by all prediction types: each finds every offending row, counts them and shows the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, as_float64, is_array, is_numpy, namespace, to_host
+from credibly._arrays.tiles import tiles
+
+NOISE = 1e-6
+"""Row sums and bounds may be off by this much before it is an error; the prediction notes it."""
+
+_CHECK_ELEMENTS = 2**20
+
+
+def as_array(value: Any, name: str) -> Array:
+    """Return `value` as an array of numbers; lists become NumPy arrays, object arrays are refused."""
+    if not is_array(value):
+        if hasattr(value, "to_numpy"):  # pandas, polars, xarray
+            value = value.to_numpy()
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            raise InputTypeError(
+                f"`{name}`",
+                "must be a rectangular array of numbers",
+                "got a ragged sequence",
+                "Give every row the same length.",
+            ) from None
+    if is_numpy(value) and value.dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"`{name}`",
+            "must hold numbers",
+            f"got dtype {value.dtype}",
+            "Convert with `numpy.asarray(values, dtype=float)` and look at what fails.",
+        )
+    return value
+
+
+def as_real(value: Any, name: str) -> Array:
+    """Return `value` as a floating array; integers and booleans are read as numbers."""
+    array = as_array(value, name)
+    xp = namespace(array)
+    if xp.isdtype(array.dtype, "real floating"):
+        return array
+    if xp.isdtype(array.dtype, "complex floating"):
+        raise InputTypeError(
+            f"`{name}`", "must be real", f"got dtype {array.dtype}", "Take the real part yourself."
+        )
+    return xp.astype(array, xp.float64)
+
+
+def require_shape(array: Array, name: str, shapes: tuple[str, ...]) -> None:
+    """Raise unless `array` has as many axes as one of the shapes, written ``"(n, k)"``, and no empty axis."""
+    wanted = " or ".join(shapes)
+    if array.ndim not in {shape.count(",") + (not shape.endswith(",)")) for shape in shapes}:
+        raise InputError(
+            f"`{name}`",
+            f"must have shape {wanted}",
+            f"got shape {tuple(array.shape)}",
+            "Add or drop axes so that the instances come first.",
+        )
+    if 0 in array.shape:
+        raise InputError(
+            f"`{name}`",
+            f"must have shape {wanted} with at least one instance",
+            f"got shape {tuple(array.shape)}",
+            "Check the filter that selected these rows.",
+        )
+
+
+def require_same_shape(first: Array, second: Array, names: tuple[str, str]) -> None:
+    """Raise unless two arrays that describe the same instances have one shape."""
+    if tuple(first.shape) != tuple(second.shape):
+        raise InputError(
+            f"`{names[0]}` and `{names[1]}`",
+            "must have the same shape",
+            f"got {tuple(first.shape)} and {tuple(second.shape)}",
+            "Check that both describe the same instances.",
+        )
+
+
+def require_classes(n_classes: int, name: str) -> None:
+    """Raise unless there are at least two classes."""
+    if n_classes < 2:
+        raise InputError(
+            f"`{name}`",
+            "must have at least 2 classes on its last axis",
+            f"got {n_classes}",
+            "For a binary model give both columns: `numpy.stack([1 - p, p], axis=-1)`.",
+        )
+
+
+def row_blocks(array: Array) -> Iterable[tuple[int, Array]]:
+    """Yield (first row, block of rows): bounded memory on the host, so memory maps are read once."""
+    if not is_numpy(array):
+        yield 0, array
+        return
+    per_row = int(np.prod(array.shape[1:], dtype=np.int64)) or 1
+    for rows in tiles(array.shape[0], _CHECK_ELEMENTS // per_row):
+        yield rows.start, array[rows]
+
+
+def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]:
+    """Return the indices of all rows for which `bad(*blocks)` is true of any entry."""
+    found: list[int] = []
+    blocks = [row_blocks(array) for array in arrays]
+    for parts in zip(*blocks, strict=True):
+        start = parts[0][0]
+        mask = bad(*(block for _, block in parts))
+        xp = namespace(mask)
+        if mask.ndim > 1:
+            mask = xp.any(mask, axis=tuple(range(1, mask.ndim)))
+        if bool(xp.any(mask)):
+            found.extend((np.flatnonzero(to_host(mask)) + start).tolist())
+    return found
+
+
+def describe_rows(rows: list[int], fact: str, total: int) -> str:
+    """Write 'row 44 <fact> (24 of 10000 rows do this)', the evidence of an error about rows."""
+    if len(rows) == 1:
+        return f"row {rows[0]} {fact} (1 of {total} rows)"
+    shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    return f"row {rows[0]} {fact} ({len(rows)} of {total} rows: {shown})"
+
+
+def require_finite(array: Array, name: str) -> None:
+    """Raise with the first NaN or infinite row."""
+    rows = find_rows((array,), lambda block: ~namespace(block).isfinite(block))
+    if rows:
+        values = to_host(array[rows[0], ...]).ravel()
+        value = values[~np.isfinite(values)][0]
+        raise InvalidRowsError(
+            f"`{name}`",
+            "must be finite",
+            describe_rows(rows, f"holds {value}", array.shape[0]),
+            "Drop or repair these rows.",
+            rows,
+        )
+
+
+class InvalidRowsError(InputError):
+    """Some rows of the input break a rule; `.rows` lists all of them."""
+
+    def __init__(self, subject: str, rule: str, evidence: str, remedy: str, rows: list[int]) -> None:
+        super().__init__(subject, rule, evidence, remedy)
+        self.rows = rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.subject, self.rule, self.evidence, self.remedy, self.rows)
+
+
+def require_rows(
+    arrays: tuple[Array, ...],
+    bad: Callable[..., Array],
+    *,
+    name: str,
+    rule: str,
+    fact: Callable[..., str],
+    remedy: str,
+) -> None:
+    """Raise `InvalidRowsError` if `bad` finds rows; `fact` words the first one from its host values."""
+    rows = find_rows(arrays, bad)
+    if rows:
+        shown = fact(*(to_host(array[rows[0], ...]) for array in arrays))
+        evidence = describe_rows(rows, shown, arrays[0].shape[0])
+        raise InvalidRowsError(f"`{name}`", rule, evidence, remedy, rows)
+
+
+def sum_tolerance(array: Array) -> float:
+    """Return how far a row sum may be off: NOISE, or what rounding in the stored dtype explains."""
+    epsilon = float(namespace(array).finfo(array.dtype).eps)
+    return NOISE * (1 + 1e-6) + 4 * epsilon * array.shape[-1] ** 0.5
+
+
+def require_distributions(array: Array, name: str, remedy: str) -> tuple[Array, tuple[str, ...]]:
+    """Check that rows along the last axis are probabilities; return the array and what was noted.
+
+    Entries between -NOISE and 0 are rounding: they are set to 0 in a copy, and the note says how many.
+    """
+    require_finite(array, name)
+    xp = namespace(array)
+    tolerance = sum_tolerance(array)
+    lowest = min(float(xp.min(block)) for _, block in row_blocks(array))
+    if lowest < -NOISE:
+        require_rows(
+            (array,),
+            lambda block: block < -NOISE,
+            name=name,
+            rule="must not be negative",
+            fact=lambda row: f"holds {row.min():.6g}",
+            remedy=remedy,
+        )
+    notes: list[str] = []
+    if lowest < 0:
+        negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_blocks(array))
+        array = xp.where(array < 0, xp.zeros_like(array), array)
+        notes.append(f"{negative} entries of `{name}` between -1e-6 and 0 are read as 0")
+    sums = [xp.sum(as_float64(block), axis=-1) for _, block in row_blocks(array)]
+    errors = xp.abs(xp.concat(sums) - 1.0)
+    worst = float(xp.max(errors))
+    if worst > tolerance:
+        require_rows(
+            (array,),
+            lambda block: xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0) > tolerance,
+            name=name,
+            rule=f"rows must sum to 1 within {tolerance:.1g}",
+            fact=lambda row: f"sums to {_worst_sum(row):.6g}",
+            remedy=remedy,
+        )
+    if worst > 16 * float(xp.finfo(array.dtype).eps) * array.shape[-1]:
+        notes.append(f"`{name}` rows sum to 1 within {worst:.1e}; they are used as they are")
+    return array, tuple(notes)
+
+
+def _worst_sum(row: np.ndarray[Any, Any]) -> float:
+    sums = np.atleast_1d(row.sum(axis=-1, dtype=np.float64)).ravel()
+    return float(sums[np.argmax(np.abs(sums - 1))])

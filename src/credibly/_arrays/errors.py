@@ -1,0 +1,75 @@
+"""The exceptions of the library: one tree, each also a built-in of the fitting kind."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CrediblyError(Exception):
+    """Base of every error the library raises on purpose.
+
+    Parameters
+    ----------
+    subject : str
+        What is wrong: an argument, a file, a row.
+    rule : str
+        What it must be.
+    evidence : str
+        What was found.
+    remedy : str
+        What to do about it.
+
+    Examples
+    --------
+    >>> from credibly import CrediblyError
+    >>> str(CrediblyError("`level`", "must lie between 0 and 1", "got 95", "Write 0.95."))
+    '`level` must lie between 0 and 1; got 95. Write 0.95.'
+    """
+
+    def __init__(self, subject: str, rule: str, evidence: str, remedy: str) -> None:
+        super().__init__(f"{subject} {rule}; {evidence}. {remedy}")
+        self.subject, self.rule, self.evidence, self.remedy = subject, rule, evidence, remedy
+
+    def __reduce__(self) -> tuple[type[CrediblyError], tuple[str, str, str, str]]:
+        return type(self), (self.subject, self.rule, self.evidence, self.remedy)
+
+
+class InputError(CrediblyError, ValueError):
+    """A value is outside what the method is defined for."""
+
+
+class InputTypeError(CrediblyError, TypeError):
+    """A value is of the wrong kind."""
+
+
+class FileError(CrediblyError, OSError):
+    """A file cannot be read or written as asked."""
+
+    def __str__(self) -> str:
+        # OSError formats its own four arguments as an errno tuple.
+        return f"{self.subject} {self.rule}; {self.evidence}. {self.remedy}"
+
+
+class MissingExtraError(CrediblyError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class UnsupportedError(CrediblyError, ValueError):
+    """The question has no trustworthy answer with what was given."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Name the closest known word, or list all of them, as a remedy sentence."""
+    words = sorted(known)
+    close = difflib.get_close_matches(str(name), words, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known names: {', '.join(words)}."
+
+
+def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
+    """Raise unless `value` is among `allowed`."""
+    options = tuple(allowed)
+    if value not in options:
+        shown = ", ".join(repr(option) for option in options)
+        remedy = nearest(value, [str(option) for option in options])
+        raise InputError(subject, f"must be one of {shown}", f"got {value!r}", remedy)

@@ -1,0 +1,87 @@
+"""Which array library a value belongs to, and the visible moves between library, device and host."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+
+from credibly._arrays.errors import InputTypeError
+
+Array: TypeAlias = Any
+"""An array of any library that follows the array API standard; the standard has no static type yet."""
+
+Namespace: TypeAlias = Any
+
+
+def is_array(value: object) -> bool:
+    """Tell whether `value` is an array the library computes with as it is."""
+    return bool(array_api_compat.is_array_api_obj(value))
+
+
+def namespace(*arrays: Array) -> Namespace:
+    """Return the one array namespace of `arrays`; mixed libraries or devices are refused."""
+    present = [array for array in arrays if array is not None]
+    libraries = sorted({type(array).__module__.split(".")[0] for array in present})
+    if len(libraries) > 1:
+        raise InputTypeError(
+            "predictions and labels",
+            "must come from one array library",
+            f"got {' and '.join(libraries)}",
+            "Convert one of them, for example with `torch.from_numpy(labels)` or `tensor.numpy()`.",
+        )
+    devices = sorted({str(array_api_compat.device(array)) for array in present})
+    if len(devices) > 1:
+        raise InputTypeError(
+            "predictions and labels",
+            "must be on one device",
+            f"got {' and '.join(devices)}",
+            "Move one of them, for example with `labels.to(probs.device)`.",
+        )
+    return array_api_compat.array_namespace(*present)
+
+
+def device(array: Array) -> Any:
+    """Return the device `array` lives on."""
+    return array_api_compat.device(array)
+
+
+def is_numpy(array: Array) -> bool:
+    """Tell whether the NumPy fast paths apply."""
+    return isinstance(array, np.ndarray)
+
+
+def is_torch(array: Array) -> bool:
+    """Tell whether `array` is a torch tensor, without importing torch."""
+    return bool(array_api_compat.is_torch_array(array))
+
+
+def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
+    """Leave library, device and graph: a NumPy array with the same numbers."""
+    if isinstance(array, np.ndarray):
+        return array
+    if is_torch(array):
+        return np.asarray(array.detach().cpu().numpy())
+    xp = array_api_compat.array_namespace(array)
+    home = xp.__array_namespace_info__().default_device()
+    return np.asarray(array_api_compat.to_device(array, home))
+
+
+def like(values: Any, reference: Array, dtype: Any = None) -> Array:
+    """Bring host values into the library and onto the device of `reference`."""
+    xp = array_api_compat.array_namespace(reference)
+    if isinstance(values, np.ndarray) and not values.flags.writeable and is_torch(reference):
+        values = values.copy()  # torch warns about tensors over read-only memory
+    return xp.asarray(values, dtype=dtype, device=array_api_compat.device(reference))
+
+
+def float_dtype(xp: Namespace) -> Any:
+    """Return the precision everything is summed in."""
+    return xp.float64
+
+
+def as_float64(array: Array) -> Array:
+    """Return `array` in double precision, itself if it already is."""
+    xp = array_api_compat.array_namespace(array)
+    return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)

@@ -1,0 +1,92 @@
+"""Sums over groups of instances for whole batches: the two loops every binned statistic needs.
+
+Scatter-add is missing from the array API standard and its order is not fixed on CUDA. Fixed groups become
+one product with an indicator matrix; groups that depend on the label become a count of whole numbers, which
+has one result in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    to_host,
+)
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+
+
+def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
+    """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
+    if _on_host(values) and (values.shape[0] == 1 or n_groups > 256):
+        own, into = to_host(groups), to_host(values)
+        summed = [np.bincount(own, weights=row, minlength=n_groups) for row in into]
+        return like(np.stack(summed), values)
+    return as_float64(values) @ indicator(groups, n_groups)
+
+
+def _on_host(array: Array) -> bool:
+    """Tell whether NumPy sees the memory: adding up in torch has no fixed order on a CPU."""
+    return is_numpy(array) or (is_torch(array) and array.device.type == "cpu")
+
+
+def indicator(groups: Array, n_groups: int, dtype: Array = None) -> Array:
+    """Return which instance is in which group as an (n, n_groups) matrix of 0 and 1."""
+    xp = namespace(groups)
+    columns = xp.arange(n_groups, dtype=groups.dtype, device=device(groups))
+    return xp.astype(groups[:, None] == columns, dtype or xp.float64)
+
+
+def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Array:
+    """Count cells (b, n) of whole numbers -> (b, n_cells); entries of `n_cells` or more count nowhere.
+
+    `weights` (b, n) or (1, n) makes it a weighted count.
+    """
+    if _on_host(cells):
+        held = None if weights is None else to_host(weights)
+        return like(_count_numpy(to_host(cells), n_cells, held), cells)
+    xp = namespace(cells)
+    b = cells.shape[0]
+    if is_torch(cells):
+        import torch
+
+        offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
+        flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)
+        size = b * (n_cells + 1)
+        if weights is None:
+            counted = torch.bincount(flat, minlength=size).to(torch.float64)
+        else:
+            spread = torch.broadcast_to(weights, cells.shape).reshape(-1)
+            counted = torch.zeros(size, dtype=torch.float64, device=cells.device)
+            counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
+        return counted.reshape(b, n_cells + 1)[:, :n_cells]
+    ones = xp.ones(cells.shape, dtype=xp.float64, device=device(cells))
+    spread = ones if weights is None else ones * weights
+    columns = [
+        xp.sum(xp.where(cells == cell, spread, xp.zeros_like(spread)), axis=1) for cell in range(n_cells)
+    ]
+    return xp.stack(columns, axis=1)
+
+
+def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
+    b, n = cells.shape
+    counted = np.empty((b, n_cells))
+    step = max(1, CACHE_ELEMENTS // n)
+    for reps in tiles(b, step):
+        offsets = np.arange(reps.stop - reps.start)[:, None] * (n_cells + 1)
+        flat = np.minimum(cells[reps], n_cells).astype(np.intp)
+        flat += offsets
+        spread = None
+        if weights is not None:
+            spread = np.broadcast_to(weights if len(weights) == 1 else weights[reps], flat.shape)
+            spread = spread.ravel()
+        size = (reps.stop - reps.start) * (n_cells + 1)
+        found = np.bincount(flat.ravel(), weights=spread, minlength=size)
+        counted[reps] = found.reshape(-1, n_cells + 1)[:, :n_cells]
+    return counted

@@ -1,0 +1,7 @@
+"""A null hypothesis, a statistic, a p-value."""
+
+from credibly.hypotests.calibration import calibration_test
+from credibly.hypotests.reliability import classwise_curves, reliability_curve
+from credibly.hypotests.replicates import Replicates
+
+__all__ = ["Replicates", "calibration_test", "classwise_curves", "reliability_curve"]

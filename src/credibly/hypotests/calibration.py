@@ -1,0 +1,280 @@
+"""Is a model calibrated? Consistency resampling: labels drawn from the predictions themselves.
+
+H0: the label of every instance was drawn from its predicted distribution. Resampling labels given predictions
+is exact in finite samples; bootstrapping the instances as well (as printed in M23 and J25) is not and is kept for
+comparison.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.philox import as_seed
+from credibly._arrays.results import HypotestResult
+from credibly.hypotests.pvalues import (
+    acceptance_region,
+    monte_carlo_pvalue,
+    pooled_pvalues,
+    require_numbers,
+    westfall_young,
+)
+from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling import (
+    HostArray,
+    Progress,
+    bootstrapped_pairs,
+    paired_values,
+    resampled_values,
+)
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    LabelCounts,
+    Predictions,
+    as_labels,
+    as_point,
+    as_predictions,
+    require_order,
+)
+from credibly.statistics import Bound, Statistic, as_statistic
+
+HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
+
+
+def calibration_test(
+    predictions: Any,
+    labels: Any,
+    *,
+    statistic: str | Statistic | Sequence[str | Statistic] = "confidence_ece",
+    method: Literal["resample", "asymptotic"] = "resample",
+    resample: Literal["labels", "instances"] = "labels",
+    n_resamples: int = 999,
+    sample_weight: Any = None,
+    rng: Any = None,
+    progress: Progress | None = None,
+) -> HypotestResult:
+    """Test whether the observed labels could have been drawn from the predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions; a set is represented by its mean, which the notes say.
+    labels : array (n,)
+        Observed classes.
+    statistic : str, Statistic or a sequence of them
+        What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
+        statistic in ``components``, all on the same replicates.
+    method : {"resample", "asymptotic"}
+        Replicates of the labels, or a reference distribution where the statistic has one.
+    resample : {"labels", "instances"}
+        What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
+        is not exact.
+    n_resamples : int
+        Number of replicates.
+    sample_weight : array (n,), optional
+        Non-negative weights of the instances.
+    rng : None, int or Generator
+        Seed; the same seed gives the same p-value on every array library and device.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    HypotestResult
+        p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
+
+    Notes
+    -----
+    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level.
+    The data must not have been used to fit or recalibrate the model.
+
+    References
+    ----------
+    Vaicenavicius et al., *Evaluating model calibration in classification*, AISTATS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> probs = rng.dirichlet(np.ones(3), size=500)
+    >>> overconfident = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    >>> labels = (rng.random((500, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> cr.calibration_test(overconfident, labels, rng=0).pvalue
+    0.001
+    """
+    one_of("`method`", method, ("resample", "asymptotic"))
+    one_of("`resample`", resample, ("labels", "instances"))
+    require_order(predictions, labels)
+    given = as_predictions(predictions)
+    observed = _observed(given, labels, sample_weight)
+    several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
+    chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
+    _require_distinct(chosen)
+    bounds = [one.bind(given) for one in chosen]
+    if method == "asymptotic":
+        if several:
+            raise UnsupportedError(
+                "an omnibus test",
+                "shares replicates between its statistics",
+                'got method="asymptotic"',
+                'Use method="resample".',
+            )
+        return _asymptotic(bounds[0], observed)
+    require_resamples(n_resamples)
+    seed = as_seed(rng)
+    point, _ = as_point(given)  # type: ignore[arg-type]
+    if resample == "labels":
+        replicates = Replicates(point.probs, seed)
+        values = resampled_values(bounds, observed, replicates, n_resamples, progress)
+    else:
+        if observed.weights is not None:
+            raise UnsupportedError(
+                "`sample_weight`",
+                'cannot be used with resample="instances"',
+                "got both",
+                'Use resample="labels", whose level is exact.',
+            )
+        pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
+        values = paired_values(chosen, pairs, n_resamples + 1, progress)
+    settings = {"method": method, "resample": resample, "seed": list(seed)}
+    results = [_single(bound, row, settings) for bound, row in zip(bounds, values, strict=True)]
+    return omnibus(results, values, settings) if several else results[0]
+
+
+def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes:
+    if not isinstance(predictions, ClassPredictions):
+        raise InputTypeError(
+            "`calibration_test`",
+            "needs class predictions",
+            f"got {type(predictions).__name__}",
+            "Regression is checked with `predictive_check`.",
+        )
+    if isinstance(labels, LabelCounts):
+        raise UnsupportedError(
+            "`calibration_test`",
+            "takes one label per instance: raters of one instance share its truth, and counting them as "
+            "independent draws rejects calibrated models",
+            "got LabelCounts",
+            "Draw one rater per instance.",
+        )
+    batch = as_labels(predictions, labels, sample_weight)
+    assert isinstance(batch, Classes)
+    return batch
+
+
+def _require_distinct(chosen: list[Statistic]) -> None:
+    if not chosen:
+        raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names):
+        raise InputError("`statistic`", "must be distinct", f"got {names}", "Name each statistic once.")
+
+
+def require_resamples(n_resamples: int) -> None:
+    """Raise unless there is at least one replicate."""
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
+        raise InputError("`n_resamples`", "must be a positive integer", f"got {n_resamples!r}", "Try 999.")
+
+
+def _single(bound: Bound, values: HostArray, settings: dict[str, Any]) -> HypotestResult:
+    statistic = bound.statistic
+    require_numbers(values, statistic.name)
+    observed, null = float(values[0]), values[1:]
+    tail = statistic.traits.tail
+    pvalue, interval = monte_carlo_pvalue(observed, null, tail)
+    notes = bound.notes
+    reference = bound.reference_pvalue(observed)
+    if reference is not None:
+        notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
+    # infinite replicates have no mean; the centre of the finite ones would mislead
+    centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))
+    spread = float(null.std(ddof=1)) if null.size > 1 and np.isfinite(null).all() else float("nan")
+    effect = observed - centre
+    return HypotestResult(
+        name="calibration_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name=statistic.name,
+        statistic=observed,
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail=tail,
+        null_distribution=null,
+        acceptance_region=acceptance_region(null, tail, statistic.traits.range),
+        effect_size=effect,
+        z_score=effect / spread if spread > 0 else float("nan"),
+        n=bound.n,
+        n_resamples=null.size,
+        statistic_range=statistic.traits.range,
+        settings={**settings, **statistic.settings()},
+        notes=notes,
+    )
+
+
+def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
+    """Combine tests that share replicates: smallest p-value, with pooled ranks."""
+    import dataclasses
+
+    pooled = pooled_pvalues(values, tuple(result.tail for result in results))
+    pvalue, adjusted, smallest = westfall_young(pooled)
+    components = {
+        result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
+        for result, own in zip(results, adjusted, strict=True)
+    }
+    score = -np.log10(smallest)
+    _, interval = monte_carlo_pvalue(float(score[0]), score[1:], "greater")
+    names = ", ".join(components)
+    return HypotestResult(
+        name="calibration_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name=f"smallest p of {names} (-log10)",
+        statistic=float(score[0]),
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail="greater",
+        null_distribution=score[1:],
+        acceptance_region=acceptance_region(score[1:], "greater", (0.0, float(np.log10(score.size)))),
+        effect_size=float(score[0] - score[1:].mean()),
+        z_score=float((score[0] - score[1:].mean()) / score[1:].std(ddof=1))
+        if score.size > 2
+        else float("nan"),
+        n=results[0].n,
+        n_resamples=results[0].n_resamples,
+        settings={**settings, "statistics": list(components)},
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
+        components=components,
+    )
+
+
+def _asymptotic(bound: Bound, observed: Classes) -> HypotestResult:
+    value = float(bound(observed)[0])
+    reference = bound.reference_pvalue(value)
+    if reference is None:
+        raise UnsupportedError(
+            f"`{bound.statistic.name}`",
+            "has no reference distribution",
+            'got method="asymptotic"',
+            'Use method="resample", which is exact for every statistic.',
+        )
+    pvalue, name = reference
+    return HypotestResult(
+        name="calibration_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name=bound.statistic.name,
+        statistic=value,
+        pvalue=pvalue,
+        pvalue_interval=None,
+        tail=bound.statistic.traits.tail,
+        null_distribution=None,
+        acceptance_region=(0.0, float("inf")),
+        effect_size=float("nan"),
+        z_score=float("nan"),
+        n=bound.n,
+        n_resamples=0,
+        settings={"method": "asymptotic", **bound.statistic.settings()},
+        notes=(*bound.notes, f"p-value from the {name}"),
+    )

@@ -1,0 +1,119 @@
+"""The one resampling loop: statistics bound once, label vectors in tiles, the observation in row 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, device, namespace, to_host
+from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly.hypotests.replicates import ROWS, Replicates
+from credibly.predictions import Classes, Labels, Point
+from credibly.statistics import Bound, Statistic
+
+HostArray = np.ndarray[Any, Any]
+Progress = Callable[[int, int], None]
+
+_TILE_LABELS = 2**20
+_BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
+
+
+def resampled_values(
+    bounds: Sequence[Bound],
+    observed: Classes,
+    replicates: Replicates,
+    n_resamples: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Evaluate every bound statistic on the observed labels and all replicates.
+
+    Parameters
+    ----------
+    bounds : sequence of Bound
+        Statistics bound to the same predictions; they share the replicates.
+    observed : Classes
+        The observed labels, one row; their weights apply to every replicate.
+    replicates : Replicates
+        Where label vectors come from.
+    n_resamples : int
+        Number of replicates.
+    progress : callable, optional
+        Called with (done, total) after every tile.
+
+    Returns
+    -------
+    ndarray (s, 1 + n_resamples)
+        Column 0 is the observation, computed in the same pass as the replicates so that rounding cannot
+        break a tie.
+    """
+    values = np.empty((len(bounds), 1 + n_resamples))
+    per_tile = min(max(1, _TILE_LABELS // observed.n), rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5))
+    for reps in tiles(n_resamples, per_tile):
+        batch = replicates.labels(reps)
+        first = reps.start == 0
+        labels = batch.values
+        if first:
+            xp = namespace(labels)
+            labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
+        drawn = Classes(labels, observed.n_classes, observed.weights)
+        columns = slice(0 if first else reps.start + 1, reps.stop + 1)
+        for row, bound in zip(values, bounds, strict=True):
+            row[columns] = to_host(bound(drawn))
+        if progress is not None:
+            progress(reps.stop, n_resamples)
+    return values
+
+
+def paired_values(
+    statistics: Sequence[Statistic],
+    pairs: Iterable[tuple[Any, Labels]],
+    total: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Evaluate statistics where predictions change with the replicate: bind anew for every pair.
+
+    Parameters
+    ----------
+    statistics : sequence of Statistic
+        What to compute.
+    pairs : iterable of (Predictions, Labels)
+        Row 0 is the observation.
+    total : int
+        Number of pairs.
+    progress : callable, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    ndarray (s, total)
+        Values in the order of the pairs.
+    """
+    values = np.empty((len(statistics), total))
+    for column, (predictions, labels) in enumerate(pairs):
+        for row, statistic in zip(values, statistics, strict=True):
+            row[column] = float(statistic.bind(predictions)(labels)[0])
+        if progress is not None:
+            progress(column + 1, total)
+    return values
+
+
+def bootstrapped_pairs(
+    predictions: Any, probs: Array, observed: Classes, seed: Seed, n_resamples: int
+) -> Iterable[tuple[Any, Classes]]:
+    """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
+    yield predictions, observed
+    n, xp = probs.shape[0], namespace(probs)
+    rows_of = Uniforms(seed, stream=ROWS)
+    for d in range(n_resamples):
+        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
+        rows = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
+        drawn = Replicates(probs[rows, ...], seed).labels(slice(d, d + 1))
+        yield predictions[rows], drawn
+
+
+def as_point_probs(point: Point) -> Array:
+    """Return the probabilities labels are drawn from."""
+    return point.probs

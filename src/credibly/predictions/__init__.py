@@ -1,0 +1,43 @@
+"""The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
+
+from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.belief import Belief
+from credibly.predictions.convert import as_predictions, require_order
+from credibly.predictions.dirichlet import Dirichlet
+from credibly.predictions.ensemble import Ensemble
+from credibly.predictions.intervals import Intervals
+from credibly.predictions.labels import (
+    Classes,
+    Counts,
+    LabelCounts,
+    Labels,
+    Reals,
+    as_labels,
+    as_point,
+    label_dtype,
+)
+from credibly.predictions.point import Point
+from credibly.predictions.regression import Gaussian, Quantiles, Samples
+
+__all__ = [
+    "Belief",
+    "ClassPredictions",
+    "Classes",
+    "Counts",
+    "Dirichlet",
+    "Ensemble",
+    "Gaussian",
+    "Intervals",
+    "LabelCounts",
+    "Labels",
+    "Point",
+    "Predictions",
+    "Quantiles",
+    "Reals",
+    "Samples",
+    "as_labels",
+    "as_point",
+    "as_predictions",
+    "label_dtype",
+    "require_order",
+]

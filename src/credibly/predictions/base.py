@@ -1,0 +1,110 @@
+"""What all predictions share: instances first, length, slicing by instance, notes, a helpful repr."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputTypeError
+from credibly._arrays.namespace import Array, device, is_array, namespace
+
+P = TypeVar("P", bound="Predictions")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """Base of all prediction types. Instances are frozen and were validated when they were made."""
+
+    row_fields: ClassVar[tuple[str, ...]]
+    """Names of the arrays whose first axis is the instances."""
+
+    notes: tuple[str, ...] = dataclasses.field(default=(), init=False, kw_only=True)
+
+    def _set(self, **values: Any) -> None:
+        """Store validated fields; only constructors call this."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def _leading(self) -> Array:
+        return getattr(self, self.row_fields[0])
+
+    def __len__(self) -> int:
+        return int(self._leading.shape[0])
+
+    @property
+    def xp(self) -> Any:
+        """The array namespace."""
+        return namespace(self._leading)
+
+    @property
+    def device(self) -> Any:
+        """Where the arrays live."""
+        return device(self._leading)
+
+    @property
+    def n_members(self) -> int:
+        """Number of members (models, draws); 1 where there is no such axis."""
+        return 1
+
+    def __getitem__(self: P, rows: Any) -> P:
+        """Select instances by slice, index array or mask; the result is not validated again."""
+        if isinstance(rows, (int, np.integer)) or not (isinstance(rows, (slice, list)) or is_array(rows)):
+            raise InputTypeError(
+                f"{type(self).__name__}[...]",
+                "selects instances by a slice, an index array or a mask",
+                f"got {rows!r}",
+                "For one instance write `predictions[i : i + 1]`.",
+            )
+        if isinstance(rows, list):
+            rows = np.asarray(rows)
+        return self.replace_rows(**{name: getattr(self, name)[rows, ...] for name in self.row_fields})
+
+    def replace_rows(self: P, **arrays: Array) -> P:
+        """Return the same prediction over other, already valid rows."""
+        other = object.__new__(type(self))
+        for field in dataclasses.fields(self):
+            object.__setattr__(other, field.name, arrays.get(field.name, getattr(self, field.name)))
+        return other
+
+    def _facts(self) -> str:
+        return f"n={len(self)}"
+
+    def __repr__(self) -> str:
+        leading = self._leading
+        where = "" if str(self.device) == "cpu" else f", device={self.device}"
+        noted = f", {len(self.notes)} note{'s' * (len(self.notes) != 1)}" if self.notes else ""
+        dtype = str(leading.dtype).removeprefix("torch.")
+        return f"{type(self).__name__}({self._facts()}, dtype={dtype}{where}{noted})"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ClassPredictions(Predictions):
+    """Predictions over a finite number of classes."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self._leading.shape[-1])
+
+    def mean(self) -> Any:
+        """Return the one distribution per instance that stands for the prediction."""
+        raise NotImplementedError  # pragma: no cover - every class prediction has its own
+
+    mean_note: ClassVar[str]
+    """Says what `mean` does, for the notes of results that used it."""
+
+    def _facts(self) -> str:
+        members = f", m={self.n_members}" if self._leading.ndim == 3 else ""
+        return f"n={len(self)}{members}, k={self.n_classes}"
+
+    @classmethod
+    def _trusted(cls: type[P], *arrays: Array) -> P:
+        """Make a prediction from arrays that are valid by construction."""
+        made = object.__new__(cls)
+        for name, array in zip(cls.row_fields, arrays, strict=True):
+            object.__setattr__(made, name, array)
+        object.__setattr__(made, "notes", ())
+        return made

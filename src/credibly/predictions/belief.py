@@ -1,0 +1,222 @@
+"""Belief functions: masses on sets of classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import (
+    NOISE,
+    as_real,
+    require_distributions,
+    require_finite,
+    require_rows,
+    require_shape,
+)
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly.predictions.base import ClassPredictions
+from credibly.predictions.point import Point
+
+FocalSet = frozenset[int]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Belief(ClassPredictions):
+    """A mass function per instance over one list of focal sets.
+
+    Parameters
+    ----------
+    masses : array (n, f)
+        Non-negative, rows summing to 1; column j belongs to ``focal_sets[j]``.
+    focal_sets : sequence of sets of int
+        Non-empty and unique sets of class indices.
+    n_classes : int, optional
+        Number of classes; one more than the largest index where not given.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.Belief([[0.6, 0.4]], [{0}, {0, 1}]).pignistic().probs
+    array([[0.8, 0.2]])
+    """
+
+    masses: Array
+    focal_sets: Sequence[Iterable[int]]
+    n_classes: int = None  # type: ignore[assignment]  # filled at birth
+    row_fields: ClassVar[tuple[str, ...]] = ("masses",)
+    mean_note: ClassVar[str] = (
+        "used the pignistic probability of the masses as the one prediction per instance"
+    )
+
+    def __post_init__(self) -> None:
+        masses = as_real(self.masses, "masses")
+        require_shape(masses, "masses", ("(n, f)",))
+        sets, n_classes = check_focal_sets(self.focal_sets, self.n_classes)
+        _require_columns(masses, "masses", sets)
+        masses, notes = require_distributions(
+            masses,
+            "masses",
+            "If these are beliefs (lower probabilities of the sets), use `Belief.from_beliefs`.",
+        )
+        self._set(masses=masses, focal_sets=sets, n_classes=n_classes, notes=notes)
+
+    @classmethod
+    def from_beliefs(
+        cls,
+        beliefs: Any,
+        focal_sets: Sequence[Iterable[int]],
+        *,
+        n_classes: int | None = None,
+        negative: Literal["raise", "clamp"] = "raise",
+    ) -> Belief:
+        """Make masses from beliefs by Moebius inversion over the listed sets.
+
+        ``m(A) = Bel(A) - sum of m(B) over listed proper subsets B of A``. Mass that the listed sets leave
+        over goes to the set of all classes.
+
+        Parameters
+        ----------
+        beliefs : array (n, f)
+            Belief of every listed set, between 0 and 1.
+        focal_sets : sequence of sets of int
+            The listed sets.
+        n_classes : int, optional
+            Number of classes.
+        negative : {"raise", "clamp"}
+            What to do where the inversion gives a negative mass. ``"clamp"`` sets it to 0 and divides
+            each row by its sum, as C25's code does; the notes count the entries.
+
+        Returns
+        -------
+        Belief
+            The predictions.
+        """
+        one_of("`negative`", negative, ("raise", "clamp"))
+        values = as_real(beliefs, "beliefs")
+        require_shape(values, "beliefs", ("(n, f)",))
+        require_finite(values, "beliefs")
+        sets, count = check_focal_sets(focal_sets, n_classes)
+        _require_columns(values, "beliefs", sets)
+        require_rows(
+            (values,),
+            lambda block: (block < -NOISE) | (block > 1 + NOISE),
+            name="beliefs",
+            rule="must lie between 0 and 1",
+            fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
+            remedy="Apply the model's output activation first.",
+        )
+        masses, sets, full = _invert(to_host(as_float64(values)), sets, count)
+        note = ""
+        rows = np.flatnonzero((masses < -NOISE).any(axis=-1))
+        if rows.size and negative == "raise":
+            raise InputError(
+                "`beliefs`",
+                "must be a belief function on the listed sets (no negative mass)",
+                f"row {rows[0]} gives mass {masses[rows[0]].min():.6g} ({rows.size} rows do this)",
+                'Pass `negative="clamp"` to set them to 0 and renormalise, as C25 does.',
+            )
+        clamped = int((masses < 0).sum())
+        if clamped:
+            masses = np.maximum(masses, 0)
+            masses[:, full] = 0.0
+            masses[:, full] = np.maximum(1.0 - masses.sum(axis=-1), 0)
+            masses /= masses.sum(axis=-1, keepdims=True)
+            note = f"{clamped} negative masses were set to 0 and their rows renormalised"
+        made = cls(like(masses, values), sets, count)
+        if note:
+            made._set(notes=(*made.notes, note))
+        return made
+
+    @property
+    def membership(self) -> np.ndarray[Any, Any]:
+        """Which class is in which focal set, (f, k) of 0 and 1, on the host."""
+        table = np.zeros((len(self.focal_sets), self.n_classes))
+        for row, members in zip(table, self.focal_sets, strict=True):
+            row[list(members)] = 1.0
+        return table
+
+    def pignistic(self) -> Point:
+        """Spread every mass evenly over its set.
+
+        Returns
+        -------
+        Point
+            The pignistic probability of every instance.
+        """
+        table = self.membership
+        spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
+        return Point._trusted(as_float64(self.masses) @ spread)
+
+    def mean(self) -> Point:
+        """Return the pignistic probability.
+
+        Returns
+        -------
+        Point
+            The same as :meth:`pignistic`.
+        """
+        return self.pignistic()
+
+    def _facts(self) -> str:
+        return f"n={len(self)}, f={len(self.focal_sets)}, k={self.n_classes}"
+
+
+def check_focal_sets(
+    focal_sets: Sequence[Iterable[int]], n_classes: int | None
+) -> tuple[tuple[FocalSet, ...], int]:
+    """Return the sets as frozensets and the number of classes; empty, repeated or foreign sets are refused."""
+    sets = tuple(frozenset(int(member) for member in members) for members in focal_sets)
+    if not sets or frozenset() in sets:
+        where = sets.index(frozenset()) if sets else "none"
+        raise InputError("`focal_sets`", "must be non-empty sets", f"entry {where} is empty", "Remove it.")
+    if len(set(sets)) < len(sets):
+        twice = next(members for members in sets if sets.count(members) > 1)
+        raise InputError(
+            "`focal_sets`",
+            "must be unique",
+            f"{sorted(twice)} is listed {sets.count(twice)} times",
+            "Merge its columns.",
+        )
+    everything = frozenset().union(*sets)
+    count = 1 + max(everything) if n_classes is None else int(n_classes)
+    if min(everything) < 0 or max(everything) >= count or count < 2:
+        raise InputError(
+            "`focal_sets`",
+            f"must hold class indices from 0 to {count - 1}, with at least 2 classes",
+            f"indices range from {min(everything)} to {max(everything)}",
+            "Check `n_classes` and whether the indices start at 0.",
+        )
+    return sets, count
+
+
+def _require_columns(array: Array, name: str, sets: tuple[FocalSet, ...]) -> None:
+    if array.shape[-1] != len(sets):
+        raise InputError(
+            f"`{name}`",
+            f"must have one column per focal set ({len(sets)})",
+            f"got shape {tuple(array.shape)}",
+            "Check the order of the columns against `focal_sets`.",
+        )
+
+
+def _invert(
+    beliefs: np.ndarray[Any, Any], sets: tuple[FocalSet, ...], n_classes: int
+) -> tuple[np.ndarray[Any, Any], tuple[FocalSet, ...], int]:
+    """Moebius inversion in order of size; what is left over goes to the full set, whose column is returned."""
+    masses = beliefs.copy()
+    for j in sorted(range(len(sets)), key=lambda j: len(sets[j])):
+        for i, members in enumerate(sets):
+            if members < sets[j]:
+                masses[:, j] -= masses[:, i]
+    full = frozenset(range(n_classes))
+    if full not in sets:
+        sets = (*sets, full)
+        masses = np.concatenate([masses, np.zeros((len(masses), 1))], axis=1)
+    j = sets.index(full)
+    masses[:, j] = 0.0
+    masses[:, j] = 1.0 - masses.sum(axis=1)
+    return masses, sets, j

@@ -1,0 +1,112 @@
+"""Turn what users hold into predictions: arrays, tensors, labelled arrays, objects that carry the same data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credibly._arrays.checks import as_array
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import namespace
+from credibly.predictions.base import Predictions
+from credibly.predictions.dirichlet import Dirichlet
+from credibly.predictions.ensemble import Ensemble
+from credibly.predictions.intervals import Intervals
+from credibly.predictions.labels import is_label_like
+from credibly.predictions.point import Point
+
+_CHAINS = ("chain", "draw", "sample", "member", "members")
+
+
+def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
+    """Return `obj` as predictions.
+
+    Parameters
+    ----------
+    obj : object
+        Predictions (returned as they are); an array (n, k), read as `Point`, or (n, m, k), read as
+        `Ensemble`; a list of these numbers; a labelled array (xarray, ArviZ) with dimensions ``chain``
+        and ``draw``, whose draws become members; or an object with attributes ``probabilities``,
+        ``alphas``, ``lower_bounds`` and ``upper_bounds``, or ``samples.probabilities``.
+    member_axis : {0, 1}, optional
+        Where the members are in a three-dimensional array.
+
+    Returns
+    -------
+    Predictions
+        The predictions, validated.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.as_predictions([[0.5, 0.5], [0.1, 0.9]])
+    Point(n=2, k=2, dtype=float64)
+    """
+    if isinstance(obj, Predictions):
+        return obj
+    if hasattr(obj, "dims") and hasattr(obj, "transpose"):
+        return _from_labelled(obj)
+    carried = _from_attributes(obj)
+    if carried is not None:
+        return carried
+    array = as_array(obj, "predictions")
+    if array.ndim == 3:
+        return Ensemble(array, member_axis=member_axis)
+    if array.ndim == 2:
+        return Point(array)
+    raise InputError(
+        "predictions",
+        "must be an (n, k) array of probabilities, an (n, m, k) array of members, or a prediction object",
+        f"got shape {tuple(array.shape)}",
+        "For binary scores p use `Point(numpy.stack([1 - p, p], axis=-1))`; "
+        "for regression `Gaussian`, `Samples` or `Quantiles`.",
+    )
+
+
+def require_order(predictions: Any, labels: Any) -> None:
+    """Raise with the right call if predictions and labels were swapped."""
+    if isinstance(predictions, Predictions) and not is_label_like(predictions):
+        return
+    second = getattr(labels, "ndim", None)
+    swapped = isinstance(labels, Predictions) or (second in (2, 3))
+    if is_label_like(predictions) and swapped:
+        raise InputTypeError(
+            "predictions and labels",
+            "come in this order",
+            "the first argument looks like labels and the second like predictions",
+            "Swap them: `f(predictions, labels)`.",
+        )
+
+
+def _from_labelled(obj: Any) -> Predictions:
+    """Stack chains and draws of an xarray.DataArray into members, in front of the other dimensions."""
+    stacked = [name for name in _CHAINS if name in obj.dims]
+    rest = [name for name in obj.dims if name not in stacked]
+    if len(rest) != 2:
+        raise InputError(
+            "labelled predictions",
+            "must have two dimensions beside chain and draw: instances, then classes",
+            f"got dimensions {tuple(obj.dims)}",
+            "Select one variable and reduce or rename its dimensions.",
+        )
+    values = as_array(obj.transpose(*stacked, *rest).values, "predictions")
+    if not stacked:
+        return Point(values)
+    return Ensemble(values.reshape(-1, *values.shape[len(stacked) :]), member_axis=0)
+
+
+def _from_attributes(obj: Any) -> Predictions | None:
+    """Read objects of other libraries by the names of what they carry."""
+    if hasattr(obj, "alphas"):
+        return Dirichlet(obj.alphas)
+    if hasattr(obj, "lower_bounds") and hasattr(obj, "upper_bounds"):
+        return Intervals(obj.lower_bounds, obj.upper_bounds)
+    samples = getattr(obj, "samples", None)
+    inner = getattr(samples, "probabilities", None)
+    if inner is None and hasattr(obj, "probabilities"):
+        inner = obj.probabilities
+        inner = getattr(inner, "probabilities", inner)
+    if inner is None:
+        return None
+    array = as_array(inner, "probabilities")
+    namespace(array)
+    return as_predictions(array)

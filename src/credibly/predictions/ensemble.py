@@ -1,0 +1,200 @@
+"""Several distributions per instance: members of an ensemble, posterior or dropout samples."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from credibly._arrays.checks import (
+    as_array,
+    as_real,
+    require_classes,
+    require_distributions,
+    require_finite,
+    require_shape,
+)
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly.predictions.base import ClassPredictions
+from credibly.predictions.intervals import Intervals
+from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(ClassPredictions):
+    """Several probability vectors per instance, one per member.
+
+    Parameters
+    ----------
+    probs : array (n, m, k)
+        Rows along the last axis are distributions.
+    weights : array (m,), optional
+        Weights of the members, non-negative and summing to 1; equal where not given.
+    member_axis : {0, 1}, optional
+        Where the members are in `probs`: 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept
+        as a view. With as many members as instances the order cannot be seen and must be said.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.Ensemble([[[0.7, 0.3], [0.6, 0.4], [0.9, 0.1]]]).mean().probs.round(3)
+    array([[0.733, 0.267]])
+    """
+
+    probs: Array
+    weights: Array | None = None
+    member_axis: dataclasses.InitVar[int | None] = None
+    row_fields: ClassVar[tuple[str, ...]] = ("probs",)
+
+    def __post_init__(self, member_axis: int | None) -> None:
+        probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
+        require_classes(probs.shape[-1], "probs")
+        probs, notes = require_distributions(probs, "probs", remedy_for(probs, "Ensemble"))
+        weights = None if self.weights is None else check_weights(self.weights, probs)
+        self._set(probs=probs, weights=weights, notes=notes)
+
+    @classmethod
+    def from_logits(cls, logits: Any, *, weights: Any = None, member_axis: int | None = None) -> Ensemble:
+        """Make an Ensemble from unnormalised log-probabilities: softmax along the classes.
+
+        Parameters
+        ----------
+        logits : array (n, m, k)
+            Finite, or -inf for a class of probability zero.
+        weights : array (m,), optional
+            Weights of the members.
+        member_axis : {0, 1}, optional
+            Where the members are.
+
+        Returns
+        -------
+        Ensemble
+            The predictions.
+        """
+        probs = softmax_logits(logits, ("(n, m, k)",))
+        return cls(probs, weights=weights, member_axis=member_axis)
+
+    @classmethod
+    def from_scores(cls, scores: Any, *, weights: Any = None, member_axis: int | None = None) -> Ensemble:
+        """Make an Ensemble from non-negative scores: each distribution is divided by its sum.
+
+        Parameters
+        ----------
+        scores : array (n, m, k)
+            Finite, not negative, none all zero.
+        weights : array (m,), optional
+            Weights of the members.
+        member_axis : {0, 1}, optional
+            Where the members are.
+
+        Returns
+        -------
+        Ensemble
+            The predictions.
+        """
+        probs = normalise_scores(scores, ("(n, m, k)",))
+        return cls(probs, weights=weights, member_axis=member_axis)
+
+    @classmethod
+    def from_members(cls, members: Sequence[Any], *, weights: Any = None) -> Ensemble:
+        """Make an Ensemble from one (n, k) array or `Point` per member.
+
+        Parameters
+        ----------
+        members : sequence of array (n, k) or Point
+            One entry per member, all of one shape.
+        weights : array (m,), optional
+            Weights of the members.
+
+        Returns
+        -------
+        Ensemble
+            The predictions.
+        """
+        arrays = [
+            member.probs if isinstance(member, Point) else as_array(member, "members") for member in members
+        ]
+        shapes = sorted({tuple(array.shape) for array in arrays})
+        if len(shapes) != 1:
+            raise InputError(
+                "`members`",
+                "must be at least one array, all of one shape (n, k)",
+                f"got {len(arrays)} arrays with shapes {shapes}",
+                "Predict the same instances with every member.",
+            )
+        xp = namespace(*arrays)
+        return cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
+
+    @property
+    def n_members(self) -> int:
+        """Number of members."""
+        return int(self.probs.shape[1])
+
+    @property
+    def mean_note(self) -> str:  # type: ignore[override]
+        """What `mean` does."""
+        kind = "weighted mean" if self.weights is not None else "mean"
+        return f"used the {kind} of {self.n_members} members as the one prediction per instance"
+
+    def mean(self) -> Point:
+        """Average the members.
+
+        Returns
+        -------
+        Point
+            The mean distribution of every instance, in double precision.
+        """
+        return Point._trusted(weighted_mean(self.probs, self.weights))
+
+    def to_intervals(self) -> Intervals:
+        """Return the probability intervals spanned by the members.
+
+        Returns
+        -------
+        Intervals
+            Minimum and maximum over the members, class by class.
+        """
+        xp = self.xp
+        return Intervals(xp.min(self.probs, axis=1), xp.max(self.probs, axis=1))
+
+
+def members_second(array: Array, name: str, member_axis: int | None) -> Array:
+    """Return (n, m, ...) from either member order, as a view; refuse to guess where n equals m."""
+    require_shape(array, name, ("(n, m, k)",))
+    first, second = array.shape[:2]
+    if member_axis is None and first == second > 1:
+        raise InputError(
+            f"`{name}`",
+            "must say which axis holds the members when there are as many members as instances",
+            f"got shape {tuple(array.shape)}",
+            "Pass `member_axis=1` for (n, m, k) or `member_axis=0` for (m, n, k).",
+        )
+    if member_axis not in (None, 0, 1):
+        raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")
+    return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
+
+
+def check_weights(weights: Any, members: Array) -> Array:
+    """Return member weights (m,) as a distribution in the library of `members`."""
+    array = as_real(weights, "weights")
+    require_shape(array, "weights", ("(m,)",))
+    require_finite(array, "weights")
+    values = to_host(array)
+    if values.shape[0] != members.shape[1] or (values < 0).any() or abs(values.sum() - 1) > 1e-6:
+        raise InputError(
+            "`weights`",
+            f"must be {members.shape[1]} non-negative numbers summing to 1, one per member",
+            f"got {values.shape[0]} numbers from {values.min():.6g} summing to {values.sum():.6g}",
+            "Divide them by their sum.",
+        )
+    return like(values, members)
+
+
+def weighted_mean(values: Array, weights: Array | None) -> Array:
+    """Average (n, m, ...) over the members in double precision."""
+    xp = namespace(values)
+    if weights is None:
+        return xp.mean(as_float64(values), axis=1)
+    shape = (1, -1) + (1,) * (values.ndim - 2)
+    return xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)

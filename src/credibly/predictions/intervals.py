@@ -1,0 +1,123 @@
+"""Probability intervals: a lower and an upper probability for every class."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from credibly._arrays.checks import (
+    NOISE,
+    as_real,
+    require_classes,
+    require_finite,
+    require_rows,
+    require_same_shape,
+    require_shape,
+)
+from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly.predictions.base import ClassPredictions
+from credibly.predictions.point import Point
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Intervals(ClassPredictions):
+    """All distributions between a lower and an upper probability per class.
+
+    Parameters
+    ----------
+    lower, upper : array (n, k)
+        ``0 <= lower <= upper <= 1``; the lower bounds sum to at most 1 and the upper bounds to at least 1,
+        else no distribution fits between them.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.Intervals([[0.1, 0.5]], [[0.4, 0.8]]).reachable().lower
+    array([[0.2, 0.6]])
+    """
+
+    lower: Array
+    upper: Array
+    row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    mean_note: ClassVar[str] = (
+        "used the intersection probability of the intervals as the one prediction per instance"
+    )
+
+    def __post_init__(self) -> None:
+        lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
+        namespace(lower, upper)
+        require_shape(lower, "lower", ("(n, k)",))
+        require_same_shape(lower, upper, ("lower", "upper"))
+        require_classes(lower.shape[-1], "lower")
+        require_finite(lower, "lower")
+        require_finite(upper, "upper")
+        _require_bounds(lower, upper)
+        _require_nonempty(lower, upper)
+        self._set(lower=lower, upper=upper)
+
+    def reachable(self) -> Intervals:
+        """Tighten every bound to a value some distribution in the set attains.
+
+        Returns
+        -------
+        Intervals
+            The same set of distributions with the tightest bounds.
+        """
+        xp = self.xp
+        lower, upper = as_float64(self.lower), as_float64(self.upper)
+        others_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
+        others_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
+        tight_lower = xp.maximum(lower, 1.0 - others_upper)
+        tight_upper = xp.minimum(upper, 1.0 - others_lower)
+        # Noise within the accepted tolerance must not turn a degenerate interval around.
+        return self.replace_rows(lower=xp.minimum(tight_lower, tight_upper), upper=tight_upper)
+
+    def mean(self) -> Point:
+        """Return the intersection probability ``lower + a (upper - lower)``, with one `a` per row.
+
+        Returns
+        -------
+        Point
+            The distribution that divides every interval in the same proportion.
+        """
+        xp = self.xp
+        lower, upper = as_float64(self.lower), as_float64(self.upper)
+        missing = 1.0 - xp.sum(lower, axis=-1, keepdims=True)
+        width = xp.sum(upper - lower, axis=-1, keepdims=True)
+        share = xp.where(width > 0, missing / xp.where(width > 0, width, xp.ones_like(width)), 0.0)
+        share = xp.clip(share, 0.0, 1.0)
+        return Point._trusted(lower + share * (upper - lower))
+
+
+def _require_bounds(lower: Array, upper: Array) -> None:
+    for bound, name in ((lower, "lower"), (upper, "upper")):
+        require_rows(
+            (bound,),
+            lambda block: (block < 0) | (block > 1 + NOISE),
+            name=name,
+            rule="must lie between 0 and 1",
+            fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
+            remedy="Clip the bounds on purpose, or check which array they came from.",
+        )
+    require_rows(
+        (lower, upper),
+        lambda low, high: low > high,
+        name="lower",
+        rule="must not exceed `upper`",
+        fact=lambda low, high: f"has {low[low > high][0]:.6g} above {high[low > high][0]:.6g}",
+        remedy="Check the order of the two arguments: `Intervals(lower, upper)`.",
+    )
+
+
+def _require_nonempty(lower: Array, upper: Array) -> None:
+    xp = namespace(lower)
+    require_rows(
+        (lower, upper),
+        lambda low, high: (
+            (xp.sum(as_float64(low), axis=-1) > 1 + NOISE) | (xp.sum(as_float64(high), axis=-1) < 1 - NOISE)
+        ),
+        name="lower, upper",
+        rule="must leave room for a distribution: lower sums to at most 1, upper to at least 1",
+        fact=lambda low, high: f"has sums {low.sum():.6g} and {high.sum():.6g}",
+        remedy="Widen these intervals or drop the rows.",
+    )

@@ -1,0 +1,397 @@
+"""Labels: what was observed, as one vector or as a batch of replicates, and as counts over raters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from credibly._arrays.checks import (
+    as_array,
+    as_real,
+    describe_rows,
+    find_rows,
+    require_classes,
+    require_finite,
+    require_rows,
+    require_shape,
+)
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, as_float64, is_torch, namespace, to_host
+from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.point import Point
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class LabelCounts(Predictions):
+    """How many raters gave each label to each instance.
+
+    Parameters
+    ----------
+    counts : array (n, k)
+        Whole numbers, not negative, at least one rater per instance.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.LabelCounts([[3, 1], [0, 5]]).totals
+    array([4, 5])
+    """
+
+    counts: Array
+    row_fields: ClassVar[tuple[str, ...]] = ("counts",)
+
+    def __post_init__(self) -> None:
+        counts = as_array(self.counts, "counts")
+        require_shape(counts, "counts", ("(n, k)",))
+        require_classes(counts.shape[-1], "counts")
+        xp = namespace(counts)
+        if not xp.isdtype(counts.dtype, "integral"):
+            counts = as_real(counts, "counts")
+            require_finite(counts, "counts")
+            require_rows(
+                (counts,),
+                lambda block: block != xp.round(block),
+                name="counts",
+                rule="must be whole numbers",
+                fact=lambda row: f"holds {row[row != np.round(row)][0]:.6g}",
+                remedy="Multiply frequencies by the number of raters first.",
+            )
+        require_rows(
+            (counts,),
+            lambda block: (block < 0) | (xp.sum(block, axis=-1, keepdims=True) < 1),
+            name="counts",
+            rule="must not be negative, with at least one rater per row",
+            fact=lambda row: f"has minimum {row.min():g} and total {row.sum():g}",
+            remedy="Drop instances without raters.",
+        )
+        self._set(counts=xp.astype(counts, xp.int64))
+
+    @classmethod
+    def from_annotations(
+        cls, ids: Any, raters: Any, labels: Any, *, n_classes: int
+    ) -> tuple[LabelCounts, np.ndarray[Any, Any]]:
+        """Count a long table of annotations: one row per (instance, rater, label).
+
+        Parameters
+        ----------
+        ids : sequence
+            Instance of every annotation.
+        raters : sequence
+            Who gave it.
+        labels : sequence of int
+            The class given.
+        n_classes : int
+            Number of classes; never inferred from the labels.
+
+        Returns
+        -------
+        counts : LabelCounts
+            One row per distinct instance.
+        ids : ndarray
+            The instance of every row, in order of first appearance.
+        """
+        instance, rater = np.asarray(ids), np.asarray(raters)
+        label = as_array(labels, "labels")
+        lengths = (len(instance), len(rater), len(label))
+        if len(set(lengths)) != 1 or lengths[0] == 0:
+            raise InputError(
+                "`ids`, `raters` and `labels`",
+                "must have one common, positive length",
+                f"got {lengths}",
+                "Give one entry per annotation in each.",
+            )
+        classes = to_host(check_classes(label, n_classes))
+        unique, first, row = np.unique(instance, return_index=True, return_inverse=True)
+        _, who = np.unique(rater, return_inverse=True)
+        _require_single_annotations(row, who, classes, instance, rater)
+        order = np.argsort(first, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        pairs = np.unique(np.stack([rank[row], who, classes], axis=1), axis=0)
+        counts = np.zeros((unique.size, n_classes), dtype=np.int64)
+        np.add.at(counts, (pairs[:, 0], pairs[:, 2]), 1)
+        return cls(counts), unique[order]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.counts.shape[-1])
+
+    @property
+    def totals(self) -> Array:
+        """Raters per instance, (n,)."""
+        return namespace(self.counts).sum(self.counts, axis=-1)
+
+    def frequencies(self) -> Array:
+        """Return the share of raters per class, (n, k)."""
+        xp = namespace(self.counts)
+        return xp.astype(self.counts, xp.float64) / xp.astype(self.totals, xp.float64)[:, None]
+
+    def _facts(self) -> str:
+        totals = to_host(self.totals)
+        return f"n={len(self)}, k={self.n_classes}, raters {totals.min()} to {totals.max()}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Classes:
+    """A batch of label vectors: `values` (b, n) of small integers, optional `weights` (b, n) or (1, n)."""
+
+    values: Array
+    n_classes: int
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return int(self.values.shape[1])
+
+    def rows(self, rows: slice) -> Classes:
+        """Return the same replicates of some instances."""
+        weights = None if self.weights is None else self.weights[:, rows]
+        return Classes(self.values[:, rows], self.n_classes, weights)
+
+    def block(self, rows: slice, reps: slice) -> Array:
+        """Return one-hot labels (reps, rows, k) of one tile, times the weights."""
+        xp = namespace(self.values)
+        tile = self.values[reps, rows]
+        classes = xp.arange(self.n_classes, dtype=tile.dtype, device=_device(tile))
+        onehot = xp.astype(tile[:, :, None] == classes, xp.float64)
+        if self.weights is None:
+            return onehot
+        weights = self.weights[reps, rows] if self.weights.shape[0] > 1 else self.weights[:, rows]
+        return onehot * weights[:, :, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """A batch of label histograms: `values` (b, n, k), optional `weights` (b, n) or (1, n)."""
+
+    values: Array
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return int(self.values.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.values.shape[2])
+
+    def rows(self, rows: slice) -> Counts:
+        """Return the same replicates of some instances."""
+        weights = None if self.weights is None else self.weights[:, rows]
+        return Counts(self.values[:, rows, :], weights)
+
+    def block(self, rows: slice, reps: slice) -> Array:
+        """Return label frequencies (reps, rows, k) of one tile, times the weights."""
+        xp = namespace(self.values)
+        tile = xp.astype(self.values[reps, rows, :], xp.float64)
+        tile = tile / xp.sum(tile, axis=-1, keepdims=True)
+        if self.weights is None:
+            return tile
+        weights = self.weights[reps, rows] if self.weights.shape[0] > 1 else self.weights[:, rows]
+        return tile * weights[:, :, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reals:
+    """A batch of real observations: `values` (b, n), optional `weights` (b, n) or (1, n)."""
+
+    values: Array
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return int(self.values.shape[1])
+
+    def rows(self, rows: slice) -> Reals:
+        """Return the same replicates of some instances."""
+        weights = None if self.weights is None else self.weights[:, rows]
+        return Reals(self.values[:, rows], weights)
+
+
+Labels: TypeAlias = Classes | Counts | Reals
+
+
+def _device(array: Array) -> Any:
+    from credibly._arrays.namespace import device
+
+    return device(array)
+
+
+def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
+    """Check labels against predictions and return them as a batch of one (or of the given rows)."""
+    if isinstance(labels, (Classes, Counts, Reals)):
+        return labels
+    weights = None if sample_weight is None else check_sample_weight(sample_weight, predictions)
+    if isinstance(labels, LabelCounts):
+        require_same_length(predictions, labels.counts, "label counts")
+        if isinstance(predictions, ClassPredictions) and labels.n_classes != predictions.n_classes:
+            raise InputError(
+                "label counts",
+                f"must have {predictions.n_classes} classes like the predictions",
+                f"got {labels.n_classes}",
+                "Add empty columns for classes no rater chose.",
+            )
+        namespace(predictions._leading, labels.counts)
+        return Counts(labels.counts[None, ...], weights)
+    array = as_array(labels, "labels")
+    array = _same_library(array, labels, predictions)
+    if isinstance(predictions, ClassPredictions):
+        require_label_vector(predictions, array)
+        return Classes(check_classes(array, predictions.n_classes)[None, :], predictions.n_classes, weights)
+    require_label_vector(predictions, array)
+    reals = as_real(array, "labels")
+    require_finite(reals, "labels")
+    return Reals(as_float64(reals)[None, :], weights)
+
+
+def _same_library(array: Array, given: Any, predictions: Predictions) -> Array:
+    """Bring plain lists to the predictions' library; arrays of another library are refused."""
+    if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):
+        from credibly._arrays.namespace import like
+
+        return like(array, predictions._leading)
+    namespace(predictions._leading, array)
+    return array
+
+
+def require_same_length(predictions: Predictions, labels: Array, what: str) -> None:
+    """Raise unless there is one label per prediction; name the keyword that fits another axis order."""
+    n, given = len(predictions), int(labels.shape[0])
+    if n == given:
+        return
+    shape = tuple(predictions._leading.shape)
+    if len(shape) == 3 and shape[1] == given:
+        remedy = f"Axis 1 has {given} entries: for members-first input pass `member_axis=0`."
+    elif len(shape) == 2 and shape[1] == given:
+        remedy = "The predictions look transposed: instances come first."
+    else:
+        remedy = "Check that both come from the same split."
+    raise InputError(what, f"must have one entry per prediction ({n})", f"got {given}", remedy)
+
+
+def require_label_vector(predictions: Predictions, labels: Array) -> None:
+    """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped arguments are named."""
+    if labels.ndim == 2 and isinstance(predictions, ClassPredictions):
+        if tuple(labels.shape) == (len(predictions), predictions.n_classes):
+            raise InputError(
+                "`labels`",
+                "must be one class index per instance",
+                f"got shape {tuple(labels.shape)}",
+                "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
+            )
+    if labels.ndim != 1:
+        raise InputError(
+            "`labels`",
+            "must have shape (n,)",
+            f"got shape {tuple(labels.shape)}",
+            "Pass predictions first, then labels: `f(predictions, labels)`.",
+        )
+    require_same_length(predictions, labels, "labels")
+
+
+def check_classes(labels: Array, n_classes: int) -> Array:
+    """Return integer class labels in range; floats, masks and foreign values are refused."""
+    xp = namespace(labels)
+    if not xp.isdtype(labels.dtype, ("integral", "bool")):
+        whole = bool(xp.all(labels == xp.round(labels)))
+        raise InputTypeError(
+            "`labels`",
+            "must be integers for classification",
+            f"got dtype {labels.dtype}",
+            "Convert with `labels.astype(int)`."
+            if whole
+            else "These look like real observations: use a regression prediction type.",
+        )
+    if xp.isdtype(labels.dtype, "bool"):
+        labels = xp.astype(labels, xp.int64)
+    bad = find_rows((labels,), lambda block: (block < 0) | (block >= n_classes))
+    if bad:
+        value = int(labels[bad[0]])
+        remedy = "Map unlabelled instances out first."
+        if value == n_classes and int(xp.min(labels)) >= 1:
+            remedy = "Labels seem to start at 1: subtract 1."
+        raise InputError(
+            "`labels`",
+            f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
+            describe_rows(bad, f"is {value}", labels.shape[0]),
+            remedy,
+        )
+    return xp.astype(labels, label_dtype(xp, n_classes))
+
+
+def label_dtype(xp: Any, n_classes: int) -> Any:
+    """Return the smallest integer type that holds the labels: batches of replicates are large."""
+    return xp.uint8 if n_classes <= 256 else xp.int32
+
+
+def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
+    """Return instance weights as (1, n), finite, non-negative and not all zero."""
+    weights = as_real(sample_weight, "sample_weight")
+    weights = _same_library(weights, sample_weight, predictions)
+    if weights.ndim != 1:
+        raise InputError(
+            "`sample_weight`", "must have shape (n,)", f"got {tuple(weights.shape)}", "Flatten it."
+        )
+    require_same_length(predictions, weights, "`sample_weight`")
+    require_finite(weights, "sample_weight")
+    xp = namespace(weights)
+    if bool(xp.any(weights < 0)) or float(xp.sum(weights)) <= 0:
+        raise InputError(
+            "`sample_weight`",
+            "must be non-negative with a positive sum",
+            f"got minimum {float(xp.min(weights)):.6g} and sum {float(xp.sum(weights)):.6g}",
+            "Drop the instances that must not count.",
+        )
+    return as_float64(weights)[None, :]
+
+
+def as_point(predictions: ClassPredictions) -> tuple[Point, tuple[str, ...]]:
+    """Return the one distribution per instance and the note that says how it was made."""
+    if isinstance(predictions, Point):
+        return predictions, predictions.notes
+    return predictions.mean(), (*predictions.notes, predictions.mean_note)
+
+
+def _require_single_annotations(
+    row: Array, who: Array, classes: Array, instance: Array, rater: Array
+) -> None:
+    """Raise if one rater gave one instance two different labels; exact repeats are counted once."""
+    order = np.lexsort((classes, who, row))
+    same = (np.diff(row[order]) == 0) & (np.diff(who[order]) == 0) & (np.diff(classes[order]) != 0)
+    if same.any():
+        where = order[1:][same][0]
+        raise InputError(
+            "annotations",
+            "must give one label per instance and rater",
+            f"rater {rater[where]!s} labelled instance {instance[where]!s} in two ways "
+            f"({int(same.sum())} conflicts)",
+            "Keep one of them, or give the second pass a rater name of its own.",
+        )
+
+
+def is_label_like(value: Any) -> bool:
+    """Tell whether a value looks like a vector of class labels, to word errors about swapped arguments."""
+    if isinstance(value, LabelCounts):
+        return True
+    shape, dtype = getattr(value, "shape", None), str(getattr(value, "dtype", ""))
+    if isinstance(value, Iterable) and shape is None:
+        array = np.asarray(value)
+        shape, dtype = array.shape, str(array.dtype)
+    return shape is not None and len(shape) == 1 and ("int" in dtype or is_torch(value))

@@ -1,0 +1,29 @@
+"""What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
+
+from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
+from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
+from credibly.statistics.proper import accuracy, brier, log_loss
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.user import statistic
+
+__all__ = [
+    "Bound",
+    "BrierDecomposition",
+    "Plan",
+    "State",
+    "Statistic",
+    "Traits",
+    "accuracy",
+    "as_statistic",
+    "brier",
+    "classwise_ece",
+    "confidence_ece",
+    "decompose_brier",
+    "hosmer_lemeshow",
+    "log_loss",
+    "registered",
+    "statistic",
+    "top_label_ece",
+]

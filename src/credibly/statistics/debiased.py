@@ -1,0 +1,50 @@
+"""Standard error of the debiased squared binned error.
+
+The estimand is sum over cells of P(cell) g^2, g = E[event - predicted | cell]. Its influence function at an
+instance with deviation d in a cell is 2 g d - g^2, so the standard error is that of the mean of these numbers.
+With g estimated this doubles the variance at exact calibration, where the first-order term vanishes: intervals
+are conservative there and keep their level away from it (checked by simulation).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from credibly._arrays.namespace import Array, as_float64, device, namespace
+from credibly._arrays.sums import count_cells
+from credibly.predictions import Classes
+
+if TYPE_CHECKING:
+    from credibly.statistics.binned import Cells
+
+
+def influence(cells: Cells, labels: Classes) -> Array:
+    """Return 2 g d - g^2 of every instance, averaged over its cells, (n,)."""
+    probs = as_float64(cells.probs)
+    xp = namespace(probs)
+    deviation = _events(cells, labels) - probs
+    groups = xp.reshape(cells.groups, (1, -1))
+    size = count_cells(groups, cells.n_cells)[0, :]
+    total = count_cells(groups, cells.n_cells, xp.reshape(deviation, (1, -1)))[0, :]
+    gap = total / xp.where(size > 0, size, xp.ones_like(size))
+    own = xp.reshape(xp.take(gap, xp.astype(groups[0, :], xp.int64), axis=0), deviation.shape)
+    values = 2.0 * own * deviation - own**2
+    return xp.mean(values, axis=1) if values.ndim == 2 else values
+
+
+def standard_error(values: Array) -> float:
+    """Return the standard error of the mean of values (n,)."""
+    xp = namespace(values)
+    n = values.shape[0]
+    return math.sqrt(float(xp.sum((values - xp.mean(values)) ** 2)) / (n - 1) / n)
+
+
+def _events(cells: Cells, labels: Classes) -> Array:
+    """Return 1 where the counted event happened, of the shape of the groups."""
+    values = labels.values[0, :]
+    xp = namespace(values)
+    if cells.predicted is not None:
+        return xp.astype(values == cells.predicted, xp.float64)
+    columns = xp.arange(labels.n_classes, dtype=values.dtype, device=device(values))
+    return xp.astype(values[:, None] == columns, xp.float64)

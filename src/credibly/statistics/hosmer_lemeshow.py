@@ -1,0 +1,116 @@
+"""Hosmer-Lemeshow statistic: sum over classes and bins of (observed - expected)^2 / expected, in counts.
+
+M23 eq. 2 writes frequencies and lacks the bin size, so its chi-square p-value is always near 1; this is the
+counts form. Its p-value comes from resampling; the chi-square with (k - 1) B degrees of freedom is for data the
+model was not fitted on, and only where expected counts are not small.
+
+Hosmer and Lemeshow 1980; Fagerland, Hosmer and Bofin 2008.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal
+
+from credibly._arrays.errors import one_of
+from credibly._arrays.namespace import Array, device, namespace
+from credibly.predictions import Predictions, as_point
+from credibly.statistics.binned import BinnedBound, Cells
+from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
+from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
+from credibly.statistics.top_label import top_label
+
+_SMALL = 5.0  # the usual least expected count for the chi-square approximation
+
+
+class HosmerLemeshowBound(BinnedBound):
+    """Adds the chi-square reference to the binned sums."""
+
+    def reference_pvalue(self, value: float) -> tuple[float, str] | None:
+        """Return the chi-square p-value and what it rests on."""
+        from scipy.special import chdtrc
+
+        expected = self._fixed_sums(None)["predicted"][0, :]
+        xp = namespace(expected)
+        k = self.cells.groups.shape[1]
+        filled = expected > 0
+        # Every class has its own bins, so one class's worth of cells is not free: (k - 1) / k of the filled ones.
+        degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
+        small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
+        name = f"chi-square with {degrees:g} degrees of freedom"
+        if small:
+            name += f"; unreliable, {small} expected counts are below {_SMALL:g}"
+        return float(chdtrc(degrees, value)), name
+
+
+@dataclasses.dataclass(frozen=True)
+class HosmerLemeshow(Statistic):
+    """Sum over classes and bins of (observed - expected)^2 / expected counts.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins.
+    binning : {"equal_width", "equal_mass"}
+        Bins of equal width on [0, 1], or of equal numbers of instances.
+    closed : {"left", "right"}
+        Which end of a bin belongs to it.
+    grouping : {"class", "confidence"}
+        Bins of each class's own probability (M23), or one grouping of the instances by confidence.
+    """
+
+    n_bins: int = 15
+    binning: Binning = "equal_mass"
+    closed: Closed = "left"
+    grouping: Literal["class", "confidence"] = "class"
+    name: ClassVar[str] = "hosmer_lemeshow"
+    traits: ClassVar[Traits] = Traits(
+        reduction="sum",
+        tail="greater",
+        labels=frozenset[LabelKind]({"classes"}),
+        differentiable=False,
+        multiplicities=True,
+        duplicate_invariant=False,
+    )
+    reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_width"}}
+    debiased: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_bins(self.n_bins, self.binning, self.closed)
+        one_of("`grouping`", self.grouping, ("class", "confidence"))
+
+    def plan(self, predictions: Predictions) -> Plan:
+        """Return the number of instances and the bin edges."""
+        probs = as_point(predictions)[0].probs  # type: ignore[arg-type]
+        values = probs if self.grouping == "class" else top_label(probs)[0]
+        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning))
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        return HosmerLemeshowBound(self, self.cells(point.probs, plan), plan, notes)  # type: ignore[arg-type]
+
+    def cells(self, probs: Array, plan: Plan) -> Cells:
+        """The pair of class and bin."""
+        xp = namespace(probs)
+        k = probs.shape[1]
+        if self.grouping == "class":
+            bins = xp.astype(bin_index(probs, plan.edges, self.closed), xp.int32)
+        else:
+            single = xp.astype(bin_index(top_label(probs)[0], plan.edges, self.closed), xp.int32)
+            bins = xp.broadcast_to(single[:, None], probs.shape)
+        columns = xp.arange(k, dtype=xp.int32, device=device(probs)) * self.n_bins
+        return Cells(bins + columns[None, :], probs, self.n_bins * k)
+
+    def error(self, state: State) -> Array:
+        """Return the sum over cells; 0 / 0 counts as 0, a label in a cell that expects none as infinite."""
+        observed, expected = state["observed"], state["predicted"]
+        xp = namespace(observed)
+        filled = expected > 0
+        term = (observed - expected) ** 2 / xp.where(filled, expected, xp.ones_like(expected))
+        impossible = xp.any((observed > 0) & ~filled, axis=-1)
+        total = xp.sum(xp.where(filled, term, xp.zeros_like(term)), axis=-1)
+        return xp.where(impossible, xp.full_like(total, xp.inf), total)
+
+
+hosmer_lemeshow = HosmerLemeshow()

@@ -1,0 +1,253 @@
+"""Accuracy and proper scores: means over instances of a number that depends on the row and its label.
+
+    accuracy  mean 1[argmax p = y]      brier  mean ||p - e_y||^2      log_loss  mean -log p_y
+
+Brier 1950; Gneiting and Raftery 2007. All three are sums, so a table of contributions (n, k), one entry per
+possible label, serves every label vector of a batch and label counts alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.top_label import top_label
+
+
+class MeanBound(Bound):
+    """A mean over instances of `table[i, y_i]`."""
+
+    def __init__(self, statistic: Statistic, table: Array, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.table = table
+
+    def contributions(self, labels: Labels) -> Array:
+        """Return every instance's contribution, (b, n)."""
+        if isinstance(labels, Counts):
+            xp = namespace(labels.values)
+            frequency = labels.block(slice(None), slice(None)) if labels.weights is None else None
+            if frequency is None:
+                frequency = Counts(labels.values).block(slice(None), slice(None))
+            # A class nobody chose adds nothing, also where its loss would be infinite.
+            chosen = xp.where(frequency > 0, self.table[None, ...], xp.zeros_like(self.table)[None, ...])
+            return xp.sum(frequency * chosen, axis=-1)
+        return gather(self.table, labels.values)
+
+    def state(self, labels: Labels) -> State:
+        """Sum weights, contributions and squares; mean and standard error follow."""
+        if isinstance(labels, Classes) and is_numpy(self.table) and len(labels) > 1:
+            step = max(1, CACHE_ELEMENTS // labels.n)
+            states = [self._state(_replicates(labels, reps)) for reps in tiles(len(labels), step)]
+            return State({name: np.concatenate([s[name] for s in states]) for name in states[0]})
+        return self._state(labels)
+
+    def _state(self, labels: Labels) -> State:
+        values = self.contributions(labels)
+        xp = namespace(values)
+        if labels.weights is None:
+            weight = xp.full(
+                (values.shape[0],),
+                float(values.shape[1]),
+                dtype=values.dtype,
+                device=device(values),
+            )
+            return State(weight=weight, total=xp.sum(values, axis=1))
+        return State(
+            weight=xp.sum(labels.weights, axis=1)
+            + xp.zeros((values.shape[0],), dtype=values.dtype, device=device(values)),
+            total=xp.sum(_weighted(xp, labels.weights, values), axis=1),
+        )
+
+    def finish(self, state: State) -> Array:
+        """Divide by the total weight."""
+        return state["total"] / state["weight"]
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
+        values = self.contributions(labels)[0, :]
+        xp = namespace(values)
+        n = values.shape[0]
+        mean = float(self(labels)[0])
+        if not math.isfinite(mean):
+            return None, "the mean is infinite"
+        if n < 2:
+            return None, "one instance has no standard error"
+        if labels.weights is None:
+            return math.sqrt(float(xp.sum((values - mean) ** 2)) / (n - 1) / n), None
+        weights = labels.weights[0, :] / xp.sum(labels.weights[0, :])
+        spread = xp.sum(_weighted(xp, weights**2, (values - mean) ** 2))
+        return math.sqrt(float(spread) * n / (n - 1)), None
+
+
+def gather(table: Array, labels: Array) -> Array:
+    """Return table[i, labels[b, i]] as (b, n)."""
+    xp = namespace(table)
+    if is_numpy(table):
+        flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
+        return np.take(table.ravel(), flat)
+    index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
+    return xp.take_along_axis(table, index, axis=1).T
+
+
+def _weighted(xp: Any, weights: Array, values: Array) -> Array:
+    """Return weights * values with 0 * inf = 0: an instance of weight zero is not there."""
+    return xp.where(weights > 0, weights * values, xp.zeros_like(values))
+
+
+def _replicates(labels: Classes, reps: slice) -> Classes:
+    weights = labels.weights
+    if weights is not None and weights.shape[0] > 1:
+        weights = weights[reps]
+    return Classes(labels.values[reps], labels.n_classes, weights)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProperScore(Statistic):
+    """A mean over instances that the true distribution minimises (or maximises) in expectation."""
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        return MeanBound(self, self.table(point.probs), plan, notes)
+
+    @abstractmethod
+    def table(self, probs: Array) -> Array:
+        """Return the contribution of every instance under every possible label, (n, k)."""
+
+
+def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
+    return Traits(
+        reduction="sum",
+        tail="two-sided",
+        labels=CLASS_LABELS,
+        differentiable=differentiable,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=bounds,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Accuracy(ProperScore):
+    """Share of instances whose most probable class is the label (the lowest index wins ties)."""
+
+    name: ClassVar[str] = "accuracy"
+    traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
+    reference: ClassVar[str] = "-"
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        return HitBound(self, point.probs, plan, notes)
+
+    def table(self, probs: Array) -> Array:
+        """1 in the column of the predicted class."""
+        xp = namespace(probs)
+        columns = xp.arange(probs.shape[1], device=device(probs))
+        _, predicted = top_label(probs)
+        return xp.astype(xp.astype(predicted, columns.dtype)[:, None] == columns, xp.float64)
+
+
+class HitBound(MeanBound):
+    """Accuracy: comparing labels with the predicted class needs no table for plain labels."""
+
+    def __init__(self, statistic: Accuracy, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, None, plan, notes)
+        self.probs = probs
+        self.predicted = top_label(probs)[1]
+
+    def contributions(self, labels: Labels) -> Array:
+        """Return 1 where the label is the predicted class."""
+        if isinstance(labels, Classes):
+            xp = namespace(self.predicted)
+            return xp.astype(labels.values == self.predicted[None, :], xp.float64)
+        return MeanBound(
+            self.statistic,
+            self.statistic.table(self.probs),  # type: ignore[attr-defined]
+            Plan(self.n),
+            (),
+        ).contributions(labels)
+
+    def state(self, labels: Labels) -> State:
+        """Count hits without making them floating numbers."""
+        if isinstance(labels, Classes) and labels.weights is None and is_numpy(self.predicted):
+            hits = np.array([np.count_nonzero(row == self.predicted) for row in labels.values])
+            return State(weight=np.full(len(labels), float(labels.n)), total=hits.astype(np.float64))
+        return self._state(labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class Brier(ProperScore):
+    """Mean squared distance between the predicted distribution and the label, over all classes."""
+
+    name: ClassVar[str] = "brier"
+    traits: ClassVar[Traits] = _traits(True, (0.0, 2.0))
+    reference: ClassVar[str] = "Brier 1950"
+
+    def table(self, probs: Array) -> Array:
+        """|p|^2 - 2 p_c + 1."""
+        p = as_float64(probs)
+        return namespace(p).sum(p * p, axis=-1, keepdims=True) - 2.0 * p + 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LogLoss(ProperScore):
+    """Mean negative logarithm of the probability of the label; infinite where that probability is 0.
+
+    Parameters
+    ----------
+    clip : float
+        Probabilities below this are read as this before the logarithm; 0 (the default) clips nothing.
+    """
+
+    clip: float = 0.0
+    name: ClassVar[str] = "log_loss"
+    traits: ClassVar[Traits] = _traits(True, None)
+    reference: ClassVar[str] = "Good 1952"
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip < 1:
+            raise InputError(
+                "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
+            )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        return LogLossBound(self, self.table(point.probs), plan, notes)
+
+    def table(self, probs: Array) -> Array:
+        """-log p_c, of what clipping leaves."""
+        p = as_float64(probs)
+        xp = namespace(p)
+        if self.clip:
+            p = xp.clip(p, self.clip, None)
+        if not is_numpy(p):
+            return -xp.log(p)
+        with np.errstate(divide="ignore"):
+            return -np.log(p)
+
+
+class LogLossBound(MeanBound):
+    """Log loss counts its infinite rows instead of hiding them."""
+
+    def label_notes(self, labels: Labels) -> tuple[str, ...]:
+        """Return how many instances have an infinite loss."""
+        values = self.contributions(labels)[0, :]
+        xp = namespace(values)
+        infinite = int(xp.sum(xp.astype(xp.isinf(values), xp.int64)))
+        if not infinite:
+            return ()
+        return (f"{infinite} of {values.shape[0]} instances gave their label probability 0: infinite loss",)
+
+
+accuracy = Accuracy()
+brier = Brier()
+log_loss = LogLoss()

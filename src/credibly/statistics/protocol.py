@@ -1,0 +1,275 @@
+"""The statistic protocol: plan once, bind to predictions once, evaluate whole batches of label vectors.
+
+plan   = statistic.plan(predictions)          label-free facts of all rows: n, bin edges, bandwidth
+bound  = statistic.bind(chunk, plan)          everything that does not depend on labels
+state  = bound.state(labels)                  sums with the replicates in front; state + state merges chunks
+values = bound.finish(state)                  (b,)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.namespace import Array
+from credibly._arrays.results import Estimate, Tail
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Counts,
+    Labels,
+    Predictions,
+    Reals,
+    as_labels,
+    as_predictions,
+    require_order,
+)
+
+LabelKind = Literal["classes", "counts", "reals"]
+_KINDS: dict[type[Any], LabelKind] = {Classes: "classes", Counts: "counts", Reals: "reals"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Traits:
+    """What a statistic promises; every promise is tested over the registry.
+
+    Attributes
+    ----------
+    reduction : {"sum", "pairwise", "smoother", "opaque"}
+        How instances combine; all but "opaque" can be merged from chunks of rows.
+    tail : {"greater", "two-sided"}
+        Which values count against a model.
+    labels : frozenset of {"classes", "counts", "reals"}
+        Label types it takes.
+    differentiable : bool
+        Whether values carry gradients with respect to the predictions.
+    multiplicities : bool
+        Whether integer sample weights equal repeated rows.
+    duplicate_invariant : bool
+        Whether listing all data twice leaves the value unchanged.
+    range : tuple of float or None
+        Smallest and largest possible value, None where unbounded.
+    """
+
+    reduction: Literal["sum", "pairwise", "smoother", "opaque"]
+    tail: Tail
+    labels: frozenset[LabelKind]
+    differentiable: bool
+    multiplicities: bool
+    duplicate_invariant: bool
+    range: tuple[float, float] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Label-free facts about all rows, shared by every chunk: number of instances and bin edges."""
+
+    n: int
+    edges: Array | None = None
+
+
+class State(dict[str, Array]):
+    """Named sums with the replicates on the leading axis; addition merges disjoint rows."""
+
+    def __add__(self, other: State) -> State:
+        if self.keys() != other.keys():
+            raise InputError(
+                "states",
+                "must come from one statistic to be added",
+                f"got fields {sorted(self)} and {sorted(other)}",
+                "Merge the states of one bound statistic at a time.",
+            )
+        return State({name: self[name] + other[name] for name in self})
+
+
+class Bound(ABC):
+    """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
+
+    def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
+        self.statistic, self.n, self.notes = statistic, n, notes
+
+    @abstractmethod
+    def state(self, labels: Labels) -> State:
+        """Return the sums over the bound rows, one entry per replicate."""
+
+    @abstractmethod
+    def finish(self, state: State) -> Array:
+        """Turn sums into values, (b,)."""
+
+    def __call__(self, labels: Labels) -> Array:
+        """Evaluate a batch of label vectors."""
+        return self.finish(self.state(labels))
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error on single labels and, where no interval holds, the reason."""
+        return None, "no standard error is known for this statistic"
+
+    def reference_pvalue(self, value: float) -> tuple[float, str] | None:
+        """Return a p-value from a reference distribution and its name, where one is known."""
+        return None
+
+    def label_notes(self, labels: Labels) -> tuple[str, ...]:
+        """Return what these labels make worth knowing (infinite losses, say)."""
+        return ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistic(ABC):
+    """A number computed from predictions and labels. Settings are the fields; instances are frozen.
+
+    Call it, ``brier(predictions, labels)``; change settings with ``with_``; bind it to evaluate many label
+    vectors against the same predictions.
+    """
+
+    name: ClassVar[str]
+    traits: ClassVar[Traits]
+    reference: ClassVar[str]
+    papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Settings that reproduce a paper's printed numbers."""
+
+    def __call__(
+        self,
+        predictions: Any,
+        labels: Any,
+        *,
+        sample_weight: Any = None,
+        paper: str | None = None,
+        **settings: Any,
+    ) -> Estimate:
+        """Compute the statistic.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            (n, k) probabilities, (n, m, k) members, or any prediction object.
+        labels : array (n,) or LabelCounts
+            What was observed.
+        sample_weight : array (n,), optional
+            Non-negative weights of the instances.
+        paper : str, optional
+            Use the settings of a paper.
+        **settings
+            Override the fields of this statistic for one call.
+
+        Returns
+        -------
+        Estimate
+            Value, standard error where one can be trusted, settings and notes.
+        """
+        chosen = self.with_(paper=paper, **settings) if paper or settings else self
+        require_order(predictions, labels)
+        given = as_predictions(predictions)
+        batch = chosen.labels(given, labels, sample_weight)
+        bound = chosen.bind(given)
+        value = float(bound(batch)[0])
+        stderr, refusal = bound.stderr(batch)
+        notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
+        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal)
+
+    def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
+        """Return the same statistic with other settings.
+
+        Parameters
+        ----------
+        paper : str, optional
+            Settings of a paper, under the ones given by name.
+        **settings
+            Fields to change.
+
+        Returns
+        -------
+        Statistic
+            A new frozen statistic.
+        """
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in settings:
+            if name not in known:
+                raise InputTypeError(
+                    f"`{self.name}`",
+                    "takes only its own settings",
+                    f"got {name!r}",
+                    nearest(name, known) if known else "It has none.",
+                )
+        if paper is not None:
+            if paper not in self.papers:
+                raise InputError(
+                    f"`paper` of `{self.name}`",
+                    f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
+                    f"got {paper!r}",
+                    "Leave it out for the library's own settings.",
+                )
+            settings = {**self.papers[paper], **settings}
+        return dataclasses.replace(self, **settings)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the fields as a dictionary."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def paper_notes(self, paper: str | None) -> tuple[str, ...]:
+        """List what a paper mode changed."""
+        if paper is None:
+            return ()
+        changes = ", ".join(f"{name}={value!r}" for name, value in self.papers[paper].items())
+        return (f"paper mode {paper} sets {changes}",)
+
+    def labels(self, predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
+        """Check labels for this statistic and return them as a batch."""
+        self.require_predictions(predictions)
+        batch = as_labels(predictions, labels, sample_weight)
+        kind = _KINDS[type(batch)]
+        if kind not in self.traits.labels:
+            raise UnsupportedError(
+                f"`{self.name}`",
+                f"takes {' or '.join(sorted(self.traits.labels))}",
+                f"got {kind}",
+                "Draw or choose one label per instance first.",
+            )
+        return batch
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Raise unless the statistic is defined for this type of prediction."""
+        classification = isinstance(predictions, ClassPredictions)
+        if classification != bool(self.traits.labels & {"classes", "counts"}):
+            what = "class probabilities" if not classification else "real-valued predictions"
+            raise InputTypeError(
+                f"`{self.name}`",
+                f"needs {what}",
+                f"got {type(predictions).__name__}",
+                "See `credibly list` for statistics of this kind.",
+            )
+
+    def plan(self, predictions: Predictions) -> Plan:
+        """Return the label-free facts of all rows."""
+        return Plan(n=len(predictions))
+
+    def bind(self, predictions: Any, plan: Plan | None = None, **settings: Any) -> Bound:
+        """Compute all that does not depend on labels.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            All rows, or one chunk of them with the plan of all.
+        plan : Plan, optional
+            Made from these predictions where not given.
+        **settings
+            Override the fields of this statistic.
+
+        Returns
+        -------
+        Bound
+            Call it with labels, or use `state` and `finish` to merge chunks.
+        """
+        chosen = self.with_(**settings) if settings else self
+        given = as_predictions(predictions)
+        chosen.require_predictions(given)
+        return chosen._bind(given, chosen.plan(given) if plan is None else plan)
+
+    @abstractmethod
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        """Bind to checked predictions."""
+
+
+CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
