@@ -1,0 +1,82 @@
+# The front door. `make` alone lists the doors.
+# Needs GNU make and a Python of at least 3.11; everything else goes into .venv.
+
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python; do \
+	if $$candidate -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	echo $$candidate; break; fi; done)
+JOBS ?= 2
+ARGS ?=
+
+BIN := .venv/bin
+# Test workers are processes; BLAS and OpenMP threads on top of them only get in each other's way.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test validity lint format types arrows examples bench clean distclean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: .venv/.core ## make demo-report.html from bundled real predictions
+	@$(BIN)/credibly demo --out demo-report.html --force
+
+test: .venv/.dev ## run all tests (ARGS="-k name" goes to pytest)
+	@mkdir -p build && rm -f build/tests.xml
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/tests.xml $(ARGS)
+
+validity: .venv/.dev ## only the simulations of size, power and coverage
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m validity $(ARGS)
+
+lint: .venv/.dev ## format, lint rules, public docstrings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python tools/check_docstrings.py
+
+format: .venv/.dev ## rewrite the files so that `make lint` is content
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: .venv/.dev ## strict typing of src
+	$(BIN)/mypy
+
+arrows: .venv/.dev ## imports between the rooms point the right way
+	$(BIN)/tach check
+
+examples: .venv/.dev ## run the examples in README, docs and docstrings
+	$(BIN)/python -W error tools/run_examples.py
+
+bench: .venv/.bench ## time credibly against other packages
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean: ## remove what the targets wrote, but not .venv
+	rm -rf build dist demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
+	find src tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## and .venv too
+	rm -rf .venv
+
+# A Python without pip leaves half an environment behind; the next run must not take it for a whole one.
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { \
+	echo "credibly needs Python 3.11 or newer with the venv module, and none was found on PATH." >&2; \
+	echo "Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Creating .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+# $(call install,EXTRAS): pip's own words are kept in a log and shown when it fails.
+install = @echo "Installing credibly$(1) into .venv (log: .venv/install.log)"; \
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.$(1)' \
+	>.venv/install.log 2>&1 || { tail -n 20 .venv/install.log >&2; exit 1; }
+
+.venv/.core: pyproject.toml constraints.txt | .venv/bin/python
+	$(call install,)
+	@touch $@
+
+.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
+	$(call install,[dev])
+	@touch $@ .venv/.core
+
+.venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
+	$(call install,[bench])
+	@touch $@ .venv/.core

@@ -1,0 +1,42 @@
+"""The public surface as objects: what `credibly.__all__` names, and its classes' members."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+def public_objects(package: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield dotted name and object of every public function, class and statistic of a package."""
+    for name in package.__all__:
+        value = getattr(package, name)
+        if callable(value) and not inspect.ismodule(value):
+            yield f"{package.__name__}.{name}", value
+
+
+def public_members(owner: type, package: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield name and object of the public methods and properties that the package itself wrote."""
+    seen: set[str] = set()
+    for base in owner.__mro__:
+        if base.__module__.partition(".")[0] != package.__name__:
+            continue
+        for name, member in vars(base).items():
+            if name.startswith("_") or name in seen:
+                continue
+            seen.add(name)
+            plain = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if inspect.isfunction(plain) or isinstance(plain, property | functools.cached_property):
+                yield name, plain
+
+
+def modules(package: ModuleType) -> Iterator[ModuleType]:
+    """Import and yield the package and every module below it."""
+    yield package
+    for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not entry.name.endswith("__main__"):
+            yield import_module(entry.name)
