@@ -122,12 +122,11 @@ def run_docstrings(package_name: str) -> int:
     found = {test.docstring for test in examples}
     # Statistics are objects, which the finder does not look into.
     parser = doctest.DocTestParser()
-    for name, value in public_objects(package):
-        docstring = inspect.getdoc(value)
-        if docstring and not inspect.isclass(value) and not inspect.isfunction(value):
-            test = parser.get_doctest(docstring, {}, name, None, None)
-            if value.__doc__ not in found and test.examples:
-                examples.append(test)
+    examples += [
+        parser.get_doctest(inspect.getdoc(value) or "", {}, name, None, None)
+        for name, value in public_objects(package)
+        if value.__doc__ not in found
+    ]
 
     tests = [test for test in examples if test.examples]
     runner = doctest.DocTestRunner(optionflags=FLAGS)

@@ -189,9 +189,7 @@ def test_credal_and_statistics_do_not_see_each_other() -> None:
 
 @pytest.mark.parametrize("room", ["credibly.plots", "credibly.report"])
 def test_what_draws_cannot_compute(room: str) -> None:
-    assert not {"credibly.statistics", "credibly.hypotests", "credibly.credal"} & set(
-        arrows()[room]
-    )
+    assert not {"credibly.statistics", "credibly.hypotests", "credibly.credal"} & set(arrows()[room])
 
 
 def test_all_imports_follow_the_arrows(project_copy: Path) -> None:
@@ -231,9 +229,7 @@ def test_examples_in_documents_are_really_run(tmp_path: Path) -> None:
 
 def test_an_example_left_out_gives_its_reason(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
-    document.write_text(
-        "<!-- not run: needs a GPU -->\n\n```python\n1 / 0\n```\n", encoding="utf-8"
-    )
+    document.write_text("<!-- not run: needs a GPU -->\n\n```python\n1 / 0\n```\n", encoding="utf-8")
     done = run_tool("run_examples.py", document, path=tmp_path)
     assert done.returncode == 0
     assert "page.md:4: not run, needs a GPU" in done.stdout
@@ -280,6 +276,54 @@ def test_docstrings_are_validated_and_run(
     assert done.returncode == docstrings, done.stdout + done.stderr
     done = run_tool("run_examples.py", "--package", "halves", path=tmp_path)
     assert done.returncode == examples, done.stdout + done.stderr
+
+
+PACKAGE_WITH_ONE_STATISTIC = '''
+"""A package."""
+__all__ = ["half"]
+
+
+class Half:
+    """Half of a number."""
+
+    def __call__(self, value):
+        """Halve a number.
+
+        Parameters
+        ----------
+        value : float
+            The number.
+
+        Returns
+        -------
+        float
+            Half of it.
+        """
+        return value / 2
+
+
+half = Half()
+half.__doc__ = """Half of a number.
+
+>>> 3.0 / 2
+1.6
+"""
+'''
+
+
+def test_statistics_are_read_although_they_are_objects(tmp_path: Path) -> None:
+    (tmp_path / "halves").mkdir()
+    source = tmp_path / "halves" / "__init__.py"
+    source.write_text(PACKAGE_WITH_ONE_STATISTIC, encoding="utf-8")
+    done = run_tool("check_docstrings.py", "halves", path=tmp_path)
+    assert done.stdout == "halves.half: EX01 No examples section found\n"
+    done = run_tool("run_examples.py", "--package", "halves", path=tmp_path)
+    assert (done.returncode, "1 docstrings with examples, 1 failed" in done.stdout) == (1, True)
+
+    undocumented = PACKAGE_WITH_ONE_STATISTIC.replace("        value : float", "        other : float")
+    source.write_text(undocumented, encoding="utf-8")
+    done = run_tool("check_docstrings.py", "halves", path=tmp_path)
+    assert "Half.__call__: PR01 Parameters {'value'} not documented" in done.stdout
 
 
 def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
