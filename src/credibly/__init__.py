@@ -1,6 +1,6 @@
-"""credibly: does a model credibly know what it does not know?
+"""Does a model credibly know what it does not know?
 
-Predictions first, then labels, then keywords. See https://github.com/credibly/credibly for the documentation.
+Predictions first, then labels, then keywords: ``cr.calibration_test(predictions, labels, rng=0)``.
 """
 
 import logging as _logging

@@ -1,7 +1,8 @@
-"""Input checks shared by all prediction types: each finds every offending row, counts them and shows the first."""
+"""Input checks shared by all prediction types: every offending row is found and counted, the first shown."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -174,7 +175,7 @@ def require_rows(
 def sum_tolerance(array: Array) -> float:
     """Return how far a row sum may be off: NOISE, or what rounding in the stored dtype explains."""
     epsilon = float(namespace(array).finfo(array.dtype).eps)
-    return NOISE * (1 + 1e-6) + 4 * epsilon * array.shape[-1] ** 0.5
+    return NOISE * (1 + 1e-6) + 4 * epsilon * math.sqrt(array.shape[-1])
 
 
 def require_distributions(array: Array, name: str, remedy: str) -> tuple[Array, tuple[str, ...]]:

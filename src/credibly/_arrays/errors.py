@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
 
 
 class CrediblyError(Exception):
@@ -73,3 +75,9 @@ def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
         shown = ", ".join(repr(option) for option in options)
         remedy = nearest(value, [str(option) for option in options])
         raise InputError(subject, f"must be one of {shown}", f"got {value!r}", remedy)
+
+
+def require_positive(subject: str, value: Any, remedy: str) -> None:
+    """Raise unless `value` is a positive whole number."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InputError(subject, "must be a positive integer", f"got {value!r}", remedy)

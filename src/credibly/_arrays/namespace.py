@@ -76,11 +76,6 @@ def like(values: Any, reference: Array, dtype: Any = None) -> Array:
     return xp.asarray(values, dtype=dtype, device=array_api_compat.device(reference))
 
 
-def float_dtype(xp: Namespace) -> Any:
-    """Return the precision everything is summed in."""
-    return xp.float64
-
-
 def as_float64(array: Array) -> Array:
     """Return `array` in double precision, itself if it already is."""
     xp = array_api_compat.array_namespace(array)

@@ -38,8 +38,8 @@ def as_seed(rng: Any) -> Seed:
             f"got {rng!r}",
             "Use `rng=7`, or `rng=numpy.random.default_rng(7)`.",
         )
-    words = sequence.generate_state(2, np.uint64)
-    return int(words[0]), int(words[1])
+    state = sequence.generate_state(2, np.uint64)
+    return int(state[0]), int(state[1])
 
 
 class Uniforms:
@@ -88,7 +88,8 @@ def _torch_block(seed: Seed, stream: int, replicates: slice, instances: slice, d
     # NumPy increments the counter before it produces a block.
     low = torch.arange(first + 1, last + 1, dtype=torch.int64, device=device)[None, :]
     high = torch.arange(replicates.start, replicates.stop, dtype=torch.int64, device=device)[:, None]
-    low, high = torch.broadcast_tensors(low, high)
+    shape = (replicates.stop - replicates.start, last - first)
+    low, high = low.expand(shape), high.expand(shape)
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
     keys = [_signed(seed[0]), _signed(seed[1])]
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""Result objects: a number with its error, a test with its null, a curve. Each is JSON-safe through `to_dict`."""
+"""Result objects: a number with its error, a test with its null, a curve; all JSON-safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions the array API standard lacks, for NumPy and torch; other libraries go through the host."""
+"""Special functions the array API standard lacks, for NumPy and torch; others go through the host."""
 
 from __future__ import annotations
 

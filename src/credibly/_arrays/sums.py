@@ -76,6 +76,9 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
     b, n = cells.shape
+    if b == 1:
+        spread = None if weights is None else weights[0]
+        return np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells].astype(np.float64)
     counted = np.empty((b, n_cells))
     step = max(1, CACHE_ELEMENTS // n)
     for reps in tiles(b, step):

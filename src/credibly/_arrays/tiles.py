@@ -62,4 +62,5 @@ def blas_threads(limit: int | None) -> AbstractContextManager[object]:
     """Limit BLAS threads inside a ``with`` block; None leaves them alone."""
     import threadpoolctl
 
-    return threadpoolctl.threadpool_limits(limits=limit, user_api="blas")
+    limits: AbstractContextManager[object] = threadpoolctl.threadpool_limits(limits=limit, user_api="blas")
+    return limits

@@ -1,18 +1,25 @@
 """Is a model calibrated? Consistency resampling: labels drawn from the predictions themselves.
 
-H0: the label of every instance was drawn from its predicted distribution. Resampling labels given predictions
-is exact in finite samples; bootstrapping the instances as well (as printed in M23 and J25) is not and is kept for
-comparison.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
+H0: the label of every instance was drawn from its predicted distribution. Resampling labels given
+predictions is exact in finite samples; bootstrapping the instances as well (as printed in M23 and J25) is
+not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import (
+    InputError,
+    InputTypeError,
+    UnsupportedError,
+    one_of,
+    require_positive,
+)
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.pvalues import (
@@ -127,7 +134,7 @@ def calibration_test(
         return _asymptotic(bounds[0], observed)
     require_resamples(n_resamples)
     seed = as_seed(rng)
-    point, _ = as_point(given)  # type: ignore[arg-type]
+    point, _ = as_point(given)
     if resample == "labels":
         replicates = Replicates(point.probs, seed)
         values = resampled_values(bounds, observed, replicates, n_resamples, progress)
@@ -177,8 +184,7 @@ def _require_distinct(chosen: list[Statistic]) -> None:
 
 def require_resamples(n_resamples: int) -> None:
     """Raise unless there is at least one replicate."""
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
-        raise InputError("`n_resamples`", "must be a positive integer", f"got {n_resamples!r}", "Try 999.")
+    require_positive("`n_resamples`", n_resamples, "Try 999.")
 
 
 def _single(bound: Bound, values: HostArray, settings: dict[str, Any]) -> HypotestResult:
@@ -217,8 +223,6 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any]) -> Hypote
 
 def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
     """Combine tests that share replicates: smallest p-value, with pooled ranks."""
-    import dataclasses
-
     pooled = pooled_pvalues(values, tuple(result.tail for result in results))
     pvalue, adjusted, smallest = westfall_young(pooled)
     components = {

@@ -14,7 +14,7 @@ from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.replicates import Replicates
 from credibly.predictions import as_point, as_predictions, require_order
-from credibly.statistics.binned import BinnedError, ClasswiseECE, ConfidenceECE
+from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
 
 _TILE_LABELS = 2**20
@@ -167,10 +167,3 @@ def _band(
     half = (1 - level) / 2
     low, high = np.quantile(np.concatenate(drawn), [half, 1 - half], axis=0)
     return low, high
-
-
-def error_of(curve: ReliabilityCurve, statistic: BinnedError) -> float:
-    """Return the weighted mean absolute gap of a curve, which is the binned error it draws."""
-    filled = curve.weight > 0
-    gap = np.abs(curve.observed[filled] - curve.predicted[filled])
-    return float(np.sum(curve.weight[filled] * gap**statistic.p) / curve.weight.sum())

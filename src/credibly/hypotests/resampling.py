@@ -11,7 +11,7 @@ from credibly._arrays.namespace import Array, device, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
-from credibly.predictions import Classes, Labels, Point
+from credibly.predictions import Classes, Labels
 from credibly.statistics import Bound, Statistic
 
 HostArray = np.ndarray[Any, Any]
@@ -112,8 +112,3 @@ def bootstrapped_pairs(
         rows = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
         drawn = Replicates(probs[rows, ...], seed).labels(slice(d, d + 1))
         yield predictions[rows], drawn
-
-
-def as_point_probs(point: Point) -> Array:
-    """Return the probabilities labels are drawn from."""
-    return point.probs

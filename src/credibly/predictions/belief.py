@@ -168,7 +168,7 @@ class Belief(ClassPredictions):
 def check_focal_sets(
     focal_sets: Sequence[Iterable[int]], n_classes: int | None
 ) -> tuple[tuple[FocalSet, ...], int]:
-    """Return the sets as frozensets and the number of classes; empty, repeated or foreign sets are refused."""
+    """Return frozensets and the number of classes; empty, repeated or foreign sets are refused."""
     sets = tuple(frozenset(int(member) for member in members) for members in focal_sets)
     if not sets or frozenset() in sets:
         where = sets.index(frozenset()) if sets else "none"
@@ -206,7 +206,7 @@ def _require_columns(array: Array, name: str, sets: tuple[FocalSet, ...]) -> Non
 def _invert(
     beliefs: np.ndarray[Any, Any], sets: tuple[FocalSet, ...], n_classes: int
 ) -> tuple[np.ndarray[Any, Any], tuple[FocalSet, ...], int]:
-    """Moebius inversion in order of size; what is left over goes to the full set, whose column is returned."""
+    """Moebius inversion by size; what is left over goes to the full set, whose column is returned."""
     masses = beliefs.copy()
     for j in sorted(range(len(sets)), key=lambda j: len(sets[j])):
         for i, members in enumerate(sets):

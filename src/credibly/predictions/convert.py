@@ -1,4 +1,4 @@
-"""Turn what users hold into predictions: arrays, tensors, labelled arrays, objects that carry the same data."""
+"""Turn what users hold into predictions: arrays, tensors, labelled arrays, objects that carry the same."""
 
 from __future__ import annotations
 

@@ -19,7 +19,15 @@ from credibly._arrays.checks import (
     require_shape,
 )
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, is_torch, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    is_torch,
+    like,
+    namespace,
+    to_host,
+)
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.point import Point
 
@@ -160,7 +168,7 @@ class Classes:
         """Return one-hot labels (reps, rows, k) of one tile, times the weights."""
         xp = namespace(self.values)
         tile = self.values[reps, rows]
-        classes = xp.arange(self.n_classes, dtype=tile.dtype, device=_device(tile))
+        classes = xp.arange(self.n_classes, dtype=tile.dtype, device=device(tile))
         onehot = xp.astype(tile[:, :, None] == classes, xp.float64)
         if self.weights is None:
             return onehot
@@ -228,12 +236,6 @@ class Reals:
 Labels: TypeAlias = Classes | Counts | Reals
 
 
-def _device(array: Array) -> Any:
-    from credibly._arrays.namespace import device
-
-    return device(array)
-
-
 def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
     """Check labels against predictions and return them as a batch of one (or of the given rows)."""
     if isinstance(labels, (Classes, Counts, Reals)):
@@ -264,8 +266,6 @@ def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) 
 def _same_library(array: Array, given: Any, predictions: Predictions) -> Array:
     """Bring plain lists to the predictions' library; arrays of another library are refused."""
     if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):
-        from credibly._arrays.namespace import like
-
         return like(array, predictions._leading)
     namespace(predictions._leading, array)
     return array
@@ -287,15 +287,15 @@ def require_same_length(predictions: Predictions, labels: Array, what: str) -> N
 
 
 def require_label_vector(predictions: Predictions, labels: Array) -> None:
-    """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped arguments are named."""
-    if labels.ndim == 2 and isinstance(predictions, ClassPredictions):
-        if tuple(labels.shape) == (len(predictions), predictions.n_classes):
-            raise InputError(
-                "`labels`",
-                "must be one class index per instance",
-                f"got shape {tuple(labels.shape)}",
-                "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
-            )
+    """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped input is named."""
+    shape = tuple(labels.shape)
+    if isinstance(predictions, ClassPredictions) and shape == (len(predictions), predictions.n_classes):
+        raise InputError(
+            "`labels`",
+            "must be one class index per instance",
+            f"got shape {shape}",
+            "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
+        )
     if labels.ndim != 1:
         raise InputError(
             "`labels`",
@@ -362,11 +362,18 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     return as_float64(weights)[None, :]
 
 
-def as_point(predictions: ClassPredictions) -> tuple[Point, tuple[str, ...]]:
+def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:
     """Return the one distribution per instance and the note that says how it was made."""
     if isinstance(predictions, Point):
         return predictions, predictions.notes
-    return predictions.mean(), (*predictions.notes, predictions.mean_note)
+    if isinstance(predictions, ClassPredictions):
+        return predictions.mean(), (*predictions.notes, predictions.mean_note)
+    raise InputTypeError(
+        "predictions",
+        "must be over classes",
+        f"got {type(predictions).__name__}",
+        "Use a statistic for real-valued predictions.",
+    )
 
 
 def _require_single_annotations(

@@ -1,8 +1,7 @@
 """Bins: exact edges, one rule for values on an edge, ties kept together.
 
 Bins are [lo, hi) with the last one closed; ``closed="right"`` makes them (lo, hi] with the first one closed.
-Edges of equal-width bins are the correctly rounded j / B, and every edge is cast to the stored dtype before it
-is compared: 0.7 in single precision is below 0.7 in double precision.
+Every edge is cast to the stored dtype before it is compared: 0.7 in single precision is below 0.7 in double.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import one_of, require_positive
 from credibly._arrays.namespace import Array, is_numpy, like, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 
@@ -21,16 +20,20 @@ Closed = Literal["left", "right"]
 
 def check_bins(n_bins: int, binning: str, closed: str) -> None:
     """Raise unless the three settings describe bins."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise InputError("`n_bins`", "must be a positive integer", f"got {n_bins!r}", "Try 15.")
+    require_positive("`n_bins`", n_bins, "Try 15.")
     one_of("`binning`", binning, ("equal_width", "equal_mass"))
     one_of("`closed`", closed, ("left", "right"))
+
+
+def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
+    """Return the correctly rounded j / n_bins; `linspace` is off by one unit in the last place."""
+    return np.arange(n_bins + 1) / n_bins
 
 
 def bin_edges(values: Array, n_bins: int, binning: Binning) -> np.ndarray[Any, Any]:
     """Return edges (n_bins + 1,) for values (n,), or (k, n_bins + 1) for the columns of (n, k)."""
     if binning == "equal_width":
-        edges = np.arange(n_bins + 1) / n_bins
+        edges = width_edges(n_bins)
         return edges if values.ndim == 1 else np.tile(edges, (values.shape[1], 1))
     ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
     n = ordered.shape[0]
@@ -40,7 +43,7 @@ def bin_edges(values: Array, n_bins: int, binning: Binning) -> np.ndarray[Any, A
     return np.concatenate([np.zeros(ends), inner, np.ones(ends)], axis=-1)
 
 
-def bin_index(values: Array, edges: np.ndarray[Any, Any], closed: Closed) -> Array:
+def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
     """Return the bin of every value: (n,) from (n,), or (n, k) with one row of edges per column."""
     n_bins = edges.shape[-1] - 1
     small = np.uint8 if n_bins <= 256 else np.int32

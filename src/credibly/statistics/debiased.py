@@ -1,9 +1,9 @@
 """Standard error of the debiased squared binned error.
 
 The estimand is sum over cells of P(cell) g^2, g = E[event - predicted | cell]. Its influence function at an
-instance with deviation d in a cell is 2 g d - g^2, so the standard error is that of the mean of these numbers.
-With g estimated this doubles the variance at exact calibration, where the first-order term vanishes: intervals
-are conservative there and keep their level away from it (checked by simulation).
+instance with deviation d in a cell is 2 g d - g^2, so the standard error is that of the mean of these
+numbers. With g estimated this doubles the variance at exact calibration, where the first-order term vanishes:
+intervals are conservative there and keep their level away from it (checked by simulation).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from credibly._arrays.sums import count_cells
 from credibly.predictions import Classes
 
 if TYPE_CHECKING:
-    from credibly.statistics.binned import Cells
+    from credibly.statistics.cells import Cells
 
 
 def influence(cells: Cells, labels: Classes) -> Array:

@@ -1,7 +1,7 @@
 """Brier loss = calibration loss + refinement loss.
 
-Calibration is the squared class-wise binned error summed over classes (debiased by default), refinement what is
-left: the loss of a recalibrated model that keeps the same bins.   DeGroot and Fienberg 1983; Murphy 1973.
+Calibration is the squared class-wise binned error summed over classes (debiased by default), refinement what
+is left: the loss of a recalibrated model that keeps the same bins.   DeGroot and Fienberg 1983; Murphy 1973.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from credibly._arrays.results import Estimate, Result
 from credibly.predictions import Classes, as_predictions, require_order
-from credibly.statistics.binned import BinnedBound, ClasswiseECE
+from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.cells import CellBound
 from credibly.statistics.debiased import influence, standard_error
 from credibly.statistics.proper import MeanBound, brier
 
@@ -83,7 +84,8 @@ def decompose_brier(
     errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
     batch = errors.labels(given, labels)
     bound, score = errors.bind(given), brier.bind(given)
-    assert isinstance(bound, BinnedBound) and isinstance(score, MeanBound)
+    assert isinstance(bound, CellBound)
+    assert isinstance(score, MeanBound)
     k = given.n_classes  # type: ignore[attr-defined]
     error = float(bound(batch)[0])
     calibration = k * (error if debiased else error**2)

@@ -1,8 +1,8 @@
 """Hosmer-Lemeshow statistic: sum over classes and bins of (observed - expected)^2 / expected, in counts.
 
 M23 eq. 2 writes frequencies and lacks the bin size, so its chi-square p-value is always near 1; this is the
-counts form. Its p-value comes from resampling; the chi-square with (k - 1) B degrees of freedom is for data the
-model was not fitted on, and only where expected counts are not small.
+counts form. Its p-value comes from resampling; the chi-square with (k - 1) B degrees of freedom is for data
+the model was not fitted on, and only where expected counts are not small.
 
 Hosmer and Lemeshow 1980; Fagerland, Hosmer and Bofin 2008.
 """
@@ -15,26 +15,26 @@ from typing import Any, ClassVar, Literal
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.binned import BinnedBound, Cells
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
+from credibly.statistics.cells import CellBound, Cells, CellStatistic
+from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
 from credibly.statistics.top_label import top_label
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
 
-class HosmerLemeshowBound(BinnedBound):
+class HosmerLemeshowBound(CellBound):
     """Adds the chi-square reference to the binned sums."""
 
     def reference_pvalue(self, value: float) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""
         from scipy.special import chdtrc
 
-        expected = self._fixed_sums(None)["predicted"][0, :]
+        expected = self.fixed_sums(None)["predicted"][0, :]
         xp = namespace(expected)
         k = self.cells.groups.shape[1]
         filled = expected > 0
-        # Every class has its own bins, so one class's worth of cells is not free: (k - 1) / k of the filled ones.
+        # The classes' counts add up to n, so one class's worth of the filled cells is not free.
         degrees = float(xp.sum(xp.astype(filled, xp.float64))) * (k - 1) / k
         small = int(xp.sum(xp.astype(filled & (expected < _SMALL), xp.int64)))
         name = f"chi-square with {degrees:g} degrees of freedom"
@@ -44,7 +44,7 @@ class HosmerLemeshowBound(BinnedBound):
 
 
 @dataclasses.dataclass(frozen=True)
-class HosmerLemeshow(Statistic):
+class HosmerLemeshow(CellStatistic):
     """Sum over classes and bins of (observed - expected)^2 / expected counts.
 
     Parameters
@@ -74,7 +74,6 @@ class HosmerLemeshow(Statistic):
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
     papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_width"}}
-    debiased: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)
@@ -82,13 +81,13 @@ class HosmerLemeshow(Statistic):
 
     def plan(self, predictions: Predictions) -> Plan:
         """Return the number of instances and the bin edges."""
-        probs = as_point(predictions)[0].probs  # type: ignore[arg-type]
+        probs = as_point(predictions)[0].probs
         values = probs if self.grouping == "class" else top_label(probs)[0]
         return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
-        return HosmerLemeshowBound(self, self.cells(point.probs, plan), plan, notes)  # type: ignore[arg-type]
+        point, notes = as_point(predictions)
+        return HosmerLemeshowBound(self, self.cells(point.probs, plan), plan, notes)
 
     def cells(self, probs: Array, plan: Plan) -> Cells:
         """The pair of class and bin."""

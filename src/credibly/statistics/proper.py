@@ -115,7 +115,7 @@ class ProperScore(Statistic):
     """A mean over instances that the true distribution minimises (or maximises) in expectation."""
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        point, notes = as_point(predictions)
         return MeanBound(self, self.table(point.probs), plan, notes)
 
     @abstractmethod
@@ -144,7 +144,7 @@ class Accuracy(ProperScore):
     reference: ClassVar[str] = "-"
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        point, notes = as_point(predictions)
         return HitBound(self, point.probs, plan, notes)
 
     def table(self, probs: Array) -> Array:
@@ -220,7 +220,7 @@ class LogLoss(ProperScore):
             )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        point, notes = as_point(predictions)
         return LogLossBound(self, self.table(point.probs), plan, notes)
 
     def table(self, probs: Array) -> Array:

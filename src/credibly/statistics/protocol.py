@@ -68,7 +68,7 @@ class Plan:
     """Label-free facts about all rows, shared by every chunk: number of instances and bin edges."""
 
     n: int
-    edges: Array | None = None
+    edges: Array = None
 
 
 class State(dict[str, Array]):

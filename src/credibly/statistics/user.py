@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, is_array, like
 from credibly._arrays.results import Tail
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions
+from credibly.predictions import Counts, Labels, Predictions
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
 
 
@@ -44,10 +46,7 @@ class UserBound(Bound):
                 )
             return State(value=result if is_array(result) else like(result, values))
         numbers = [float(function(self.predictions, values[row, :])) for row in range(len(labels))]
-        reference = self.predictions._leading
-        import numpy as np
-
-        return State(value=like(np.asarray(numbers), reference))
+        return State(value=like(np.asarray(numbers), values))
 
     def finish(self, state: State) -> Array:
         """Return the values."""
@@ -87,8 +86,6 @@ class UserStatistic(Statistic):
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Accept every prediction type: the function decides."""
-        if not isinstance(predictions, (Predictions, ClassPredictions)):  # pragma: no cover
-            raise InputTypeError("predictions", "must be predictions", str(type(predictions)), "")
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         return UserBound(self, predictions)
@@ -134,5 +131,5 @@ def statistic(
             "`function`", "must be callable", f"got {function!r}", "Pass `T(predictions, labels)`."
         )
     one_of("`tail`", tail, ("greater", "two-sided"))
-    label = name or getattr(function, "__name__", type(function).__name__)
+    label = str(name or getattr(function, "__name__", type(function).__name__))
     return UserStatistic(function, label, tail, batched)
