@@ -1,0 +1,175 @@
+"""Labels counted over cells: what every binned statistic shares.
+
+A cell collects events "the label is c" whose probability was predicted. Given predictions, cells, their
+sizes and their predicted sums are fixed, and a label vector only decides the observed counts: a whole batch
+of label vectors costs one count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
+from credibly._arrays.sums import count_cells, group_sums, indicator
+from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly.statistics.debiased import influence, standard_error
+from credibly.statistics.proper import gather
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
+
+_PLUGIN_REFUSAL = (
+    "the plug-in error is biased upwards near calibration, where the coverage of such intervals is 0"
+)
+_EXACT_IN_SINGLE = 2**24
+_FEW_CELLS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """Where every instance counts.
+
+    Attributes
+    ----------
+    groups : array (n,) or (n, k)
+        The cell of the instance, or of each of its classes.
+    probs : array, shaped like `groups`
+        Predicted probability of the event the cell counts.
+    n_cells : int
+        Number of cells.
+    predicted : array (n,) or None
+        With one group per instance the event is "the label is `predicted`"; with one group per class
+        (None) it is "the label is this class".
+    """
+
+    groups: Array
+    probs: Array
+    n_cells: int
+    predicted: Array | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class CellStatistic(Statistic):
+    """Base of statistics that compare observed with predicted counts cell by cell."""
+
+    @property
+    def needs_squares(self) -> bool:
+        """Whether `error` reads sums of squared deviations."""
+        return False
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return CellBound(self, self.cells(point.probs, plan), plan, notes)
+
+    @abstractmethod
+    def cells(self, probs: Array, plan: Plan) -> Cells:
+        """Return where every instance counts."""
+
+    @abstractmethod
+    def error(self, state: State) -> Array:
+        """Return the value of every replicate from the sums per cell, (b,)."""
+
+
+class CellBound(Bound):
+    """Cells with their fixed sums; `state` adds the observed ones."""
+
+    statistic: CellStatistic
+
+    def __init__(self, statistic: CellStatistic, cells: Cells, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.cells = cells
+        self._fixed: State | None = None
+        self._indicator: Array | None = None
+
+    def state(self, labels: Labels) -> State:
+        """Return per cell: size, predicted and observed sums, and squared deviations where needed."""
+        state = State(self.fixed_sums(labels.weights))
+        state["observed"] = self._observed(labels)
+        if self.statistic.needs_squares:
+            # (event - p)^2 = event (1 - 2 p) + p^2 for an event of 0 or 1
+            slope = self._observed(labels, 1.0 - 2.0 * as_float64(self.cells.probs))
+            state["square"] = state["square"] + slope
+        return state
+
+    def finish(self, state: State) -> Array:
+        """Return the error of every replicate."""
+        return self.statistic.error(state)
+
+    def fixed_sums(self, weights: Array | None) -> State:
+        """Return sizes and sums over the predictions per cell, (b, n_cells); kept for unweighted labels."""
+        if weights is None and self._fixed is not None:
+            return self._fixed
+        probs = as_float64(self.cells.probs)
+        xp = namespace(probs)
+        spread = probs[:, None] if probs.ndim == 1 else probs
+        if weights is None:
+            groups = xp.reshape(self.cells.groups, (1, -1))
+            sums = State(size=count_cells(groups, self.cells.n_cells))
+            weight = 1.0
+        else:
+            weight = weights[:, :, None]
+            sums = State(size=self._per_cell(xp.broadcast_to(weight, (len(weights), *spread.shape))))
+        sums["predicted"] = self._per_cell(weight * spread[None, ...])
+        if self.statistic.needs_squares:
+            sums["square"] = self._per_cell(weight * spread[None, ...] ** 2)
+        if weights is None:
+            self._fixed = sums
+        return sums
+
+    def _per_cell(self, values: Array) -> Array:
+        """Sum values (b, n, 1 or k) over the cells they belong to."""
+        xp = namespace(values)
+        flat = xp.reshape(values, (values.shape[0], -1))
+        groups = xp.broadcast_to(xp.reshape(self.cells.groups, (1, -1)), flat.shape)
+        return count_cells(groups, self.cells.n_cells, flat)
+
+    def _observed(self, labels: Labels, slope: Array | None = None) -> Array:
+        """Sum the events per cell, each times `slope` where given, (b, n_cells)."""
+        if isinstance(labels, Counts):
+            return self._observed_counts(labels, slope)
+        assert isinstance(labels, Classes)
+        weights = labels.weights
+        if self.cells.predicted is not None:
+            hits = labels.values == self.cells.predicted[None, :]
+            return self._hits_per_cell(hits, weights, slope)
+        if slope is not None:
+            factor = gather(slope, labels.values)
+            weights = factor if weights is None else factor * weights
+        return count_cells(gather(self.cells.groups, labels.values), self.cells.n_cells, weights)
+
+    def _hits_per_cell(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
+        groups, n_cells, xp = self.cells.groups, self.cells.n_cells, namespace(hits)
+        if is_numpy(hits) and weights is None and slope is None and n_cells <= _FEW_CELLS:
+            if len(hits) == 1:
+                found = np.bincount(groups[hits[0]], minlength=n_cells)
+                return found[None, :].astype(np.float64)
+            if (
+                hits.shape[1] < _EXACT_IN_SINGLE
+            ):  # whole numbers, so single precision halves the cost for free
+                if self._indicator is None:
+                    self._indicator = indicator(groups, n_cells, np.float32)
+                return (hits.astype(np.float32) @ self._indicator).astype(np.float64)
+        values = xp.astype(hits, xp.float64)
+        values = values if slope is None else values * slope[None, :]
+        values = values if weights is None else values * weights
+        return group_sums(values, groups, n_cells)
+
+    def _observed_counts(self, labels: Counts, slope: Array | None) -> Array:
+        frequency = labels.block(slice(None), slice(None))  # (b, n, k)
+        xp = namespace(frequency)
+        if self.cells.predicted is not None:
+            classes = xp.arange(frequency.shape[2], device=device(frequency))
+            chosen = xp.astype(self.cells.predicted, classes.dtype)[:, None] == classes
+            event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
+            frequency = xp.sum(event, axis=-1, keepdims=True)
+            slope = None if slope is None else slope[:, None]
+        return self._per_cell(frequency if slope is None else frequency * slope[None, ...])
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of the debiased squared error; the plug-in error has none to trust."""
+        if not self.statistic.needs_squares:
+            return None, _PLUGIN_REFUSAL
+        if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
+            return None, "the standard error is known for two or more unweighted single labels only"
+        return standard_error(influence(self.cells, labels)), None
