@@ -92,7 +92,7 @@ def calibration_test(
     Returns
     -------
     HypotestResult
-        p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
+        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
 
     Notes
     -----
@@ -149,7 +149,10 @@ def calibration_test(
         pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, progress)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
-    results = [_single(bound, row, settings) for bound, row in zip(bounds, values, strict=True)]
+    results = [
+        _single(bound, row, settings, weighted=observed.weights is not None)
+        for bound, row in zip(bounds, values, strict=True)
+    ]
     return omnibus(results, values, settings) if several else results[0]
 
 
@@ -187,7 +190,7 @@ def require_resamples(n_resamples: int) -> None:
     require_positive("`n_resamples`", n_resamples, "Try 999.")
 
 
-def _single(bound: Bound, values: HostArray, settings: dict[str, Any]) -> HypotestResult:
+def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]
@@ -195,7 +198,7 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any]) -> Hypote
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
     notes = bound.notes
     reference = bound.reference_pvalue(observed)
-    if reference is not None:
+    if reference is not None and not weighted:  # reference distributions are of plain counts
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
     # infinite replicates have no mean; the centre of the finite ones would mislead
     centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))
@@ -229,8 +232,10 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
         result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
         for result, own in zip(results, adjusted, strict=True)
     }
-    score = -np.log10(smallest)
+    score = -np.log10(smallest) + 0.0  # not -0.0
     _, interval = monte_carlo_pvalue(float(score[0]), score[1:], "greater")
+    effect = float(score[0] - score[1:].mean())
+    spread = float(score[1:].std(ddof=1)) if score.size > 2 else float("nan")
     names = ", ".join(components)
     return HypotestResult(
         name="calibration_test",
@@ -242,10 +247,8 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
         tail="greater",
         null_distribution=score[1:],
         acceptance_region=acceptance_region(score[1:], "greater", (0.0, float(np.log10(score.size)))),
-        effect_size=float(score[0] - score[1:].mean()),
-        z_score=float((score[0] - score[1:].mean()) / score[1:].std(ddof=1))
-        if score.size > 2
-        else float("nan"),
+        effect_size=effect,
+        z_score=effect / spread if spread > 0 else float("nan"),
         n=results[0].n,
         n_resamples=results[0].n_resamples,
         settings={**settings, "statistics": list(components)},
@@ -255,6 +258,13 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
 
 
 def _asymptotic(bound: Bound, observed: Classes) -> HypotestResult:
+    if observed.weights is not None:
+        raise UnsupportedError(
+            "`sample_weight`",
+            'cannot be used with method="asymptotic"',
+            "reference distributions are of plain counts",
+            'Use method="resample", which is exact with weights too.',
+        )
     value = float(bound(observed)[0])
     reference = bound.reference_pvalue(value)
     if reference is None:
@@ -274,7 +284,7 @@ def _asymptotic(bound: Bound, observed: Classes) -> HypotestResult:
         pvalue_interval=None,
         tail=bound.statistic.traits.tail,
         null_distribution=None,
-        acceptance_region=(0.0, float("inf")),
+        acceptance_region=(0.0, _reference_bound(bound)),
         effect_size=float("nan"),
         z_score=float("nan"),
         n=bound.n,
@@ -282,3 +292,19 @@ def _asymptotic(bound: Bound, observed: Classes) -> HypotestResult:
         settings={"method": "asymptotic", **bound.statistic.settings()},
         notes=(*bound.notes, f"p-value from the {name}"),
     )
+
+
+def _reference_bound(bound: Bound, level: float = 0.05) -> float:
+    """Return the largest value that is not rejected, by bisection: the p-value falls with the statistic."""
+
+    def rejects(value: float) -> bool:
+        reference = bound.reference_pvalue(value)
+        return reference is not None and reference[0] <= level
+
+    high = 1.0
+    while not rejects(high):
+        high *= 2
+    low = 0.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (low, middle) if rejects(middle) else (middle, high)
+    return low

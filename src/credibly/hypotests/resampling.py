@@ -110,5 +110,6 @@ def bootstrapped_pairs(
     for d in range(n_resamples):
         uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
         rows = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
-        drawn = Replicates(probs[rows, ...], seed).labels(slice(d, d + 1))
-        yield predictions[rows], drawn
+        drawn = Replicates(xp.take(probs, rows, axis=0), seed).labels(slice(d, d + 1))
+        own = {name: xp.take(getattr(predictions, name), rows, axis=0) for name in predictions.row_fields}
+        yield predictions.replace_rows(**own), drawn

@@ -11,6 +11,7 @@ Naeini et al. 2015; Guo et al. 2017; Kull et al. 2019; Kumar et al. 2019 for the
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -35,8 +36,8 @@ class BinnedStatistic(CellStatistic):
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)
-        if not self.p >= 1:
-            raise InputError("`p`", "must be at least 1", f"got {self.p!r}", "Use 1 or 2.")
+        if not isinstance(self.p, (int, float)) or not 1 <= self.p < math.inf:
+            raise InputError("`p`", "must be a finite number of at least 1", f"got {self.p!r}", "Use 1 or 2.")
         if self.debiased and self.p != 2:
             raise InputError(
                 "`debiased=True`",
@@ -44,11 +45,19 @@ class BinnedStatistic(CellStatistic):
                 f"got p={self.p!r}",
                 "Pass `p=2, debiased=True`; the value is then the squared error and may be negative.",
             )
+        promised = type(self).traits
+        if self.debiased:
+            # noise takes it below 0, which is no end of the values a calibrated model can show
+            promised = dataclasses.replace(promised, duplicate_invariant=False, range=None)
+        if self.binning == "equal_mass":
+            # edges are quantiles of the rows, which weights do not repeat
+            promised = dataclasses.replace(promised, multiplicities=False)
+        object.__setattr__(self, "traits", promised)
 
     def plan(self, predictions: Predictions) -> Plan:
         """Return the number of instances and the bin edges."""
         values = self.binned_values(as_point(predictions)[0].probs)
-        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning))
+        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
 
     @property
     def needs_squares(self) -> bool:
@@ -107,6 +116,12 @@ class ConfidenceECE(BinnedStatistic):
         Exponent; 1 is the usual error, 2 the root mean square.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.confidence_ece([[0.75, 0.25], [0.75, 0.25]], [0, 1]))
+    0.25
     """
 
     name: ClassVar[str] = "confidence_ece"
@@ -150,6 +165,12 @@ class TopLabelECE(ConfidenceECE):
         Exponent; 1 is the usual error, 2 the root mean square.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.top_label_ece([[0.75, 0.25], [0.25, 0.75]], [0, 1]))
+    0.25
     """
 
     name: ClassVar[str] = "top_label_ece"
@@ -182,6 +203,12 @@ class ClasswiseECE(BinnedStatistic):
         Exponent; 1 is the usual error, 2 the root mean square.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.classwise_ece([[0.75, 0.25], [0.75, 0.25]], [0, 1]))
+    0.25
     """
 
     name: ClassVar[str] = "classwise_ece"

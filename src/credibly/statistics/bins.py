@@ -30,15 +30,18 @@ def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     return np.arange(n_bins + 1) / n_bins
 
 
-def bin_edges(values: Array, n_bins: int, binning: Binning) -> np.ndarray[Any, Any]:
+def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> np.ndarray[Any, Any]:
     """Return edges (n_bins + 1,) for values (n,), or (k, n_bins + 1) for the columns of (n, k)."""
     if binning == "equal_width":
         edges = width_edges(n_bins)
         return edges if values.ndim == 1 else np.tile(edges, (values.shape[1], 1))
     ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
     n = ordered.shape[0]
-    starts = (np.arange(1, n_bins) * n) // n_bins
-    inner = np.moveaxis(ordered[starts], 0, -1).astype(np.float64)
+    cuts = np.arange(1, n_bins) * n
+    # An edge is the first value of the bin above it, or, where bins are closed on the right, the last of the
+    # one below.
+    chosen = cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
+    inner = np.moveaxis(ordered[chosen], 0, -1).astype(np.float64)
     ends = (*inner.shape[:-1], 1)
     return np.concatenate([np.zeros(ends), inner, np.ones(ends)], axis=-1)
 

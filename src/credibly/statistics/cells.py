@@ -87,9 +87,7 @@ class CellBound(Bound):
         state = State(self.fixed_sums(labels.weights))
         state["observed"] = self._observed(labels)
         if self.statistic.needs_squares:
-            # (event - p)^2 = event (1 - 2 p) + p^2 for an event of 0 or 1
-            slope = self._observed(labels, 1.0 - 2.0 * as_float64(self.cells.probs))
-            state["square"] = state["square"] + slope
+            state["square"] = state["square"] + self._square_excess(labels)
         return state
 
     def finish(self, state: State) -> Array:
@@ -125,9 +123,9 @@ class CellBound(Bound):
         return count_cells(groups, self.cells.n_cells, flat)
 
     def _observed(self, labels: Labels, slope: Array | None = None) -> Array:
-        """Sum the events per cell, each times `slope` where given, (b, n_cells)."""
+        """Sum the events per cell, each times `slope` where given (single labels only), (b, n_cells)."""
         if isinstance(labels, Counts):
-            return self._observed_counts(labels, slope)
+            return self._per_cell(self._event_frequency(labels))
         assert isinstance(labels, Classes)
         weights = labels.weights
         if self.cells.predicted is not None:
@@ -137,6 +135,17 @@ class CellBound(Bound):
             factor = gather(slope, labels.values)
             weights = factor if weights is None else factor * weights
         return count_cells(gather(self.cells.groups, labels.values), self.cells.n_cells, weights)
+
+    def _square_excess(self, labels: Labels) -> Array:
+        """Return the sum per cell of (event - p)^2 - p^2, (b, n_cells)."""
+        probs = as_float64(self.cells.probs)
+        if isinstance(labels, Counts):
+            frequency = self._event_frequency(Counts(labels.values))
+            spread = probs[:, None] if probs.ndim == 1 else probs
+            excess = frequency * (frequency - 2.0 * spread[None, ...])
+            return self._per_cell(excess if labels.weights is None else excess * labels.weights[:, :, None])
+        # event (1 - 2 p) for an event of 0 or 1
+        return self._observed(labels, 1.0 - 2.0 * probs)
 
     def _hits_per_cell(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
         groups, n_cells, xp = self.cells.groups, self.cells.n_cells, namespace(hits)
@@ -155,16 +164,16 @@ class CellBound(Bound):
         values = values if weights is None else values * weights
         return group_sums(values, groups, n_cells)
 
-    def _observed_counts(self, labels: Counts, slope: Array | None) -> Array:
+    def _event_frequency(self, labels: Counts) -> Array:
+        """Return the share of raters for whom the event happened, times the weights, (b, n, 1 or k)."""
         frequency = labels.block(slice(None), slice(None))  # (b, n, k)
+        if self.cells.predicted is None:
+            return frequency
         xp = namespace(frequency)
-        if self.cells.predicted is not None:
-            classes = xp.arange(frequency.shape[2], device=device(frequency))
-            chosen = xp.astype(self.cells.predicted, classes.dtype)[:, None] == classes
-            event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
-            frequency = xp.sum(event, axis=-1, keepdims=True)
-            slope = None if slope is None else slope[:, None]
-        return self._per_cell(frequency if slope is None else frequency * slope[None, ...])
+        classes = xp.arange(frequency.shape[2], device=device(frequency))
+        chosen = xp.astype(self.cells.predicted, classes.dtype)[:, None] == classes
+        event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
+        return xp.sum(event, axis=-1, keepdims=True)
 
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the debiased squared error; the plug-in error has none to trust."""

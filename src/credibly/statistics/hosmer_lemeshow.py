@@ -57,6 +57,12 @@ class HosmerLemeshow(CellStatistic):
         Which end of a bin belongs to it.
     grouping : {"class", "confidence"}
         Bins of each class's own probability (M23), or one grouping of the instances by confidence.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.hosmer_lemeshow([[0.75, 0.25], [0.75, 0.25]], [0, 1], n_bins=1))
+    0.6666666666666666
     """
 
     n_bins: int = 15
@@ -69,7 +75,7 @@ class HosmerLemeshow(CellStatistic):
         tail="greater",
         labels=frozenset[LabelKind]({"classes"}),
         differentiable=False,
-        multiplicities=True,
+        multiplicities=False,  # equal-mass edges are quantiles of the rows, which weights do not repeat
         duplicate_invariant=False,
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
@@ -83,7 +89,7 @@ class HosmerLemeshow(CellStatistic):
         """Return the number of instances and the bin edges."""
         probs = as_point(predictions)[0].probs
         values = probs if self.grouping == "class" else top_label(probs)[0]
-        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning))
+        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)

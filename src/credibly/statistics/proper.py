@@ -100,7 +100,7 @@ def gather(table: Array, labels: Array) -> Array:
 
 def _weighted(xp: Any, weights: Array, values: Array) -> Array:
     """Return weights * values with 0 * inf = 0: an instance of weight zero is not there."""
-    return xp.where(weights > 0, weights * values, xp.zeros_like(values))
+    return weights * xp.where(weights > 0, values, xp.zeros_like(values))
 
 
 def _replicates(labels: Classes, reps: slice) -> Classes:
@@ -137,7 +137,14 @@ def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
 
 @dataclasses.dataclass(frozen=True)
 class Accuracy(ProperScore):
-    """Share of instances whose most probable class is the label (the lowest index wins ties)."""
+    """Share of instances whose most probable class is the label (the lowest index wins ties).
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.accuracy([[0.7, 0.3], [0.6, 0.4]], [0, 1]))
+    0.5
+    """
 
     name: ClassVar[str] = "accuracy"
     traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
@@ -185,7 +192,14 @@ class HitBound(MeanBound):
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ProperScore):
-    """Mean squared distance between the predicted distribution and the label, over all classes."""
+    """Mean squared distance between the predicted distribution and the label, over all classes.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.brier([[0.75, 0.25]], [0]))
+    0.125
+    """
 
     name: ClassVar[str] = "brier"
     traits: ClassVar[Traits] = _traits(True, (0.0, 2.0))
@@ -205,6 +219,12 @@ class LogLoss(ProperScore):
     ----------
     clip : float
         Probabilities below this are read as this before the logarithm; 0 (the default) clips nothing.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.log_loss([[0.5, 0.5]], [1]))
+    0.6931471805599453
     """
 
     clip: float = 0.0
@@ -230,7 +250,10 @@ class LogLoss(ProperScore):
         if self.clip:
             p = xp.clip(p, self.clip, None)
         if not is_numpy(p):
-            return -xp.log(p)
+            # log(1) stands in for log(0), whose infinite slope would turn gradients of other classes into NaN
+            possible = p > 0
+            loss = -xp.log(xp.where(possible, p, xp.ones_like(p)))
+            return xp.where(possible, loss, xp.full_like(loss, xp.inf))
         with np.errstate(divide="ignore"):
             return -np.log(p)
 

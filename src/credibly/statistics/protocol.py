@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array
+from credibly._arrays.namespace import Array, to_host
 from credibly._arrays.results import Estimate, Tail
 from credibly.predictions import (
     Classes,
@@ -164,7 +164,7 @@ class Statistic(ABC):
         given = as_predictions(predictions)
         batch = chosen.labels(given, labels, sample_weight)
         bound = chosen.bind(given)
-        value = float(bound(batch)[0])
+        value = float(to_host(bound(batch))[0])
         stderr, refusal = bound.stderr(batch)
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
         return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal)

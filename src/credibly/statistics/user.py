@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, is_array, like
+from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly._arrays.results import Tail
-from credibly.predictions import Counts, Labels, Predictions
+from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
 
 
@@ -34,6 +34,9 @@ class UserBound(Bound):
                 "Write the weights into the function.",
             )
         function, values = self.statistic.function, labels.values
+        if isinstance(labels, Classes):
+            xp = namespace(values)
+            values = xp.astype(values, xp.int64)  # batches are kept in bytes, where `labels - 1` wraps
         if self.statistic.batched:
             result = function(self.predictions, values)
             shape = tuple(getattr(result, "shape", ()))
@@ -45,8 +48,22 @@ class UserBound(Bound):
                     "Declare `batched=False` if it takes one label vector.",
                 )
             return State(value=result if is_array(result) else like(result, values))
-        numbers = [float(function(self.predictions, values[row, :])) for row in range(len(labels))]
+        numbers = [self._number(function(self.predictions, values[row, :])) for row in range(len(labels))]
         return State(value=like(np.asarray(numbers), values))
+
+    def _number(self, result: Any) -> float:
+        shape = tuple(getattr(result, "shape", ()))
+        try:
+            if not shape:
+                return float(result)
+        except (TypeError, ValueError):
+            pass
+        raise InputError(
+            f"`{self.statistic.label}`",
+            "must return one number per label vector",
+            f"got an array of shape {shape}" if shape else f"got {result!r}",
+            "Reduce over the instances, or declare `batched=True` if it takes labels (b, n).",
+        )
 
     def finish(self, state: State) -> Array:
         """Return the values."""
