@@ -15,7 +15,9 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
+from credibly.evaluation import Evaluation, evaluate
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.predictions import (
     Belief,
@@ -56,6 +58,7 @@ __all__ = [
     "Dirichlet",
     "Ensemble",
     "Estimate",
+    "Evaluation",
     "FileError",
     "Gaussian",
     "HypotestResult",
@@ -79,11 +82,13 @@ __all__ = [
     "classwise_ece",
     "confidence_ece",
     "decompose_brier",
+    "evaluate",
     "hosmer_lemeshow",
     "log_loss",
     "memory_limit",
     "registered",
     "reliability_curve",
     "statistic",
+    "thread_limit",
     "top_label_ece",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
@@ -20,21 +21,26 @@ def is_array(value: object) -> bool:
     return bool(array_api_compat.is_array_api_obj(value))
 
 
-def namespace(*arrays: Array) -> Namespace:
-    """Return the one array namespace of `arrays`; mixed libraries or devices are refused."""
+def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace:
+    """Return the one array namespace of `arrays`; mixed libraries or devices are refused.
+
+    `what` names the arrays in the error.
+    """
+    if all(isinstance(array, np.ndarray) for array in arrays):
+        return array_api_compat.numpy  # by far the most frequent answer
     present = [array for array in arrays if array is not None]
     libraries = sorted({type(array).__module__.split(".")[0] for array in present})
     if len(libraries) > 1:
         raise InputTypeError(
-            "predictions and labels",
+            what,
             "must come from one array library",
             f"got {' and '.join(libraries)}",
-            "Convert one of them, for example with `torch.from_numpy(labels)` or `tensor.numpy()`.",
+            "Convert one of them, for example with `torch.from_numpy(array)` or `tensor.numpy()`.",
         )
     devices = sorted({str(array_api_compat.device(array)) for array in present})
     if len(devices) > 1:
         raise InputTypeError(
-            "predictions and labels",
+            what,
             "must be on one device",
             f"got {' and '.join(devices)}",
             "Move one of them, for example with `labels.to(probs.device)`.",
@@ -62,10 +68,20 @@ def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     if isinstance(array, np.ndarray):
         return array
     if is_torch(array):
+        if str(array.dtype) == "torch.bfloat16":
+            array = array.float()  # every bfloat16 is a float32; NumPy has no such type
         return np.asarray(array.detach().cpu().numpy())
     xp = array_api_compat.array_namespace(array)
     home = xp.__array_namespace_info__().default_device()
     return np.asarray(array_api_compat.to_device(array, home))
+
+
+def beside(array: Array, given: Any, reference: Array, what: str = "predictions and labels") -> Array:
+    """Bring what was `given` as a plain sequence to `reference`; arrays of another library are refused."""
+    if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):
+        return like(array, reference)
+    namespace(reference, array, what=what)
+    return array
 
 
 def like(values: Any, reference: Array, dtype: Any = None) -> Array:

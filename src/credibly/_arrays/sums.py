@@ -31,6 +31,11 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     return as_float64(values) @ indicator(groups, n_groups)
 
 
+def add_mask(total: Array, mask: Array) -> None:
+    """Add a boolean host mask to whole numbers in place; bytes are added as bytes, not cast in pieces."""
+    total += mask.view(np.uint8) if total.dtype == np.uint8 else mask
+
+
 def _on_host(array: Array) -> bool:
     """Tell whether NumPy sees the memory: adding up in torch has no fixed order on a CPU."""
     return is_numpy(array) or (is_torch(array) and array.device.type == "cpu")

@@ -29,15 +29,23 @@ def memory_limit(n_bytes: int) -> Iterator[None]:
     n_bytes : int
         Bytes for temporaries, at least one MiB.
 
+    Yields
+    ------
+    None
+        Computations inside the block keep to the budget.
+
     Examples
     --------
     >>> import credibly as cr
     >>> with cr.memory_limit(64 * 2**20):
     ...     pass
     """
-    if n_bytes < _MIB:
+    if not isinstance(n_bytes, (int, float)) or not _MIB <= n_bytes < float("inf"):
         raise InputError(
-            "`n_bytes`", "must be at least 1 MiB (1048576)", f"got {n_bytes}", "Raise the limit."
+            "`n_bytes`",
+            "must be at least 1 MiB (1048576)",
+            f"got {n_bytes!r}",
+            "Write 64 * 2**20 for 64 MiB.",
         )
     token = _budget.set(int(n_bytes))
     try:

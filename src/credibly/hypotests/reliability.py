@@ -132,7 +132,7 @@ def classwise_curves(
         name = "top" if target == "top_label" else "each"
         sums, band = states[name]
         cells = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
-        own = edges[name] if name == "top" else edges[name][int(target)]
+        own = edges[name] if edges[name].ndim == 1 else edges[name][int(target)]
         size = sums["size"][cells]
         with np.errstate(invalid="ignore", divide="ignore"):
             predicted, frequency = sums["predicted"][cells] / size, sums["observed"][cells] / size

@@ -9,7 +9,8 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, device, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.threads import available_threads, map_tiles
+from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
 from credibly.predictions import Classes, Labels
 from credibly.statistics import Bound, Statistic
@@ -51,19 +52,22 @@ def resampled_values(
     """
     values = np.empty((len(bounds), 1 + n_resamples))
     per_tile = min(max(1, _TILE_LABELS // observed.n), rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5))
-    for reps in tiles(n_resamples, per_tile):
-        batch = replicates.labels(reps)
-        first = reps.start == 0
-        labels = batch.values
-        if first:
+
+    def evaluate(reps: slice) -> tuple[slice, HostArray]:
+        labels = replicates.labels(reps).values
+        start = reps.start + 1
+        if reps.start == 0:
             xp = namespace(labels)
             labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
+            start = 0
         drawn = Classes(labels, observed.n_classes, observed.weights)
-        columns = slice(0 if first else reps.start + 1, reps.stop + 1)
-        for row, bound in zip(values, bounds, strict=True):
-            row[columns] = to_host(bound(drawn))
-        if progress is not None:
-            progress(reps.stop, n_resamples)
+        return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
+
+    with blas_threads(1 if available_threads() > 1 else None):  # tiles already use the cores
+        for columns, found in map_tiles(evaluate, tiles(n_resamples, per_tile)):
+            values[:, columns] = found
+            if progress is not None:
+                progress(columns.stop - 1, n_resamples)
     return values
 
 

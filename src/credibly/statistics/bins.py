@@ -11,11 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of, require_positive
-from credibly._arrays.namespace import Array, is_numpy, like, namespace, to_host
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.namespace import Array, device, is_numpy, like, namespace, to_host
+from credibly._arrays.sums import add_mask
+from credibly._arrays.threads import in_tiles
+from credibly._arrays.tiles import CACHE_ELEMENTS
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
+
+_FEW_BINS = 64
 
 
 def check_bins(n_bins: int, binning: str, closed: str) -> None:
@@ -31,13 +35,11 @@ def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
 
 
 def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> np.ndarray[Any, Any]:
-    """Return edges (n_bins + 1,) for values (n,), or (k, n_bins + 1) for the columns of (n, k)."""
+    """Return edges (n_bins + 1,), or (k, n_bins + 1) for equal masses in the columns of (n, k)."""
     if binning == "equal_width":
-        edges = width_edges(n_bins)
-        return edges if values.ndim == 1 else np.tile(edges, (values.shape[1], 1))
+        return width_edges(n_bins)
     ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
-    n = ordered.shape[0]
-    cuts = np.arange(1, n_bins) * n
+    cuts = np.arange(1, n_bins) * ordered.shape[0]
     # An edge is the first value of the bin above it, or, where bins are closed on the right, the last of the
     # one below.
     chosen = cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
@@ -47,27 +49,35 @@ def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> n
 
 
 def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
-    """Return the bin of every value: (n,) from (n,), or (n, k) with one row of edges per column."""
-    n_bins = edges.shape[-1] - 1
+    """Return the bin of every value, shaped like them; two-dimensional edges have one row per column."""
+    if edges.ndim == 2:
+        xp = namespace(values)
+        columns = [bin_index(values[:, c], edges[c], closed) for c in range(edges.shape[0])]
+        return xp.stack(columns, axis=1)
+    n_bins = edges.shape[0] - 1
     small = np.uint8 if n_bins <= 256 else np.int32
     if is_numpy(values):
-        out = np.zeros(values.shape, dtype=small)
-        inner = np.ascontiguousarray(edges[..., 1:-1].T).astype(values.dtype)  # (B - 1, ...)
-        if n_bins > 64 and values.ndim == 1:
-            side: Any = "right" if closed == "left" else "left"
-            out[:] = np.searchsorted(inner, values, side=side)
-            return out
-        passed = np.greater_equal if closed == "left" else np.greater
-        per_row = 1 if values.ndim == 1 else values.shape[1]
-        for rows in tiles(values.shape[0], CACHE_ELEMENTS // per_row):
-            tile, found = values[rows], out[rows]
-            for edge in inner:
-                found += passed(tile, edge)
-        return out
+        return _bin_index_numpy(values, edges[1:-1].astype(values.dtype), closed, small)
     xp = namespace(values)
-    inner = like(edges[..., 1:-1].T, values, dtype=values.dtype)
-    out = xp.zeros(values.shape, dtype=getattr(xp, np.dtype(small).name), device=values.device)
-    for j in range(n_bins - 1):
-        edge = inner[j, ...]
+    out = xp.zeros(values.shape, dtype=getattr(xp, np.dtype(small).name), device=device(values))
+    for edge in like(edges[1:-1], values, dtype=values.dtype):
         out = out + xp.astype(values >= edge if closed == "left" else values > edge, out.dtype)
+    return out
+
+
+def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) -> Array:
+    """Count the inner edges at or below each value: by comparison for few bins, else by bisection."""
+    out = np.zeros(values.shape, dtype=dtype)
+    passed = np.greater_equal if closed == "left" else np.greater
+
+    def assign(rows: slice) -> None:
+        tile, found = values[rows], out[rows]
+        if inner.size >= _FEW_BINS:
+            found[...] = np.searchsorted(inner, tile, side="right" if closed == "left" else "left")
+            return
+        for edge in inner:
+            add_mask(found, passed(tile, edge))
+
+    per_row = 1 if values.ndim == 1 else values.shape[1]
+    in_tiles(assign, values.shape[0], CACHE_ELEMENTS // per_row)
     return out

@@ -36,6 +36,12 @@ def registered() -> dict[str, Statistic]:
     dict
         Name to statistic. Other packages register theirs under the entry point group
         ``credibly.statistics``; a name already taken is refused.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.registered()["brier"] is cr.brier
+    True
     """
     found = {entry.name: entry for entry in BUILTIN}
     for point in entry_points(group=ENTRY_POINTS):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.namespace import Array, is_numpy, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.sums import add_mask
+from credibly._arrays.threads import in_tiles
+from credibly._arrays.tiles import CACHE_ELEMENTS
 from credibly.predictions import label_dtype
 
 
@@ -28,12 +30,15 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
         return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
     confidence = np.empty(n, dtype=probs.dtype)
     predicted = np.zeros(n, dtype=label_dtype(np, k))
-    for rows in tiles(n, CACHE_ELEMENTS // k):
+
+    def reduce(rows: slice) -> None:
         columns = np.ascontiguousarray(probs[rows].T)
         best, label = confidence[rows], predicted[rows]
         np.max(columns, axis=0, out=best)
         earlier = np.ones(best.shape, dtype=bool)  # no column so far holds the maximum
         for column in columns[:-1]:
             earlier &= column != best
-            label += earlier
+            add_mask(label, earlier)
+
+    in_tiles(reduce, n, CACHE_ELEMENTS // k)
     return confidence, predicted

@@ -1,0 +1,78 @@
+"""Timing for `make bench`: alternatives of a task are timed in turns, so that noise hits all alike.
+
+A benchmark module defines `rows(threads)`, which yields `Row`s; `run.py` prints and saves them.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured ratio: how long `theirs` takes in units of `ours`, and the figure it must reach."""
+
+    task: str
+    ours: float
+    theirs: float
+    against: str
+    target: str
+    met: bool
+    threads: int
+
+    @property
+    def ratio(self) -> float:
+        """Return theirs / ours."""
+        return self.theirs / self.ours
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the ratio."""
+        return {**asdict(self), "ratio": self.ratio}
+
+
+def best_of(repeats: int, **tasks: Callable[[], object]) -> dict[str, float]:
+    """Return the shortest wall-clock seconds of every task over `repeats` rounds, tasks taking turns."""
+    shortest = dict.fromkeys(tasks, float("inf"))
+    for task in tasks.values():
+        task()
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            gc.collect()
+            began = time.perf_counter()
+            task()
+            shortest[name] = min(shortest[name], time.perf_counter() - began)
+    return shortest
+
+
+@contextmanager
+def limited_threads(threads: int) -> Iterator[None]:
+    """Limit the threads of BLAS, torch and credibly inside the block."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    import credibly as cr
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with threadpool_limits(limits=threads), cr.thread_limit(threads):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def peak_bytes(task: Callable[[], object]) -> int:
+    """Return the peak of memory allocated through Python and NumPy while `task` runs."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        task()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
