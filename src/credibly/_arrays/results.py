@@ -55,7 +55,7 @@ class Result:
 
 def require_level(level: float) -> None:
     """Raise unless `level` is a probability strictly between 0 and 1."""
-    if not 0 < level < 1:
+    if not isinstance(level, (float, int, np.floating)) or not 0 < level < 1:
         raise InputError(
             "`level`", "must lie strictly between 0 and 1", f"got {level!r}", "Write 0.95 for 95 %."
         )

@@ -46,5 +46,7 @@ def logsumexp(values: Array, axis: int = -1) -> Array:
 def softmax(values: Array, axis: int = -1) -> Array:
     """exp(z) / sum exp(z) along `axis`, shifted by the maximum."""
     xp = namespace(values)
-    weights = xp.exp(values - xp.max(values, axis=axis, keepdims=True))
+    top = xp.max(values, axis=axis, keepdims=True)
+    # exp(-800) is 0 in every precision; the floor keeps the difference of huge logits from overflowing
+    weights = xp.exp(xp.maximum(values, top - 800.0) - top)
     return weights / xp.sum(weights, axis=axis, keepdims=True)

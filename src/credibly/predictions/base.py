@@ -7,8 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, device, is_array, namespace
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, device, is_array, like, namespace, to_host
 
 P = TypeVar("P", bound="Predictions")
 
@@ -58,9 +58,43 @@ class Predictions:
                 f"got {rows!r}",
                 "For one instance write `predictions[i : i + 1]`.",
             )
-        if isinstance(rows, list):
-            rows = np.asarray(rows)
-        return self.replace_rows(**{name: getattr(self, name)[rows, ...] for name in self.row_fields})
+        if isinstance(rows, slice):
+            taken = {name: getattr(self, name)[rows, ...] for name in self.row_fields}
+        else:
+            index = self._index(rows)
+            taken = {name: self.xp.take(getattr(self, name), index, axis=0) for name in self.row_fields}
+        if taken[self.row_fields[0]].shape[0] == 0:
+            raise InputError(
+                f"{type(self).__name__}[...]",
+                "must select at least one instance",
+                f"got none of {len(self)}",
+                "Check the slice or the mask.",
+            )
+        return self.replace_rows(**taken)
+
+    def _index(self, rows: Any) -> Array:
+        """Return a mask or index array as non-negative indices beside the predictions."""
+        index, n = to_host(rows) if is_array(rows) else np.asarray(rows), len(self)
+        if index.dtype == np.bool_ and index.shape == (n,):
+            index = np.flatnonzero(index)
+        elif index.size == 0 and index.ndim == 1:
+            index = index.astype(np.int64)
+        elif index.dtype.kind not in "iu" or index.ndim != 1 or index.min() < -n or index.max() >= n:
+            raise InputError(
+                f"{type(self).__name__}[...]",
+                f"needs a mask of {n} booleans or a vector of indices from {-n} to {n - 1}",
+                f"got dtype {index.dtype} and shape {index.shape}"
+                + (f", from {index.min()} to {index.max()}" if index.dtype.kind in "iu" else ""),
+                "Use `numpy.flatnonzero(condition)` for a condition on the instances.",
+            )
+        return like(np.where(index < 0, index + n, index).astype(np.int64), self._leading)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Refuse to be read as an array: which one would have to be guessed."""
+        names = " and ".join(f"`.{name}`" for name in self.row_fields)
+        raise InputTypeError(
+            f"a {type(self).__name__}", "is not an array", "one was asked for here", f"Take its {names}."
+        )
 
     def replace_rows(self: P, **arrays: Array) -> P:
         """Return the same prediction over other, already valid rows."""
@@ -74,9 +108,9 @@ class Predictions:
 
     def __repr__(self) -> str:
         leading = self._leading
-        where = "" if str(self.device) == "cpu" else f", device={self.device}"
+        where = "" if "cpu" in str(self.device).lower() else f", device={self.device}"
         noted = f", {len(self.notes)} note{'s' * (len(self.notes) != 1)}" if self.notes else ""
-        dtype = str(leading.dtype).removeprefix("torch.")
+        dtype = str(leading.dtype).rpartition(".")[2]  # torch.float32, array_api_strict.float32
         return f"{type(self).__name__}({self._facts()}, dtype={dtype}{where}{noted})"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -10,13 +11,16 @@ import numpy as np
 
 from credibly._arrays.checks import (
     NOISE,
+    InvalidRowsError,
     as_real,
+    describe_rows,
     require_distributions,
     require_finite,
+    require_integer,
     require_rows,
     require_shape,
 )
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
@@ -60,7 +64,7 @@ class Belief(ClassPredictions):
         masses, notes = require_distributions(
             masses,
             "masses",
-            "If these are beliefs (lower probabilities of the sets), use `Belief.from_beliefs`.",
+            lambda _: "If these are beliefs (lower probabilities of the sets), use `Belief.from_beliefs`.",
         )
         self._set(masses=masses, focal_sets=sets, n_classes=n_classes, notes=notes)
 
@@ -109,15 +113,23 @@ class Belief(ClassPredictions):
             fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
             remedy="Apply the model's output activation first.",
         )
-        masses, sets, full = _invert(to_host(as_float64(values)), sets, count)
-        note = ""
-        rows = np.flatnonzero((masses < -NOISE).any(axis=-1))
-        if rows.size and negative == "raise":
-            raise InputError(
+        host = to_host(as_float64(values))
+        masses, sets, full = _invert(host, sets, count)
+        notes: list[str] = []
+        if full < host.shape[1]:
+            short = int((np.abs(host[:, full] - 1) > NOISE).sum())
+            if short:
+                notes.append(
+                    f"the belief of all classes is 1 by definition; {short} rows gave another number"
+                )
+        rows = np.flatnonzero((masses < -NOISE).any(axis=-1)).tolist()
+        if rows and negative == "raise":
+            raise InvalidRowsError(
                 "`beliefs`",
                 "must be a belief function on the listed sets (no negative mass)",
-                f"row {rows[0]} gives mass {masses[rows[0]].min():.6g} ({rows.size} rows do this)",
+                describe_rows(rows, f"gives mass {masses[rows[0]].min():.6g}", len(masses)),
                 'Pass `negative="clamp"` to set them to 0 and renormalise, as C25 does.',
+                rows,
             )
         clamped = int((masses < 0).sum())
         if clamped:
@@ -125,10 +137,9 @@ class Belief(ClassPredictions):
             masses[:, full] = 0.0
             masses[:, full] = np.maximum(1.0 - masses.sum(axis=-1), 0)
             masses /= masses.sum(axis=-1, keepdims=True)
-            note = f"{clamped} negative masses were set to 0 and their rows renormalised"
+            notes.append(f"{clamped} negative masses were set to 0 and their rows renormalised")
         made = cls(like(masses, values), sets, count)
-        if note:
-            made._set(notes=(*made.notes, note))
+        made._set(notes=(*made.notes, *notes))
         return made
 
     @property
@@ -169,9 +180,19 @@ def check_focal_sets(
     focal_sets: Sequence[Iterable[int]], n_classes: int | None
 ) -> tuple[tuple[FocalSet, ...], int]:
     """Return frozensets and the number of classes; empty, repeated or foreign sets are refused."""
-    sets = tuple(frozenset(int(member) for member in members) for members in focal_sets)
-    if not sets or frozenset() in sets:
-        where = sets.index(frozenset()) if sets else "none"
+    try:
+        sets = tuple(frozenset(operator.index(member) for member in members) for members in focal_sets)
+    except TypeError:
+        raise InputTypeError(
+            "`focal_sets`",
+            "must be a sequence of sets of class indices",
+            f"got {focal_sets!r:.60}",
+            "Write `[{0}, {1}, {0, 1}]`.",
+        ) from None
+    if not sets:
+        raise InputError("`focal_sets`", "must list at least one set", "got none", "List one per column.")
+    if frozenset() in sets:
+        where = sets.index(frozenset())
         raise InputError("`focal_sets`", "must be non-empty sets", f"entry {where} is empty", "Remove it.")
     if len(set(sets)) < len(sets):
         twice = next(members for members in sets if sets.count(members) > 1)
@@ -182,7 +203,7 @@ def check_focal_sets(
             "Merge its columns.",
         )
     everything = frozenset().union(*sets)
-    count = 1 + max(everything) if n_classes is None else int(n_classes)
+    count = 1 + max(everything) if n_classes is None else require_integer(n_classes, "n_classes", 2)
     if min(everything) < 0 or max(everything) >= count or count < 2:
         raise InputError(
             "`focal_sets`",

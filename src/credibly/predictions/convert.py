@@ -6,12 +6,12 @@ from typing import Any
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import namespace
+from credibly._arrays.namespace import is_array
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
-from credibly.predictions.ensemble import Ensemble
+from credibly.predictions.ensemble import Ensemble, refuse_member_axis
 from credibly.predictions.intervals import Intervals
-from credibly.predictions.labels import is_label_like
+from credibly.predictions.labels import LabelCounts, number_of_axes
 from credibly.predictions.point import Point
 
 _CHAINS = ("chain", "draw", "sample", "member", "members")
@@ -45,13 +45,17 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         return obj
     if hasattr(obj, "dims") and hasattr(obj, "transpose"):
         return _from_labelled(obj)
-    carried = _from_attributes(obj)
-    if carried is not None:
-        return carried
-    array = as_array(obj, "predictions")
+    # columns of a table and methods of an array can have any name
+    if not is_array(obj) and not hasattr(obj, "to_numpy"):
+        carried = _from_attributes(obj, member_axis)
+        if carried is not None:
+            return carried
+    array = as_array(obj, "predictions", "Pass an array, or wrap it: `Point`, `Ensemble`, `Dirichlet`, ...")
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
     if array.ndim == 2:
+        if member_axis is not None:
+            refuse_member_axis(array, "predictions", member_axis)
         return Point(array)
     raise InputError(
         "predictions",
@@ -64,11 +68,11 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
 
 def require_order(predictions: Any, labels: Any) -> None:
     """Raise with the right call if predictions and labels were swapped."""
-    if isinstance(predictions, Predictions) and not is_label_like(predictions):
-        return
-    second = getattr(labels, "ndim", None)
-    swapped = isinstance(labels, Predictions) or (second in (2, 3))
-    if is_label_like(predictions) and swapped:
+    looks_predicted = number_of_axes(labels) in (2, 3)
+    if isinstance(labels, Predictions):
+        looks_predicted = not isinstance(labels, LabelCounts)
+    looks_observed = isinstance(predictions, LabelCounts) or number_of_axes(predictions) == 1
+    if looks_observed and looks_predicted:
         raise InputTypeError(
             "predictions and labels",
             "come in this order",
@@ -79,6 +83,13 @@ def require_order(predictions: Any, labels: Any) -> None:
 
 def _from_labelled(obj: Any) -> Predictions:
     """Stack chains and draws of an xarray.DataArray into members, in front of the other dimensions."""
+    if hasattr(obj, "data_vars"):
+        raise InputTypeError(
+            "labelled predictions",
+            "must be one variable",
+            f"got a {type(obj).__name__} with {', '.join(map(str, obj.data_vars))}",
+            "Select one: `dataset[name]`.",
+        )
     stacked = [name for name in _CHAINS if name in obj.dims]
     rest = [name for name in obj.dims if name not in stacked]
     if len(rest) != 2:
@@ -94,10 +105,10 @@ def _from_labelled(obj: Any) -> Predictions:
     return Ensemble(values.reshape(-1, *values.shape[len(stacked) :]), member_axis=0)
 
 
-def _from_attributes(obj: Any) -> Predictions | None:
+def _from_attributes(obj: Any, member_axis: int | None) -> Predictions | None:
     """Read objects of other libraries by the names of what they carry."""
     if hasattr(obj, "alphas"):
-        return Dirichlet(obj.alphas)
+        return Dirichlet(obj.alphas, member_axis=member_axis)
     if hasattr(obj, "lower_bounds") and hasattr(obj, "upper_bounds"):
         return Intervals(obj.lower_bounds, obj.upper_bounds)
     samples = getattr(obj, "samples", None)
@@ -107,6 +118,4 @@ def _from_attributes(obj: Any) -> Predictions | None:
         inner = getattr(inner, "probabilities", inner)
     if inner is None:
         return None
-    array = as_array(inner, "probabilities")
-    namespace(array)
-    return as_predictions(array)
+    return as_predictions(as_array(inner, "probabilities"), member_axis=member_axis)

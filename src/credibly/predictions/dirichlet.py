@@ -11,14 +11,14 @@ from credibly._arrays.checks import (
     as_real,
     require_classes,
     require_finite,
+    require_integer,
     require_rows,
     require_shape,
 )
-from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import ClassPredictions
-from credibly.predictions.ensemble import Ensemble, members_second
+from credibly.predictions.ensemble import Ensemble, members_second, refuse_member_axis
 from credibly.predictions.point import Point
 
 
@@ -50,6 +50,8 @@ class Dirichlet(ClassPredictions):
         require_shape(alpha, "alpha", ("(n, k)", "(n, m, k)"))
         if alpha.ndim == 3:
             alpha = members_second(alpha, "alpha", member_axis)
+        elif member_axis is not None:
+            refuse_member_axis(alpha, "alpha", member_axis)
         require_classes(alpha.shape[-1], "alpha")
         require_finite(alpha, "alpha")
         require_rows(
@@ -99,7 +101,9 @@ class Dirichlet(ClassPredictions):
     def member_means(self) -> Array:
         """Return the mean distribution of every member, (n, k) or (n, m, k)."""
         alpha = as_float64(self.alpha)
-        return alpha / namespace(alpha).sum(alpha, axis=-1, keepdims=True)
+        xp = namespace(alpha)
+        share = alpha / xp.max(alpha, axis=-1, keepdims=True)  # the sum of huge parameters would overflow
+        return share / xp.sum(share, axis=-1, keepdims=True)
 
     def mean(self) -> Point:
         """Return ``alpha / sum(alpha)``, averaged over members.
@@ -127,8 +131,7 @@ class Dirichlet(ClassPredictions):
         Ensemble
             Draws, (n, m, k) or (n, members * m, k).
         """
-        if m < 1:
-            raise InputError("`m`", "must be at least 1", f"got {m}", "Ask for one draw or more.")
+        m = require_integer(m, "m", 1)
         generator = np.random.default_rng(as_seed(rng))
         alpha = to_host(as_float64(self.alpha))
         alpha = alpha[:, None, :] if alpha.ndim == 2 else alpha

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from credibly._arrays.checks import (
@@ -13,9 +13,10 @@ from credibly._arrays.checks import (
     require_distributions,
     require_finite,
     require_shape,
+    sum_tolerance,
 )
-from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, as_float64, beside, namespace, to_host
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
@@ -50,7 +51,7 @@ class Ensemble(ClassPredictions):
     def __post_init__(self, member_axis: int | None) -> None:
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
         require_classes(probs.shape[-1], "probs")
-        probs, notes = require_distributions(probs, "probs", remedy_for(probs, "Ensemble"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
         weights = None if self.weights is None else check_weights(self.weights, probs)
         self._set(probs=probs, weights=weights, notes=notes)
 
@@ -112,18 +113,25 @@ class Ensemble(ClassPredictions):
         Ensemble
             The predictions.
         """
+        if not isinstance(members, Iterable):
+            raise InputTypeError(
+                "`members`",
+                "must be a sequence with one array (n, k) or Point per member",
+                f"got {type(members).__name__}",
+                "Write `Ensemble.from_members([first, second])`.",
+            )
         arrays = [
             member.probs if isinstance(member, Point) else as_array(member, "members") for member in members
         ]
         shapes = sorted({tuple(array.shape) for array in arrays})
-        if len(shapes) != 1:
+        if len(shapes) != 1 or len(shapes[0]) != 2:
             raise InputError(
                 "`members`",
                 "must be at least one array, all of one shape (n, k)",
                 f"got {len(arrays)} arrays with shapes {shapes}",
                 "Predict the same instances with every member.",
             )
-        xp = namespace(*arrays)
+        xp = namespace(*arrays, what="`members`")
         return cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
 
     @property
@@ -175,20 +183,31 @@ def members_second(array: Array, name: str, member_axis: int | None) -> Array:
     return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
 
 
+def refuse_member_axis(array: Array, name: str, member_axis: int) -> None:
+    """Raise: an array without members cannot have an axis of them."""
+    raise InputError(
+        "`member_axis`",
+        f"needs an axis of members in `{name}`",
+        f"got member_axis={member_axis!r} with shape {tuple(array.shape)}",
+        "Leave it out, or stack the members first.",
+    )
+
+
 def check_weights(weights: Any, members: Array) -> Array:
     """Return member weights (m,) as a distribution in the library of `members`."""
-    array = as_real(weights, "weights")
+    array = beside(as_real(weights, "weights"), weights, members, what="`probs` and `weights`")
     require_shape(array, "weights", ("(m,)",))
     require_finite(array, "weights")
-    values = to_host(array)
-    if values.shape[0] != members.shape[1] or (values < 0).any() or abs(values.sum() - 1) > 1e-6:
+    values = to_host(as_float64(array))
+    off = abs(values.sum() - 1)
+    if values.shape[0] != members.shape[1] or (values < 0).any() or off > sum_tolerance(array):
         raise InputError(
             "`weights`",
             f"must be {members.shape[1]} non-negative numbers summing to 1, one per member",
             f"got {values.shape[0]} numbers from {values.min():.6g} summing to {values.sum():.6g}",
             "Divide them by their sum.",
         )
-    return like(values, members)
+    return array
 
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:

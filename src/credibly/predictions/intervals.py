@@ -8,11 +8,15 @@ from typing import ClassVar
 from credibly._arrays.checks import (
     NOISE,
     as_real,
+    noted_error,
     require_classes,
     require_finite,
     require_rows,
     require_same_shape,
     require_shape,
+    row_blocks,
+    scalar,
+    sum_tolerance,
 )
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions.base import ClassPredictions
@@ -45,15 +49,16 @@ class Intervals(ClassPredictions):
 
     def __post_init__(self) -> None:
         lower, upper = as_real(self.lower, "lower"), as_real(self.upper, "upper")
-        namespace(lower, upper)
+        namespace(lower, upper, what="`lower` and `upper`")
         require_shape(lower, "lower", ("(n, k)",))
         require_same_shape(lower, upper, ("lower", "upper"))
         require_classes(lower.shape[-1], "lower")
         require_finite(lower, "lower")
         require_finite(upper, "upper")
         _require_bounds(lower, upper)
-        _require_nonempty(lower, upper)
-        self._set(lower=lower, upper=upper)
+        lower, upper, moved = _move_noise(lower, upper)
+        room = _require_nonempty(lower, upper)
+        self._set(lower=lower, upper=upper, notes=moved + room)
 
     def reachable(self) -> Intervals:
         """Tighten every bound to a value some distribution in the set attains.
@@ -68,8 +73,8 @@ class Intervals(ClassPredictions):
         others_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
         others_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
         tight_lower = xp.maximum(lower, 1.0 - others_upper)
-        tight_upper = xp.minimum(upper, 1.0 - others_lower)
-        # Noise within the accepted tolerance must not turn a degenerate interval around.
+        # Noise within the accepted tolerance must not make a bound negative or turn an interval around.
+        tight_upper = xp.maximum(xp.minimum(upper, 1.0 - others_lower), xp.zeros_like(upper))
         return self.replace_rows(lower=xp.minimum(tight_lower, tight_upper), upper=tight_upper)
 
     def mean(self) -> Point:
@@ -93,7 +98,7 @@ def _require_bounds(lower: Array, upper: Array) -> None:
     for bound, name in ((lower, "lower"), (upper, "upper")):
         require_rows(
             (bound,),
-            lambda block: (block < 0) | (block > 1 + NOISE),
+            lambda block: (block < -NOISE) | (block > 1 + NOISE),
             name=name,
             rule="must lie between 0 and 1",
             fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
@@ -101,23 +106,52 @@ def _require_bounds(lower: Array, upper: Array) -> None:
         )
     require_rows(
         (lower, upper),
-        lambda low, high: low > high,
+        lambda low, high: low > high + NOISE,
         name="lower",
         rule="must not exceed `upper`",
-        fact=lambda low, high: f"has {low[low > high][0]:.6g} above {high[low > high][0]:.6g}",
+        fact=_crossing,
         remedy="Check the order of the two arguments: `Intervals(lower, upper)`.",
     )
 
 
-def _require_nonempty(lower: Array, upper: Array) -> None:
+def _crossing(low: Array, high: Array) -> str:
+    worst = (low - high).argmax()
+    return f"has {low[worst]:.6g} above {high[worst]:.6g}"
+
+
+def _move_noise(lower: Array, upper: Array) -> tuple[Array, Array, tuple[str, ...]]:
+    """Move bounds that rounding put outside ``0 <= lower <= upper <= 1``, in copies, and say how many."""
     xp = namespace(lower)
+    touched = sum(
+        int(xp.sum(xp.astype((low < 0) | (high > 1) | (low > high), xp.int64)))
+        for (_, low), (_, high) in zip(row_blocks(lower), row_blocks(upper), strict=True)
+    )
+    if not touched:
+        return lower, upper, ()
+    upper = xp.clip(upper, 0.0, 1.0)
+    lower = xp.minimum(xp.maximum(lower, xp.zeros_like(lower)), upper)
+    return lower, upper, (f"{touched} bounds were off by at most 1e-6 and moved: 0 <= lower <= upper <= 1",)
+
+
+def _require_nonempty(lower: Array, upper: Array) -> tuple[str, ...]:
+    """Raise where no distribution fits; note where one fits only within the noise."""
+    xp = namespace(lower)
+    tolerance = max(sum_tolerance(lower), sum_tolerance(upper))
+
+    def missing(low: Array, high: Array) -> Array:
+        short = 1.0 - xp.sum(as_float64(high), axis=-1)
+        return xp.maximum(xp.sum(as_float64(low), axis=-1) - 1.0, short)
+
     require_rows(
         (lower, upper),
-        lambda low, high: (
-            (xp.sum(as_float64(low), axis=-1) > 1 + NOISE) | (xp.sum(as_float64(high), axis=-1) < 1 - NOISE)
-        ),
+        lambda low, high: missing(low, high) > tolerance,
         name="lower, upper",
         rule="must leave room for a distribution: lower sums to at most 1, upper to at least 1",
         fact=lambda low, high: f"has sums {low.sum():.6g} and {high.sum():.6g}",
         remedy="Widen these intervals or drop the rows.",
     )
+    blocks = zip(row_blocks(lower), row_blocks(upper), strict=True)
+    worst = max(scalar(xp.max(missing(low, high))) for (_, low), (_, high) in blocks)
+    if worst > max(noted_error(lower), noted_error(upper)):
+        return (f"a distribution fits between the bounds only within {worst:.1e}; they are used as they are",)
+    return ()

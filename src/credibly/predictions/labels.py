@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from credibly._arrays.checks import (
     find_rows,
     require_classes,
     require_finite,
+    require_integer,
     require_rows,
     require_shape,
 )
@@ -22,14 +22,18 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import (
     Array,
     as_float64,
+    beside,
     device,
-    is_torch,
-    like,
+    is_array,
+    is_numpy,
     namespace,
     to_host,
 )
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.point import Point
+
+_MOST_RATERS = 2**53  # exact in double precision
+_NAMED_CLASSES = "Pass one class index from 0 to k - 1 per entry; map class names to indices first."
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +79,14 @@ class LabelCounts(Predictions):
             fact=lambda row: f"has minimum {row.min():g} and total {row.sum():g}",
             remedy="Drop instances without raters.",
         )
+        require_rows(
+            (counts,),
+            lambda block: xp.astype(block, xp.float64) > _MOST_RATERS,
+            name="counts",
+            rule=f"must not exceed {_MOST_RATERS}",
+            fact=lambda row: f"holds {row.max():g}",
+            remedy="Check that these are numbers of raters.",
+        )
         self._set(counts=xp.astype(counts, xp.int64))
 
     @classmethod
@@ -101,14 +113,15 @@ class LabelCounts(Predictions):
         ids : ndarray
             The instance of every row, in order of first appearance.
         """
-        instance, rater = np.asarray(ids), np.asarray(raters)
-        label = as_array(labels, "labels")
-        lengths = (len(instance), len(rater), len(label))
-        if len(set(lengths)) != 1 or lengths[0] == 0:
+        n_classes = require_integer(n_classes, "n_classes", 2)
+        instance, rater = _names(ids, "ids"), _names(raters, "raters")
+        label = as_array(labels, "labels", _NAMED_CLASSES)
+        shapes = (instance.shape, rater.shape, tuple(label.shape))
+        if len(set(shapes)) != 1 or len(shapes[0]) != 1 or shapes[0] == (0,):
             raise InputError(
                 "`ids`, `raters` and `labels`",
-                "must have one common, positive length",
-                f"got {lengths}",
+                "must be vectors of one common, positive length",
+                f"got shapes {shapes}",
                 "Give one entry per annotation in each.",
             )
         classes = to_host(check_classes(label, n_classes))
@@ -252,8 +265,14 @@ def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) 
             )
         namespace(predictions._leading, labels.counts)
         return Counts(labels.counts[None, ...], weights)
-    array = as_array(labels, "labels")
-    array = _same_library(array, labels, predictions)
+    if isinstance(labels, Predictions):
+        raise InputTypeError(
+            "`labels`",
+            "must be what was observed",
+            f"got {type(labels).__name__}",
+            "Pass predictions first, then labels: `f(predictions, labels)`.",
+        )
+    array = beside(as_array(labels, "labels", _NAMED_CLASSES), labels, predictions._leading)
     if isinstance(predictions, ClassPredictions):
         require_label_vector(predictions, array)
         return Classes(check_classes(array, predictions.n_classes)[None, :], predictions.n_classes, weights)
@@ -261,14 +280,6 @@ def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) 
     reals = as_real(array, "labels")
     require_finite(reals, "labels")
     return Reals(as_float64(reals)[None, :], weights)
-
-
-def _same_library(array: Array, given: Any, predictions: Predictions) -> Array:
-    """Bring plain lists to the predictions' library; arrays of another library are refused."""
-    if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):
-        return like(array, predictions._leading)
-    namespace(predictions._leading, array)
-    return array
 
 
 def require_same_length(predictions: Predictions, labels: Array, what: str) -> None:
@@ -300,8 +311,10 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
         raise InputError(
             "`labels`",
             "must have shape (n,)",
-            f"got shape {tuple(labels.shape)}",
-            "Pass predictions first, then labels: `f(predictions, labels)`.",
+            f"got shape {shape}",
+            "Flatten them: `labels.reshape(-1)`."
+            if shape == (len(predictions), 1)
+            else "Pass predictions first, then labels: `f(predictions, labels)`.",
         )
     require_same_length(predictions, labels, "labels")
 
@@ -310,18 +323,17 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     """Return integer class labels in range; floats, masks and foreign values are refused."""
     xp = namespace(labels)
     if not xp.isdtype(labels.dtype, ("integral", "bool")):
-        whole = bool(xp.all(labels == xp.round(labels)))
+        remedy = "These look like real observations: use a regression prediction type."
+        if bool(xp.any(labels != labels)):
+            remedy = "Some are NaN: drop the instances without a label, then `labels.astype(int)`."
+        elif bool(xp.all(labels == xp.round(labels))):
+            remedy = "Convert with `labels.astype(int)`."
         raise InputTypeError(
-            "`labels`",
-            "must be integers for classification",
-            f"got dtype {labels.dtype}",
-            "Convert with `labels.astype(int)`."
-            if whole
-            else "These look like real observations: use a regression prediction type.",
+            "`labels`", "must be integers for classification", f"got dtype {labels.dtype}", remedy
         )
-    if xp.isdtype(labels.dtype, "bool"):
-        labels = xp.astype(labels, xp.int64)
-    bad = find_rows((labels,), lambda block: (block < 0) | (block >= n_classes))
+    # Small types cannot be compared with a large number of classes: torch wraps it around.
+    wide = labels if is_numpy(labels) and labels.dtype != bool else xp.astype(labels, xp.int64)
+    bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
     if bad:
         value = int(labels[bad[0]])
         remedy = "Map unlabelled instances out first."
@@ -344,7 +356,7 @@ def label_dtype(xp: Any, n_classes: int) -> Any:
 def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     """Return instance weights as (1, n), finite, non-negative and not all zero."""
     weights = as_real(sample_weight, "sample_weight")
-    weights = _same_library(weights, sample_weight, predictions)
+    weights = beside(weights, sample_weight, predictions._leading, what="predictions and `sample_weight`")
     if weights.ndim != 1:
         raise InputError(
             "`sample_weight`", "must have shape (n,)", f"got {tuple(weights.shape)}", "Flatten it."
@@ -393,12 +405,29 @@ def _require_single_annotations(
         )
 
 
-def is_label_like(value: Any) -> bool:
-    """Tell whether a value looks like a vector of class labels, to word errors about swapped arguments."""
-    if isinstance(value, LabelCounts):
-        return True
-    shape, dtype = getattr(value, "shape", None), str(getattr(value, "dtype", ""))
-    if isinstance(value, Iterable) and shape is None:
-        array = np.asarray(value)
-        shape, dtype = array.shape, str(array.dtype)
-    return shape is not None and len(shape) == 1 and ("int" in dtype or is_torch(value))
+def _names(values: Any, name: str) -> np.ndarray[Any, Any]:
+    """Return instance or rater names as a host array that can be sorted; missing ones are refused."""
+    array = np.asarray(to_host(values) if is_array(values) else values)
+    # NaN differs from itself, pandas.NA answers neither way
+    missing = [entry is None or (entry != entry) is not False for entry in array.ravel().tolist()]
+    if any(missing):
+        raise InputError(
+            f"`{name}`", "must not be missing", f"entry {missing.index(True)} is", "Drop these annotations."
+        )
+    try:
+        np.sort(array, axis=None)
+    except TypeError:
+        kinds = sorted({type(entry).__name__ for entry in array.ravel().tolist()})
+        raise InputTypeError(
+            f"`{name}`", "must be of one kind", f"got {' and '.join(kinds)}", "Convert them with `str`."
+        ) from None
+    return array
+
+
+def number_of_axes(value: Any) -> int | None:
+    """Return how many axes an array, table or nested sequence has; None for anything else."""
+    if not isinstance(value, (list, tuple)):
+        shape = getattr(value, "shape", None)
+        return None if shape is None else len(shape)
+    inner = number_of_axes(value[0]) if value else 0
+    return 1 if inner is None else 1 + inner

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, ClassVar
+
+import numpy as np
 
 from credibly._arrays.checks import (
     as_real,
@@ -13,9 +16,11 @@ from credibly._arrays.checks import (
     require_rows,
     require_shape,
 )
-from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.namespace import Array, as_float64, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions.base import ClassPredictions
+
+_LOOKED_AT = 2**22  # entries that are read to word a remedy
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +47,7 @@ class Point(ClassPredictions):
         probs = as_real(self.probs, "probs")
         require_shape(probs, "probs", ("(n, k)",))
         require_classes(probs.shape[-1], "probs")
-        probs, notes = require_distributions(probs, "probs", remedy_for(probs, "Point"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Point"))
         self._set(probs=probs, notes=notes)
 
     @classmethod
@@ -100,7 +105,7 @@ def softmax_logits(logits: Any, shapes: tuple[str, ...]) -> Array:
         ),
         name="logits",
         rule="must be finite (or -inf for an impossible class, not for all of them)",
-        fact=lambda row: f"holds {row[~(row > -float('inf')) | (row == float('inf'))].ravel()[0]}",
+        fact=lambda row: f"holds {_worst_logit(row)}",
         remedy="Drop or repair these rows.",
     )
     return softmax(as_float64(values))
@@ -114,25 +119,35 @@ def normalise_scores(scores: Any, shapes: tuple[str, ...]) -> Array:
     xp = namespace(values)
     require_rows(
         (values,),
-        lambda block: (block < 0) | (xp.sum(block, axis=-1, keepdims=True) <= 0),
+        lambda block: (block < 0) | (xp.max(block, axis=-1, keepdims=True) <= 0),
         name="scores",
         rule="must be non-negative with a positive sum per row",
-        fact=lambda row: f"has minimum {row.min():.6g} and sum {row.sum():.6g}",
+        fact=lambda row: f"holds {row.min():.6g}" if row.min() < 0 else "sums to 0",
         remedy="Drop these rows, or use `from_logits` if the scores are logits.",
     )
     values = as_float64(values)
+    values = values / xp.max(values, axis=-1, keepdims=True)  # the sum of huge scores would overflow
     return values / xp.sum(values, axis=-1, keepdims=True)
+
+
+def _worst_logit(row: Array) -> float:
+    """Return the entry that breaks the rule: NaN, else infinity, else the -inf of an impossible row."""
+    for wrong in (np.isnan(row), np.isposinf(row)):
+        if wrong.any():
+            return float(row[wrong][0])
+    return -math.inf
 
 
 def remedy_for(probs: Array, constructor: str) -> str:
     """Word what to do about rows that are no distributions, from what the numbers look like."""
-    xp = namespace(probs)
-    if bool(xp.any(probs < -0.01)):
+    values = to_host(probs)
+    if values.size > _LOOKED_AT:
+        values = values[: max(1, _LOOKED_AT * len(values) // values.size)]
+    if (values < -0.01).any():
         return f"They look like logits: use `{constructor}.from_logits`."
-    column_sums = xp.sum(as_float64(probs), axis=0)
-    if probs.ndim == 2 and bool(xp.all(xp.abs(column_sums - 1) < 1e-3)):
+    sums = values.sum(axis=0, dtype=np.float64)
+    if values.ndim == 2 and len(values) > 1 and (np.abs(sums - 1) < 1e-3).all():
         return f"The columns sum to 1: transpose, `{constructor}(probs.T)`."
-    whole = bool(xp.all(probs == xp.round(probs)))
-    if whole and float(xp.max(probs)) > 1:
+    if (values == np.round(values)).all() and values.max() > 1:
         return "They look like counts: use `LabelCounts`, or `Dirichlet` if they are parameters."
     return f"Drop or repair them, or use `{constructor}.from_scores` to normalise on purpose."

@@ -15,7 +15,7 @@ from credibly._arrays.checks import (
     require_shape,
 )
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.namespace import Array, beside, namespace, to_host
 from credibly.predictions.base import Predictions
 
 
@@ -43,7 +43,7 @@ class Gaussian(Predictions):
 
     def __post_init__(self) -> None:
         mean, std = as_real(self.mean, "mean"), as_real(self.std, "std")
-        namespace(mean, std)
+        namespace(mean, std, what="`mean` and `std`")
         require_shape(mean, "mean", ("(n,)", "(n, m)"))
         require_same_shape(mean, std, ("mean", "std"))
         require_finite(mean, "mean")
@@ -125,6 +125,7 @@ class Quantiles(Predictions):
 
     def __post_init__(self) -> None:
         values, levels = as_real(self.values, "values"), as_real(self.levels, "levels")
+        levels = beside(levels, self.levels, values, what="`values` and `levels`")
         require_shape(values, "values", ("(n, q)",))
         require_shape(levels, "levels", ("(q,)",))
         require_finite(values, "values")
@@ -150,7 +151,7 @@ class Quantiles(Predictions):
             fact=lambda row: f"falls by {-np.diff(row).min():.6g}",
             remedy="Sort each row on purpose: `numpy.sort(values, axis=1)`.",
         )
-        self._set(values=values, levels=like(heights, values))
+        self._set(values=values, levels=levels)
 
     def _facts(self) -> str:
         return f"n={len(self)}, q={self.values.shape[1]}"
