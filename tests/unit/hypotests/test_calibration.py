@@ -1,0 +1,317 @@
+"""`calibration_test`: what it reports, that nothing but the seed changes it, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+import credibly as cr
+from credibly._arrays.philox import Uniforms, as_seed
+from credibly.hypotests import resampling
+from credibly.hypotests.replicates import ROWS, Replicates
+
+NAMES = tuple(cr.registered())
+
+
+def draw(probs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return (rng.random((len(probs), 1)) > probs.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(8)
+    probs = rng.dirichlet(np.ones(4), size=80)
+    return probs, draw(probs, rng)
+
+
+def test_the_result_is_what_the_replicates_say(data: tuple) -> None:
+    probs, labels = data
+    result = cr.calibration_test(probs, labels, statistic="brier", n_resamples=200, rng=1)
+    drawn = Replicates(probs, as_seed(1)).labels(slice(0, 200)).values
+    null = np.array([float(cr.brier(probs, row.astype(int))) for row in drawn])
+    assert np.allclose(result.null_distribution, null, rtol=1e-13)
+    assert result.statistic == pytest.approx(float(cr.brier(probs, labels)), rel=1e-14)
+    fewer = min((null >= result.statistic).sum(), (null <= result.statistic).sum())
+    assert result.pvalue == min(1, 2 * (1 + fewer) / 201)
+    assert result.effect_size == pytest.approx(result.statistic - null.mean())
+    assert result.z_score == pytest.approx(result.effect_size / null.std(ddof=1))
+    assert result.tail == "two-sided"
+    assert (result.n, result.n_resamples) == (80, 200)
+    assert result.pvalue_interval[0] <= result.pvalue <= result.pvalue_interval[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decision_and_acceptance_region_agree(name: str) -> None:
+    rng = np.random.default_rng(3)
+    decisions = set()
+    for power in (1.0, 1.7, 3.0, 0.4):
+        probs = rng.dirichlet(np.ones(3), size=60)
+        labels = draw(probs, rng)
+        sharp = probs**power / (probs**power).sum(axis=1, keepdims=True)
+        result = cr.calibration_test(sharp, labels, statistic=name, n_resamples=99, rng=rng)
+        low, high = result.acceptance_region
+        assert result.rejects(0.05) == (not low <= result.statistic <= high)
+        decisions.add(result.rejects(0.05))
+    assert decisions == {True, False} or name == "accuracy"
+
+
+def test_a_negative_debiased_error_lies_inside_its_region() -> None:
+    probs = np.full((50, 2), 0.5)
+    statistic = cr.confidence_ece.with_(p=2, debiased=True)
+    result = cr.calibration_test(probs, [0, 1] * 25, statistic=statistic, n_resamples=99, rng=0)
+    assert result.statistic < 0
+    low, high = result.acceptance_region
+    assert low <= result.statistic <= high
+    assert result.verdict() == "no conflict found"
+
+
+def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
+    device = array_api_strict.Device("device1")
+    return {
+        "torch": (torch.tensor(probs), torch.tensor(labels)),
+        "strict": (array_api_strict.asarray(probs), array_api_strict.asarray(labels)),
+        "strict on its second device": (
+            array_api_strict.asarray(probs, device=device),
+            array_api_strict.asarray(labels, device=device),
+        ),
+    }
+
+
+@pytest.mark.parametrize("resample", ["labels", "instances"])
+def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
+    # strict arrays are slow where every replicate binds anew
+    n_resamples = 40 if resample == "labels" else 6
+    settings = {"statistic": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
+    own = cr.calibration_test(*data, **settings)
+    for library, given in other_libraries(*data).items():
+        result = cr.calibration_test(*given, **settings)
+        assert result.pvalue == own.pvalue, library
+        for name in NAMES:
+            assert result.components[name].pvalue == own.components[name].pvalue, (library, name)
+            assert np.allclose(
+                result.components[name].null_distribution, own.components[name].null_distribution, rtol=1e-10
+            )
+
+
+def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"statistic": NAMES, "n_resamples": 60, "rng": 5}
+    own = cr.calibration_test(*data, **settings)
+    sizes: list[int] = []
+    original = Replicates.labels
+
+    def spy(self, reps, rows=None):
+        sizes.append(reps.stop - reps.start)
+        return original(self, reps, rows)
+
+    monkeypatch.setattr(Replicates, "labels", spy)
+    for labels_per_tile in (1, 7 * 80, 59 * 80):
+        monkeypatch.setattr(resampling, "_TILE_LABELS", labels_per_tile)
+        sizes.clear()
+        tiled = cr.calibration_test(*data, **settings)
+        assert max(sizes) == max(1, labels_per_tile // 80)  # the tiles really were of this size
+        assert tiled.pvalue == own.pvalue
+        for name in NAMES:
+            mine, whole = tiled.components[name], own.components[name]
+            assert np.allclose(mine.null_distribution, whole.null_distribution, rtol=1e-13, atol=1e-15)
+            assert mine.pvalue == whole.pvalue
+
+
+def test_a_small_memory_budget_means_small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    probs, sizes = np.full((4000, 2), 0.5), []
+    own = cr.calibration_test(probs, [0, 1] * 2000, n_resamples=30, rng=0)
+    with cr.memory_limit(2**20):
+        limited = cr.calibration_test(
+            probs,
+            [0, 1] * 2000,
+            n_resamples=30,
+            rng=0,
+            progress=lambda done, total: sizes.append((done, total)),
+        )
+    assert limited.pvalue == own.pvalue
+    assert np.array_equal(limited.null_distribution, own.null_distribution)
+    assert len(sizes) > 3
+    assert sizes[-1] == (30, 30)
+
+
+def test_seeds(data: tuple) -> None:
+    def run(rng):
+        return cr.calibration_test(*data, n_resamples=20, rng=rng)
+
+    assert np.array_equal(run(7).null_distribution, run(7).null_distribution)
+    assert not np.array_equal(run(7).null_distribution, run(8).null_distribution)
+    assert not np.array_equal(run(None).null_distribution, run(None).null_distribution)
+    generator = np.random.default_rng(7)
+    assert not np.array_equal(run(generator).null_distribution, run(generator).null_distribution)
+    first = run(None)
+    again = run(tuple(first.settings["seed"]))
+    assert np.array_equal(first.null_distribution, again.null_distribution)
+
+
+def test_a_bad_seed_is_refused(data: tuple) -> None:
+    for rng in (-1, "seven", 1.5, True):
+        with pytest.raises(cr.InputTypeError, match="`rng` must be None, a non-negative int"):
+            cr.calibration_test(*data, rng=rng)
+
+
+def test_weights_apply_to_every_replicate(data: tuple) -> None:
+    probs, labels = data
+    weight = np.arange(80) % 3
+    weighted = cr.calibration_test(
+        probs, labels, statistic="brier", sample_weight=weight, n_resamples=50, rng=2
+    )
+    drawn = Replicates(probs, as_seed(2)).labels(slice(0, 50)).values
+    null = [float(cr.brier(probs, row.astype(int), sample_weight=weight)) for row in drawn]
+    assert np.allclose(weighted.null_distribution, null)
+    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with resample="instances"'):
+        cr.calibration_test(probs, labels, sample_weight=weight, resample="instances")
+
+
+def test_instances_are_bootstrapped_with_their_labels_drawn_anew(data: tuple) -> None:
+    probs, labels = data
+    result = cr.calibration_test(
+        probs, labels, statistic="classwise_ece", resample="instances", n_resamples=15, rng=4
+    )
+    seed = as_seed(4)
+    for d in range(15):
+        rows = (Uniforms(seed, stream=ROWS).block(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
+        assert len(set(rows.tolist())) < 80  # with replacement
+        drawn = Replicates(probs[rows], seed).labels(slice(d, d + 1)).values[0].astype(int)
+        assert result.null_distribution[d] == pytest.approx(float(cr.classwise_ece(probs[rows], drawn)))
+    assert result.statistic == pytest.approx(float(cr.classwise_ece(probs, labels)))
+    assert result.settings["resample"] == "instances"
+
+
+def test_instances_of_an_ensemble(data: tuple) -> None:
+    probs, labels = data
+    members = np.stack([probs, probs[:, ::-1]], axis=1)
+    result = cr.calibration_test(members, labels, resample="instances", n_resamples=9, rng=0)
+    assert result.null_distribution.shape == (9,)
+
+
+# Omnibus
+
+
+def test_components_of_an_omnibus_are_the_single_tests(data: tuple) -> None:
+    together = cr.calibration_test(*data, statistic=("brier", "confidence_ece"), n_resamples=99, rng=3)
+    for name in ("brier", "confidence_ece"):
+        alone = cr.calibration_test(*data, statistic=name, n_resamples=99, rng=3)
+        component = together.components[name]
+        assert component.pvalue == alone.pvalue
+        assert component.adjusted_pvalue >= alone.pvalue
+        assert alone.adjusted_pvalue is None
+    assert together.pvalue == min(one.adjusted_pvalue for one in together.components.values())
+    # the statistic is -log10 of the smallest p-value
+    assert together.statistic == pytest.approx(
+        -math.log10(min(c.pvalue for c in together.components.values()))
+    )
+    low, high = together.acceptance_region
+    assert together.rejects() == (not low <= together.statistic <= high)
+
+
+def test_an_omnibus_over_certain_predictions_has_nothing_to_compare() -> None:
+    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 0], statistic=("brier", "accuracy"), rng=0)
+    assert result.pvalue == 1.0
+    assert math.isnan(result.z_score)
+    wrong = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 1], statistic=("log_loss", "accuracy"), rng=0)
+    assert wrong.pvalue == 1 / 1000
+    assert wrong.components["log_loss"].statistic == math.inf
+
+
+def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
+    with pytest.raises(cr.InputError, match="`statistic` must be distinct"):
+        cr.calibration_test(*data, statistic=("brier", "brier"))
+    with pytest.raises(cr.InputError, match="must name at least one"):
+        cr.calibration_test(*data, statistic=())
+    with pytest.raises(cr.UnsupportedError, match="an omnibus test shares replicates"):
+        cr.calibration_test(*data, statistic=("brier", "accuracy"), method="asymptotic")
+
+
+# Reference distributions
+
+
+def test_asymptotic_is_the_chi_square_of_hosmer_lemeshow(data: tuple) -> None:
+    probs, labels = data
+    result = cr.calibration_test(probs, labels, statistic="hosmer_lemeshow", method="asymptotic")
+    # 15 bins of 4 classes, all filled: 15 * 3 degrees of freedom
+    reference = scipy.stats.chi2(45)
+    assert result.pvalue == pytest.approx(reference.sf(result.statistic))
+    assert result.acceptance_region == pytest.approx((0, reference.isf(0.05)))
+    assert result.null_distribution is None
+    assert result.pvalue_interval is None
+    resampled = cr.calibration_test(probs, labels, statistic="hosmer_lemeshow", n_resamples=20, rng=0)
+    assert any("chi-square with 45 degrees" in note for note in resampled.notes)
+
+
+def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
+    with pytest.raises(cr.UnsupportedError, match="`brier` has no reference distribution"):
+        cr.calibration_test(*data, statistic="brier", method="asymptotic")
+    weight = np.ones(80)
+    with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="asymptotic"'):
+        cr.calibration_test(*data, statistic="hosmer_lemeshow", method="asymptotic", sample_weight=weight)
+    weighted = cr.calibration_test(
+        *data, statistic="hosmer_lemeshow", sample_weight=weight, n_resamples=20, rng=0
+    )
+    assert not any("chi-square" in note for note in weighted.notes)
+
+
+# What is refused
+
+
+def test_label_counts_are_refused_with_the_reason(data: tuple) -> None:
+    with pytest.raises(cr.UnsupportedError, match="raters of one instance share its truth"):
+        cr.calibration_test(data[0], cr.LabelCounts(np.ones((80, 4), dtype=int)))
+
+
+def test_regression_is_refused() -> None:
+    with pytest.raises(cr.InputTypeError, match="needs class predictions; got Gaussian"):
+        cr.calibration_test(cr.Gaussian([0.0], [1.0]), [0.1])
+
+
+@pytest.mark.parametrize("n_resamples", [0, -1, 2.5, True])
+def test_at_least_one_replicate(data: tuple, n_resamples: object) -> None:
+    with pytest.raises(cr.InputError, match="`n_resamples` must be"):
+        cr.calibration_test(*data, n_resamples=n_resamples)
+
+
+def test_words_are_checked(data: tuple) -> None:
+    with pytest.raises(cr.InputError, match=r"`method` must be one of .* got 'resampl'"):
+        cr.calibration_test(*data, method="resampl")
+    with pytest.raises(cr.InputError, match="`resample` must be one of 'labels', 'instances'"):
+        cr.calibration_test(*data, resample="rows")
+
+
+def test_swapped_arguments_are_recognised(data: tuple) -> None:
+    with pytest.raises(cr.InputTypeError, match="Swap them"):
+        cr.calibration_test(data[1], data[0])
+
+
+# What is said
+
+
+def test_one_replicate_cannot_reject(data: tuple) -> None:
+    result = cr.calibration_test(*data, n_resamples=1, rng=0)
+    assert result.pvalue in (0.5, 1.0)
+    assert result.verdict() == "cannot tell"
+
+
+def test_a_set_is_tested_through_its_mean(data: tuple) -> None:
+    probs, labels = data
+    members = np.stack([probs, np.roll(probs, 1, axis=1)], axis=1)
+    result = cr.calibration_test(members, labels, n_resamples=50, rng=0)
+    mean = cr.calibration_test(members.mean(axis=1), labels, n_resamples=50, rng=0)
+    assert result.pvalue == mean.pvalue
+    assert result.notes == ("used the mean of 2 members as the one prediction per instance",)
+
+
+def test_the_result_is_json_safe_also_where_it_is_infinite() -> None:
+    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 1, 0], statistic="log_loss", n_resamples=19, rng=0)
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["statistic"] == "Infinity"
+    assert told["pvalue"] == 2 / 20  # two-sided: no replicate is infinite
+    assert told["settings"]["seed"] == result.settings["seed"]

@@ -1,0 +1,115 @@
+"""P-values, Monte-Carlo intervals, acceptance regions and the min-p adjustment."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from credibly.hypotests.pvalues import (
+    acceptance_region,
+    clopper_pearson,
+    monte_carlo_pvalue,
+    pooled_pvalues,
+    westfall_young,
+)
+
+
+def test_the_observation_counts() -> None:
+    # nothing as large: (1 + 0) / (1 + 4), never 0
+    assert monte_carlo_pvalue(5.0, np.array([1.0, 2.0, 3.0, 4.0]), "greater")[0] == 1 / 5
+    # two as large
+    assert monte_carlo_pvalue(3.0, np.array([1.0, 2.0, 3.0, 4.0]), "greater")[0] == 3 / 5
+
+
+def test_rounding_does_not_break_ties() -> None:
+    # 0.1 + 0.2 is one unit above 0.3: still a tie
+    assert monte_carlo_pvalue(0.1 + 0.2, np.array([0.3, 0.3, 0.1]), "greater")[0] == 3 / 4
+    # but 1e-12 is no rounding error
+    assert monte_carlo_pvalue(0.3 + 1e-12, np.array([0.3, 0.3, 0.1]), "greater")[0] == 1 / 4
+
+
+def test_two_sided_is_twice_the_smaller_tail_and_at_most_one() -> None:
+    null = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    assert monte_carlo_pvalue(6.5, null, "two-sided")[0] == 2 * 2 / 8  # one at least as large
+    assert monte_carlo_pvalue(0.5, null, "two-sided")[0] == 2 * 1 / 8  # none as small
+    assert monte_carlo_pvalue(4.0, null, "two-sided")[0] == 1.0  # 2 * 5 / 8 is more than 1
+
+
+def test_infinite_values_rank() -> None:
+    null = np.array([1.0, math.inf, 2.0])
+    assert monte_carlo_pvalue(math.inf, null, "greater")[0] == 2 / 4
+    assert monte_carlo_pvalue(1.5, null, "greater")[0] == 3 / 4
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (3, 10), (49, 999), (1, 1), (0, 1)])
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_clopper_pearson_against_scipy(successes: int, trials: int, level: float) -> None:
+    interval = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="exact")
+    assert clopper_pearson(successes, trials, level) == pytest.approx((interval.low, interval.high))
+
+
+def test_the_interval_of_a_two_sided_p_value_is_twice_that_of_its_tail() -> None:
+    null = np.arange(100.0)
+    low, high = clopper_pearson(5, 100)
+    assert monte_carlo_pvalue(95.0, null, "two-sided")[1] == (2 * low, 2 * high)
+
+
+@pytest.mark.parametrize("tail", ["greater", "two-sided"])
+@pytest.mark.parametrize("b", [9, 18, 19, 20, 38, 39, 99, 100, 250, 999])
+@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
+def test_the_acceptance_region_is_what_the_p_value_accepts(tail: str, b: int, ties: bool) -> None:
+    rng = np.random.default_rng(b)
+    null = rng.integers(0, 12, size=b).astype(float) if ties else rng.normal(size=b)
+    low, high = acceptance_region(null, tail, None)
+    finite = np.concatenate([null, null + 1e-6, null - 1e-6, [null.min() - 1, null.max() + 1]])
+    for value in finite:
+        accepted = monte_carlo_pvalue(float(value), null, tail)[0] > 0.05
+        assert accepted == (low <= value <= high), value
+
+
+def test_the_region_ends_where_the_statistic_ends() -> None:
+    null = np.linspace(0.2, 0.4, 99)
+    assert acceptance_region(null, "greater", (0.0, 1.0))[0] == 0.0
+    # 9 replicates cannot reject at 5 %: everything is accepted
+    assert acceptance_region(null[:9], "two-sided", (0.0, 1.0)) == (0.0, 1.0)
+
+
+def test_pooled_p_values_by_counting() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 8, size=(2, 30)).astype(float)
+    pooled = pooled_pvalues(values, ("greater", "two-sided"))
+    for column in range(30):
+        above = (values[0] >= values[0, column]).mean()
+        assert pooled[0, column] == pytest.approx(above)
+        tails = ((values[1] >= values[1, column]).mean(), (values[1] <= values[1, column]).mean())
+        assert pooled[1, column] == pytest.approx(min(1.0, 2 * min(tails)))
+
+
+def test_pooling_gives_the_observation_its_own_p_value() -> None:
+    values = np.random.default_rng(2).normal(size=(1, 100))
+    for tail in ("greater", "two-sided"):
+        own = monte_carlo_pvalue(float(values[0, 0]), values[0, 1:], tail)[0]
+        assert pooled_pvalues(values, (tail,))[0, 0] == pytest.approx(own)
+
+
+def test_westfall_young_by_counting() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(3, 50))
+    values[2] = values[0] + 0.1 * values[2]  # two of them almost the same
+    pooled = pooled_pvalues(values, ("greater",) * 3)
+    pvalue, adjusted, smallest = westfall_young(pooled)
+    least = [min(pooled[row][column] for row in range(3)) for column in range(50)]
+    assert smallest.tolist() == least
+    assert pvalue == sum(one <= least[0] for one in least) / 50
+    for row in range(3):
+        assert adjusted[row] == sum(one <= pooled[row, 0] for one in least) / 50
+        assert adjusted[row] >= pooled[row, 0]
+    assert pvalue == adjusted.min()
+
+
+def test_an_omnibus_of_one_statistic_is_that_statistic() -> None:
+    pooled = pooled_pvalues(np.random.default_rng(4).normal(size=(1, 40)), ("greater",))
+    assert westfall_young(pooled)[0] == pytest.approx(pooled[0, 0])

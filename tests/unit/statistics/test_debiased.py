@@ -1,0 +1,92 @@
+"""Debiased squared errors against the double loop over pairs of different instances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+NAMES = ["confidence_ece", "top_label_ece", "classwise_ece"]
+
+
+def deviations(name: str, probs: np.ndarray, frequency: np.ndarray, n_bins: int) -> dict:
+    """Per cell the list of (event frequency - predicted probability)."""
+    cells: dict[tuple[int, int], list[float]] = {}
+    for row, seen in zip(probs, frequency, strict=True):
+        top = int(row.argmax())
+        events = range(len(row)) if name == "classwise_ece" else [top]
+        for event in events:
+            key = (0 if name == "confidence_ece" else event, int(row[event] * n_bins))
+            cells.setdefault(key, []).append(seen[event] - row[event])
+    return cells
+
+
+def by_pairs(name: str, probs: np.ndarray, frequency: np.ndarray, n_bins: int) -> float:
+    """sum over cells of |cell| / n * mean over pairs i != j of d_i d_j."""
+    n = len(probs) * (probs.shape[1] if name == "classwise_ece" else 1)
+    total = 0.0
+    for gaps in deviations(name, probs, frequency, n_bins).values():
+        if len(gaps) > 1:
+            pairs = sum(a * b for a, b in itertools.permutations(gaps, 2))
+            total += pairs / (len(gaps) - 1) / n
+    return total
+
+
+@pytest.mark.parametrize("n_bins", [1, 6, 15])
+@pytest.mark.parametrize("name", NAMES)
+def test_single_labels(name: str, n_bins: int) -> None:
+    rng = np.random.default_rng(2)
+    probs, labels = rng.dirichlet(np.ones(3), size=40), rng.integers(0, 3, size=40)
+    statistic = cr.registered()[name].with_(p=2, debiased=True, n_bins=n_bins)
+    expected = by_pairs(name, probs, np.eye(3)[labels], n_bins)
+    assert float(statistic(probs, labels)) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_label_counts_pair_instances_not_raters(name: str) -> None:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), size=30)
+    counts = rng.multinomial(4, [0.5, 0.3, 0.2], size=30)
+    statistic = cr.registered()[name].with_(p=2, debiased=True, n_bins=4)
+    expected = by_pairs(name, probs, counts / 4, 4)
+    assert float(statistic(probs, cr.LabelCounts(counts))) == pytest.approx(expected, abs=1e-14)
+
+
+def test_two_instances_by_hand() -> None:
+    # one bin, deviations 1 - 0.9 = 0.1 and 0 - 0.9 = -0.9: 2 * 0.1 * -0.9 / (2 * 1)
+    value = cr.confidence_ece([[0.9, 0.1], [0.9, 0.1]], [0, 1], p=2, debiased=True)
+    assert value.value == pytest.approx(-0.09)
+
+
+def test_a_cell_with_one_instance_gives_zero() -> None:
+    assert float(cr.confidence_ece([[0.9, 0.1]], [1], p=2, debiased=True)) == 0
+
+
+def test_standard_error_is_that_of_the_influence() -> None:
+    # one bin, confidences 0.8, labels hit, hit, miss, hit: d = 0.2, 0.2, -0.8, 0.2, g = -0.05;
+    # 2 g d - g^2 = -0.0225 (three times) and 0.0775, mean 0.0025, squares sum 3 * 0.025^2 + 0.075^2
+    estimate = cr.confidence_ece([[0.8, 0.2]] * 4, [0, 0, 1, 0], p=2, debiased=True)
+    assert estimate.stderr == pytest.approx(math.sqrt((3 * 0.025**2 + 0.075**2) / 3 / 4))
+
+
+def test_counts_and_weights_have_no_standard_error() -> None:
+    statistic = cr.confidence_ece.with_(p=2, debiased=True)
+    probs = [[0.8, 0.2], [0.3, 0.7]]
+    for estimate in (
+        statistic(probs, cr.LabelCounts([[1, 2], [0, 3]])),
+        statistic(probs, [0, 1], sample_weight=[1.0, 2.0]),
+    ):
+        with pytest.raises(cr.UnsupportedError, match="unweighted single labels only"):
+            estimate.interval()
+
+
+def test_traits_of_the_debiased_error_are_its_own() -> None:
+    debiased = cr.confidence_ece.with_(p=2, debiased=True)
+    assert not debiased.traits.duplicate_invariant
+    assert debiased.traits.range is None
+    assert cr.confidence_ece.traits.duplicate_invariant
+    assert debiased.with_(debiased=False).traits == cr.confidence_ece.traits

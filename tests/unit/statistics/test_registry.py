@@ -1,0 +1,95 @@
+"""Statistics by name, and those of other packages."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.statistics import registry
+from credibly.statistics.registry import as_statistic
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
+    """Entry points that `registered` finds; the cache is emptied around the test."""
+    points: list = []
+
+    def entry_points(*, group: str) -> list:
+        assert group == "credibly.statistics"
+        return points
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    cr.registered.cache_clear()
+    yield points
+    cr.registered.cache_clear()
+
+
+def point(value: str, loaded: object) -> types.SimpleNamespace:
+    return types.SimpleNamespace(value=value, load=lambda: loaded, dist=types.SimpleNamespace(name="other"))
+
+
+def misses(predictions, labels) -> float:
+    return float(np.mean(predictions.probs.argmax(axis=1) != labels))
+
+
+def test_names_are_those_of_the_public_functions() -> None:
+    assert list(cr.registered()) == [
+        "accuracy",
+        "brier",
+        "log_loss",
+        "confidence_ece",
+        "classwise_ece",
+        "top_label_ece",
+        "hosmer_lemeshow",
+    ]
+    for name, statistic in cr.registered().items():
+        assert statistic.name == name
+        assert getattr(cr, name) is statistic
+
+
+def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> None:
+    own = cr.statistic(misses, tail="two-sided")
+    installed.append(point("other:misses", own))
+    assert cr.registered()["misses"] is own
+    result = cr.calibration_test([[0.9, 0.1]], [1], statistic="misses", n_resamples=9, rng=0)
+    assert result.statistic == 1.0
+
+
+def test_a_taken_name_is_refused(installed: list) -> None:
+    installed.append(point("other:brier", cr.statistic(misses, tail="greater", name="brier")))
+    with pytest.raises(cr.InputError, match="statistic 'brier' of entry point 'other:brier'"):
+        cr.registered()
+
+
+def test_what_is_no_statistic_is_refused_with_its_package(installed: list) -> None:
+    installed.append(point("other:misses", misses))
+    with pytest.raises(cr.InputTypeError, match=r"'other:misses' must name .* Fix or uninstall other"):
+        cr.registered()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("confidence_ec", "confidence_ece"), ("hosmer_lemshow", "hosmer_lemeshow")]
+)
+def test_a_wrong_name_is_told_the_nearest(wrong: str, right: str) -> None:
+    with pytest.raises(cr.InputError, match=f"got '{wrong}'. Did you mean '{right}'"):
+        as_statistic(wrong)
+
+
+def test_a_name_like_no_other_is_told_all() -> None:
+    with pytest.raises(cr.InputError, match="Known names: accuracy, brier"):
+        as_statistic("zzz")
+
+
+def test_a_plain_function_must_declare_its_tail() -> None:
+    with pytest.raises(cr.InputTypeError, match="must declare its tail; got the plain function 'misses'"):
+        cr.calibration_test([[0.9, 0.1]], [1], statistic=misses)
+    assert as_statistic(misses, tail="greater").traits.tail == "greater"
+
+
+def test_anything_else_is_refused() -> None:
+    with pytest.raises(cr.InputTypeError, match="must be a statistic or a name; got 7"):
+        as_statistic(7)
