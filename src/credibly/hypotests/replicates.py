@@ -1,8 +1,8 @@
 """Label vectors drawn from predictions, addressed by counters: no tile, worker or device changes a label.
 
 A label is the number of steps of its distribution that a uniform number u has passed. For few classes u is
-taken in two parts, u = (piece + rest) / 2^16: the 16-bit piece decides almost every comparison, at a quarter of
-the cost of doubles, and only where it ties with a step is the 53-bit rest drawn. Nothing is rounded.
+taken in two parts, u = (piece + rest) / 2^16: the 16-bit piece decides almost every comparison, at a quarter
+of the cost of doubles, and only where it ties with a step is the 53-bit rest drawn. Nothing is rounded.
 """
 
 from __future__ import annotations
