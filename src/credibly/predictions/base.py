@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -115,7 +116,7 @@ class Predictions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ClassPredictions(Predictions):
+class ClassPredictions(Predictions, ABC):
     """Predictions over a finite number of classes."""
 
     @property
@@ -123,9 +124,9 @@ class ClassPredictions(Predictions):
         """Number of classes."""
         return int(self._leading.shape[-1])
 
+    @abstractmethod
     def mean(self) -> Any:
         """Return the one distribution per instance that stands for the prediction."""
-        raise NotImplementedError  # pragma: no cover - every class prediction has its own
 
     mean_note: ClassVar[str]
     """Says what `mean` does, for the notes of results that used it."""

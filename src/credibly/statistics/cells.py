@@ -153,9 +153,8 @@ class CellBound(Bound):
             if len(hits) == 1:
                 found = np.bincount(groups[hits[0]], minlength=n_cells)
                 return found[None, :].astype(np.float64)
-            if (
-                hits.shape[1] < _EXACT_IN_SINGLE
-            ):  # whole numbers, so single precision halves the cost for free
+            if hits.shape[1] < _EXACT_IN_SINGLE:
+                # Whole numbers: single precision is exact and halves the cost.
                 if self._indicator is None:
                     self._indicator = indicator(groups, n_cells, np.float32)
                 return (hits.astype(np.float32) @ self._indicator).astype(np.float64)

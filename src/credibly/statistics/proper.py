@@ -34,16 +34,14 @@ class MeanBound(Bound):
         """Return every instance's contribution, (b, n)."""
         if isinstance(labels, Counts):
             xp = namespace(labels.values)
-            frequency = labels.block(slice(None), slice(None)) if labels.weights is None else None
-            if frequency is None:
-                frequency = Counts(labels.values).block(slice(None), slice(None))
+            frequency = Counts(labels.values).block(slice(None), slice(None))
             # A class nobody chose adds nothing, also where its loss would be infinite.
             chosen = xp.where(frequency > 0, self.table[None, ...], xp.zeros_like(self.table)[None, ...])
             return xp.sum(frequency * chosen, axis=-1)
         return gather(self.table, labels.values)
 
     def state(self, labels: Labels) -> State:
-        """Sum weights, contributions and squares; mean and standard error follow."""
+        """Sum weights and contributions, replicates in tiles that stay in cache."""
         if isinstance(labels, Classes) and is_numpy(self.table) and len(labels) > 1:
             step = max(1, CACHE_ELEMENTS // labels.n)
             states = [self._state(_replicates(labels, reps)) for reps in tiles(len(labels), step)]
@@ -53,19 +51,11 @@ class MeanBound(Bound):
     def _state(self, labels: Labels) -> State:
         values = self.contributions(labels)
         xp = namespace(values)
+        weight = xp.zeros((values.shape[0],), dtype=values.dtype, device=device(values))
         if labels.weights is None:
-            weight = xp.full(
-                (values.shape[0],),
-                float(values.shape[1]),
-                dtype=values.dtype,
-                device=device(values),
-            )
-            return State(weight=weight, total=xp.sum(values, axis=1))
-        return State(
-            weight=xp.sum(labels.weights, axis=1)
-            + xp.zeros((values.shape[0],), dtype=values.dtype, device=device(values)),
-            total=xp.sum(_weighted(xp, labels.weights, values), axis=1),
-        )
+            return State(weight=weight + float(values.shape[1]), total=xp.sum(values, axis=1))
+        total = xp.sum(_weighted(xp, labels.weights, values), axis=1)
+        return State(weight=weight + xp.sum(labels.weights, axis=1), total=total)
 
     def finish(self, state: State) -> Array:
         """Divide by the total weight."""
