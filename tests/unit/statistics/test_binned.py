@@ -92,7 +92,7 @@ def test_against_loops(name: str, n_bins: int, p: float) -> None:
 def test_the_plug_in_error_refuses_an_interval_and_names_the_alternative(name: str) -> None:
     estimate = cr.registered()[name](PROBS, [0, 1, 0, 0])
     assert estimate.stderr is None
-    with pytest.raises(cr.UnsupportedError, match="coverage of such intervals is 0.*calibration_test"):
+    with pytest.raises(cr.UnsupportedError, match=r"coverage of such intervals is 0.*calibration_test"):
         estimate.interval()
 
 

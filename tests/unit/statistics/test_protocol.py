@@ -36,10 +36,10 @@ def test_settings_stand_in_the_result() -> None:
 
 
 def test_an_unknown_setting_is_told_the_nearest() -> None:
-    with pytest.raises(cr.InputTypeError, match="`confidence_ece` takes only .* got 'bins'.*'n_bins'"):
+    with pytest.raises(cr.InputTypeError, match=r"`confidence_ece` takes only .* got 'bins'.*'n_bins'"):
         cr.confidence_ece(PROBS, LABELS, bins=3)
     with pytest.raises(
-        cr.InputTypeError, match="`brier` takes only its own settings; got 'n_bins'. It has none"
+        cr.InputTypeError, match=r"`brier` takes only its own settings; got 'n_bins'. It has none"
     ):
         cr.brier(PROBS, LABELS, n_bins=3)
 
@@ -87,7 +87,7 @@ def test_states_of_different_statistics_are_not_added() -> None:
 
 
 def test_regression_predictions_are_refused() -> None:
-    with pytest.raises(cr.InputTypeError, match="`brier` needs .*; got Gaussian"):
+    with pytest.raises(cr.InputTypeError, match=r"`brier` needs .*; got Gaussian"):
         cr.brier(cr.Gaussian([0.0], [1.0]), [0.5])
     with pytest.raises(cr.InputTypeError, match="got Gaussian"):
         cr.brier.bind(cr.Gaussian([0.0], [1.0]))

@@ -82,7 +82,7 @@ def test_a_batched_function_must_return_one_value_per_vector(result: object) -> 
 
 def test_nan_has_no_rank() -> None:
     own = cr.statistic(lambda predictions, labels: float("nan"), tail="greater", name="own")
-    with pytest.raises(cr.UnsupportedError, match="`own` must give a number .* got NaN for 10 of 10"):
+    with pytest.raises(cr.UnsupportedError, match=r"`own` must give a number .* got NaN for 10 of 10"):
         cr.calibration_test(PROBS, [0, 0, 1], statistic=own, n_resamples=9)
 
 

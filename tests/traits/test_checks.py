@@ -1,0 +1,227 @@
+"""Deliberately wrong statistics are caught by the check made for their mistake, and a right one by none."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.namespace import as_float64, is_torch, namespace
+from credibly.predictions import Classes, Counts, Point, as_point
+from credibly.statistics import Bound, State, Statistic, Traits
+from credibly.statistics.proper import MeanBound, ProperScore
+from traits.checks import CHECKS
+
+HONEST = Traits(
+    reduction="sum",
+    tail="two-sided",
+    labels=frozenset({"classes", "counts"}),
+    differentiable=True,
+    multiplicities=True,
+    duplicate_invariant=True,
+    range=(0.0, 2.0),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Right(ProperScore):
+    """The Brier score once more; every wrong one below changes one thing of it."""
+
+    name: ClassVar[str] = "right"
+    traits: ClassVar[Traits] = HONEST
+    reference: ClassVar[str] = "-"
+
+    def table(self, probs: Any) -> Any:
+        p = as_float64(probs)
+        return namespace(p).sum(p * p, axis=-1, keepdims=True) - 2.0 * p + 1.0
+
+
+class OrderDependent(Right):
+    def table(self, probs: Any) -> Any:
+        table = super().table(probs)
+        xp = namespace(table)
+        n = table.shape[0]
+        rank = xp.arange(n, dtype=xp.float64, device=table.device) / n
+        return table * rank[:, None]
+
+
+class PrefersTheLastClass(Right):
+    def table(self, probs: Any) -> Any:
+        table = super().table(probs)
+        xp = namespace(table)
+        last = xp.arange(table.shape[1], device=table.device) == table.shape[1] - 1
+        return xp.where(last[None, :], 0.5 * table, table)
+
+
+class FirstMemberOnly(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        if predictions.n_members > 1:
+            predictions = Point(predictions.probs[:, 0, :])
+        return super()._bind(predictions, plan)
+
+
+class _Sum(MeanBound):
+    def finish(self, state: State) -> Any:
+        return state["total"] / 60
+
+
+class SumThatClaimsDuplicateInvariance(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        return _Sum(self, self.table(as_point(predictions)[0].probs), plan, ())
+
+
+class _Unweighted(MeanBound):
+    def state(self, labels: Any) -> State:
+        if isinstance(labels, Classes):
+            return super().state(Classes(labels.values, labels.n_classes))
+        return super().state(Counts(labels.values))
+
+
+class IgnoresWeights(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        return _Unweighted(self, self.table(as_point(predictions)[0].probs), plan, ())
+
+
+class _SharedMean(MeanBound):
+    def finish(self, state: State) -> Any:
+        value = super().finish(state)
+        xp = namespace(value)
+        return 0.5 * value + 0.5 * xp.mean(value)
+
+
+class LooksAcrossTheBatch(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        return _SharedMean(self, self.table(as_point(predictions)[0].probs), plan, ())
+
+
+class _MeanOfMeans(MeanBound):
+    def state(self, labels: Any) -> State:
+        state = super().state(labels)
+        return State(weight=state["weight"] ** 0, total=state["total"] / state["weight"])
+
+
+class MeanOfChunkMeans(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        return _MeanOfMeans(self, self.table(as_point(predictions)[0].probs), plan, ())
+
+
+class OtherOnTorch(Right):
+    def table(self, probs: Any) -> Any:
+        return super().table(probs) * (1 + 1e-6 * is_torch(probs))
+
+
+class _ToHost(MeanBound):
+    def finish(self, state: State) -> Any:
+        return np.asarray(super().finish(state).detach())
+
+
+class LeavesTorch(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        probs = as_point(predictions)[0].probs
+        return (_ToHost if is_torch(probs) else MeanBound)(self, self.table(probs), plan, ())
+
+
+class NumpyFunctionsInside(Right):
+    def table(self, probs: Any) -> Any:
+        table = super().table(probs)
+        return table + 0 * np.add.reduce(table) if not is_torch(probs) else table
+
+
+class SinglePrecision(Right):
+    def table(self, probs: Any) -> Any:
+        xp = namespace(probs)
+        squares = xp.sum(probs * probs, axis=-1, keepdims=True)  # in the caller's precision
+        return xp.astype(squares, xp.float64) - 2.0 * as_float64(probs) + 1.0
+
+
+class CutsTheGraph(Right):
+    def table(self, probs: Any) -> Any:
+        return super().table(probs.detach() if is_torch(probs) else probs)
+
+
+class HalfTheGradient(Right):
+    def table(self, probs: Any) -> Any:
+        table = super().table(probs)
+        return 0.5 * table + 0.5 * table.detach() if is_torch(probs) else table
+
+
+class TakesCountsSilently(Right):
+    traits: ClassVar[Traits] = dataclasses.replace(HONEST, labels=frozenset({"classes"}))
+
+    def labels(self, predictions: Any, labels: Any, sample_weight: Any = None) -> Any:
+        return cr.brier.labels(predictions, labels, sample_weight)
+
+
+class _FirstRater(MeanBound):
+    def contributions(self, labels: Any) -> Any:
+        if isinstance(labels, Counts):
+            return super().contributions(labels) * 0.5
+        return super().contributions(labels)
+
+
+class WrongOnCounts(Right):
+    def _bind(self, predictions: Any, plan: Any) -> Bound:
+        return _FirstRater(self, self.table(as_point(predictions)[0].probs), plan, ())
+
+
+class LeavesItsRange(Right):
+    traits: ClassVar[Traits] = dataclasses.replace(HONEST, range=(0.0, 1.0))
+
+
+WRONG: dict[type[Statistic], set[str]] = {
+    OrderDependent: {"row_order"},
+    PrefersTheLastClass: {"class_relabelling"},
+    FirstMemberOnly: {"member_order"},
+    SumThatClaimsDuplicateInvariance: {"duplicated_data"},
+    IgnoresWeights: {"multiplicities"},
+    LooksAcrossTheBatch: {"batch_equals_loop"},
+    MeanOfChunkMeans: {"chunks_equal_whole"},
+    OtherOnTorch: {"same_on_torch"},
+    LeavesTorch: {"same_on_torch"},
+    NumpyFunctionsInside: {"same_on_strict"},
+    SinglePrecision: {"single_precision"},
+    CutsTheGraph: {"gradient"},
+    HalfTheGradient: {"gradient"},
+    TakesCountsSilently: {"label_kinds"},
+    WrongOnCounts: {"label_kinds"},
+    LeavesItsRange: {"declared_range"},
+}
+
+
+def caught(statistic: Statistic) -> set[str]:
+    """Return the names of the checks that a statistic fails."""
+    found = set()
+    for name, check in CHECKS.items():
+        try:
+            check(statistic)
+        except (AssertionError, RuntimeError, TypeError):  # gradcheck raises RuntimeError
+            found.add(name)
+    return found
+
+
+def test_a_right_statistic_passes_all() -> None:
+    assert caught(Right()) == set()
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
+def test_a_wrong_statistic_is_caught(wrong: type[Statistic]) -> None:
+    assert WRONG[wrong] <= caught(wrong())
+
+
+def test_every_check_catches_something() -> None:
+    assert set().union(*WRONG.values()) == set(CHECKS)
+
+
+def test_what_is_not_declared_is_not_required() -> None:
+    """The same mistakes, honestly declared, pass."""
+    modest = dataclasses.replace(HONEST, differentiable=False, multiplicities=False, range=None)
+    for wrong, check in (
+        (CutsTheGraph, "gradient"),
+        (IgnoresWeights, "multiplicities"),
+        (LeavesItsRange, "declared_range"),
+    ):
+        honest = type(wrong.__name__, (wrong,), {"traits": modest})()
+        assert check not in caught(honest)
