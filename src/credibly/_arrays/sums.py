@@ -19,16 +19,20 @@ from credibly._arrays.namespace import (
     namespace,
     to_host,
 )
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
 
 def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     """Sum values (b, n) over groups (n,) -> (b, n_groups), in double precision."""
-    if _on_host(values) and (values.shape[0] == 1 or n_groups > 256):
-        own, into = to_host(groups), to_host(values)
-        summed = [np.bincount(own, weights=row, minlength=n_groups) for row in into]
+    if _on_host(values):
+        own = to_host(groups)
+        summed = [np.bincount(own, weights=row, minlength=n_groups) for row in to_host(values)]
         return like(np.stack(summed), values)
-    return as_float64(values) @ indicator(groups, n_groups)
+    values = as_float64(values)
+    total = 0.0
+    for rows in tiles(values.shape[1], rows_within_budget(8 * n_groups)):
+        total = total + values[:, rows] @ indicator(groups[rows], n_groups)
+    return total
 
 
 def add_mask(total: Array, mask: Array) -> None:

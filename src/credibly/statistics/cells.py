@@ -149,15 +149,14 @@ class CellBound(Bound):
 
     def _hits_per_cell(self, hits: Array, weights: Array | None, slope: Array | None) -> Array:
         groups, n_cells, xp = self.cells.groups, self.cells.n_cells, namespace(hits)
-        if is_numpy(hits) and weights is None and slope is None and n_cells <= _FEW_CELLS:
-            if len(hits) == 1:
-                found = np.bincount(groups[hits[0]], minlength=n_cells)
-                return found[None, :].astype(np.float64)
-            if hits.shape[1] < _EXACT_IN_SINGLE:
+        if is_numpy(hits) and weights is None and slope is None:
+            if len(hits) > 1 and n_cells <= _FEW_CELLS and hits.shape[1] < _EXACT_IN_SINGLE:
                 # Whole numbers: single precision is exact and halves the cost.
                 if self._indicator is None:
                     self._indicator = indicator(groups, n_cells, np.float32)
                 return (hits.astype(np.float32) @ self._indicator).astype(np.float64)
+            found = [np.bincount(groups[row], minlength=n_cells) for row in hits]
+            return np.stack(found).astype(np.float64)
         values = xp.astype(hits, xp.float64)
         values = values if slope is None else values * slope[None, :]
         values = values if weights is None else values * weights
