@@ -9,9 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, is_torch, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Uniforms, torch_pieces
 from credibly._arrays.sums import add_mask
+from credibly._arrays.threads import in_tiles
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, label_dtype
 
@@ -43,7 +52,7 @@ class Replicates:
         self.on_device = is_torch(probs) and probs.device.type != "cpu"
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
-            self.steps = self.steps * _PIECE_VALUES
+            self.steps *= _PIECE_VALUES
             if not self.on_device:
                 floors = np.minimum(np.floor(self.steps), _PIECE_VALUES - 1)
                 self.floors = floors.astype(np.uint16)
@@ -74,7 +83,8 @@ class Replicates:
             add_mask(out, np.greater(pieces, floor, out=passed))
             add_mask(reached, np.greater_equal(pieces, floor, out=passed))
         rest = np.empty(1)
-        for j, i in np.argwhere(out != reached):
+        tied = np.flatnonzero(out != reached)
+        for j, i in zip(*np.divmod(tied, out.shape[1]), strict=True):
             self.rests.fill(rest, replicate + j, self.first_row + row + i)
             steps, piece = self.steps[:, row + i], float(pieces[j, i])
             floor = np.floor(steps)
@@ -116,7 +126,16 @@ class Replicates:
 
 def _steps(probs: Array) -> Array:
     """Return P(label <= c) for all but the last class, (k - 1, n), scaled so that rounding makes no class."""
-    xp = namespace(probs)
-    cumulative = xp.cumulative_sum(probs, axis=1)
-    steps = (cumulative[:, :-1] / cumulative[:, -1:]).T
-    return np.ascontiguousarray(steps) if isinstance(steps, np.ndarray) else steps.contiguous()
+    if not is_numpy(probs):
+        xp = namespace(probs)
+        cumulative = xp.cumulative_sum(probs, axis=1)
+        return (cumulative[:, :-1] / cumulative[:, -1:]).T.contiguous()
+    n, k = probs.shape
+    steps = np.empty((k - 1, n))
+
+    def add_up(rows: slice) -> None:
+        cumulative = np.cumsum(np.ascontiguousarray(probs[rows].T), axis=0)
+        np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
+
+    in_tiles(add_up, n, max(1, CACHE_ELEMENTS // k))
+    return steps
