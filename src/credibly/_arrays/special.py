@@ -40,13 +40,15 @@ def logsumexp(values: Array, axis: int = -1) -> Array:
     top = xp.max(values, axis=axis, keepdims=True)
     shift = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
     total = xp.sum(xp.exp(values - shift), axis=axis, keepdims=True)
-    return xp.squeeze(xp.log(total) + shift, axis=axis)
+    positive = total > 0
+    log = xp.log(xp.where(positive, total, xp.ones_like(total))) + shift
+    return xp.squeeze(xp.where(positive, log, top), axis=axis)
 
 
 def softmax(values: Array, axis: int = -1) -> Array:
     """exp(z) / sum exp(z) along `axis`, shifted by the maximum."""
     xp = namespace(values)
     top = xp.max(values, axis=axis, keepdims=True)
-    # exp(-800) is 0 in every precision; the floor keeps the difference of huge logits from overflowing
-    weights = xp.exp(xp.maximum(values, top - 800.0) - top)
+    # Halves cannot overflow where the difference of huge logits would; exp(-800) is 0 in every precision.
+    weights = xp.exp(2.0 * xp.clip(values / 2.0 - top / 2.0, -400.0, 0.0))
     return weights / xp.sum(weights, axis=axis, keepdims=True)
