@@ -1,0 +1,40 @@
+"""Shared by all tests: where the public data are, how hard Hypothesis tries, which libraries there are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from libraries import Library
+
+# Derandomised: a failure on one machine is a failure on all of them.
+settings.register_profile("default", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=1000, deadline=None, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of public predictions named by CREDIBLY_DATA; tests that need it are skipped without it."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("CREDIBLY_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"needs the public predictions in {folder}; set CREDIBLY_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(params=["numpy", "torch", "array_api_strict", "second_device"])
+def library(request: pytest.FixtureRequest) -> Library:
+    """Every array library the tests run on; the strict one also on its fake second device."""
+    if request.param == "numpy":
+        return Library("numpy", np)
+    if request.param == "torch":
+        return Library("torch", pytest.importorskip("torch", reason="needs the torch extra"))
+    if request.param == "array_api_strict":
+        return Library("array_api_strict", array_api_strict)
+    return Library("second_device", array_api_strict, array_api_strict.Device("device1"))

@@ -1,0 +1,162 @@
+"""Result objects: intervals, verdicts, and JSON that any reader understands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.results import SCHEMA_VERSION, jsonable, require_level
+
+
+def hypotest(**changes):
+    values = {
+        "name": "calibration_test",
+        "hypothesis": "calibrated",
+        "statistic_name": "brier",
+        "statistic": 0.5,
+        "pvalue": 0.2,
+        "pvalue_interval": (0.1, 0.3),
+        "tail": "greater",
+        "null_distribution": np.array([0.4, 0.6]),
+        "acceptance_region": (0.0, 0.6),
+        "effect_size": 0.0,
+        "z_score": 0.0,
+        "n": 10,
+        "n_resamples": 999,
+    }
+    return cr.HypotestResult(**{**values, **changes})
+
+
+def test_interval_is_the_normal_one():
+    # 0.3 -+ 1.959964 * 0.1
+    low, high = cr.Estimate("brier", 0.3, 0.1, 50).interval()
+    assert (low, high) == pytest.approx((0.3 - 0.1959964, 0.3 + 0.1959964), abs=1e-7)
+    # 1.644854 * 0.1 at 90 %
+    assert cr.Estimate("brier", 0.3, 0.1, 50).interval(0.9)[1] == pytest.approx(0.4644854, abs=1e-7)
+
+
+def test_interval_is_refused_with_its_reason():
+    with pytest.raises(cr.UnsupportedError, match="no standard error here"):
+        cr.Estimate("x", 0.3, None, 50).interval()
+    with pytest.raises(
+        cr.UnsupportedError, match=r"`x` is only given where.*biased upwards.*calibration_test"
+    ):
+        cr.Estimate("x", 0.3, 0.1, 50, interval_refusal="it is biased upwards").interval()
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1, math.nan, "0.9", None])
+def test_levels_lie_strictly_between_0_and_1(level):
+    with pytest.raises(cr.InputError, match=r"`level` must lie strictly between 0 and 1; got .* Write 0.95"):
+        require_level(level)
+    with pytest.raises(cr.InputError, match="`level`"):
+        cr.Estimate("x", 0.3, 0.1, 50).interval(level)
+    with pytest.raises(cr.InputError, match="`level`"):
+        hypotest().rejects(level)
+
+
+def test_estimate_reads_as_a_number():
+    estimate = cr.Estimate("brier", 0.25, 0.125, 4)
+    assert float(estimate) == 0.25
+    assert str(estimate) == "brier 0.25 ± 0.12 (n = 4)"
+    assert str(cr.Estimate("brier", 0.25, None, 4)) == "brier 0.25 (n = 4)"
+
+
+def test_the_decision_follows_from_the_pvalue():
+    assert hypotest(pvalue=0.05).rejects(0.05)
+    assert not hypotest(pvalue=0.0501).rejects(0.05)
+    assert hypotest(pvalue=0.0501).rejects(0.06)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"pvalue": 0.01}, "conflict"),
+        ({"pvalue": 0.2}, "no conflict found"),
+        # the smallest p-value of 9 replicates is 1 / 10, of 19 it is 1 / 20
+        ({"n_resamples": 9}, "cannot tell"),
+        ({"n_resamples": 19}, "no conflict found"),
+        # two-sided it is 2 / 20, and 2 / 40 with 39
+        ({"n_resamples": 19, "tail": "two-sided"}, "cannot tell"),
+        ({"n_resamples": 39, "tail": "two-sided"}, "no conflict found"),
+        # values up to 0.6 of 1 are accepted: more than half
+        ({"statistic_range": (0.0, 1.0)}, "cannot tell"),
+        ({"statistic_range": (0.0, 2.0)}, "no conflict found"),
+        # a test without replicates has no smallest p-value
+        ({"n_resamples": 0}, "no conflict found"),
+        ({"n_resamples": 9, "pvalue": 0.03}, "conflict"),
+    ],
+)
+def test_verdict(changes, verdict):
+    assert hypotest(**changes).verdict() == verdict
+    assert str(hypotest(**changes)).endswith(f": {verdict}")
+
+
+def test_a_test_reads_in_one_line():
+    line = str(hypotest())
+    assert line == (
+        "brier 0.5, 95 % acceptance 0 to 0.6, p = 0.2 (Monte-Carlo 0.1 to 0.3): no conflict found"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (math.nan, "NaN"),
+        (math.inf, "Infinity"),
+        (-math.inf, "-Infinity"),
+        (np.float32(0.5), 0.5),
+        (np.int64(3), 3),
+        (np.True_, True),
+        (True, True),
+        (None, None),
+        (np.array([[1.0, np.nan]]), [[1.0, "NaN"]]),
+        ({1: (2, np.inf)}, {"1": [2, "Infinity"]}),
+        (frozenset({4}), [4]),
+        (Path("a"), "a"),
+    ],
+)
+def test_jsonable(value, expected):
+    found = jsonable(value)
+    assert found == expected
+    assert type(found) is type(expected)
+    json.dumps(found, allow_nan=False)
+
+
+def test_tensors_are_jsonable(library):
+    assert jsonable(library.asarray([1.0, math.inf])) == [1.0, "Infinity"]
+
+
+def test_dataclasses_are_jsonable():
+    @dataclasses.dataclass
+    class Pair:
+        left: float
+        right: np.ndarray
+
+    assert jsonable([Pair(1.0, np.array([2]))]) == [{"left": 1.0, "right": [2]}]
+
+
+def test_to_dict_round_trips_through_json():
+    result = hypotest(
+        z_score=math.nan,
+        settings={"seed": (np.uint64(3), 4)},
+        components={"brier": hypotest(null_distribution=None)},
+    )
+    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert found["schema_version"] == SCHEMA_VERSION
+    assert found["type"] == "HypotestResult"
+    assert found["null_distribution"] == [0.4, 0.6]
+    assert found["z_score"] == "NaN"
+    assert found["settings"]["seed"] == [3, 4]
+    assert found["components"]["brier"]["type"] == "HypotestResult"
+    assert found["components"]["brier"]["schema_version"] == SCHEMA_VERSION
+
+
+def test_results_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        cr.Estimate("x", 0.3, None, 5).value = 1.0  # type: ignore[misc]
