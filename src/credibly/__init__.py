@@ -19,6 +19,7 @@ from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
 from credibly.evaluation import Evaluation, evaluate
 from credibly.hypotests import calibration_test, reliability_curve
+from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -55,6 +56,7 @@ __all__ = [
     "Belief",
     "BrierDecomposition",
     "CrediblyError",
+    "Dataset",
     "Dirichlet",
     "Ensemble",
     "Estimate",
@@ -84,10 +86,12 @@ __all__ = [
     "decompose_brier",
     "evaluate",
     "hosmer_lemeshow",
+    "load",
     "log_loss",
     "memory_limit",
     "registered",
     "reliability_curve",
+    "save",
     "statistic",
     "thread_limit",
     "top_label_ece",

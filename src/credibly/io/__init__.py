@@ -1,0 +1,21 @@
+"""The only room that opens files: read predictions and labels, write results, never half of one."""
+
+from credibly.io.bundled import demo, demo_models
+from credibly.io.dataset import Dataset, load
+from credibly.io.inspection import ArrayFacts, Inspection, inspect
+from credibly.io.saving import save
+from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
+
+__all__ = [
+    "ArrayFacts",
+    "Dataset",
+    "Inspection",
+    "demo",
+    "demo_models",
+    "inspect",
+    "load",
+    "require_writable",
+    "save",
+    "write_bytes_atomically",
+    "write_text_atomically",
+]

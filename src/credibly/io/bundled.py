@@ -1,0 +1,61 @@
+"""The predictions that come with the package: real models on handwritten digits."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+from credibly._arrays.errors import one_of
+from credibly.io.dataset import Dataset
+from credibly.io.formats import digest_of
+from credibly.io.npy import read_npz
+from credibly.predictions import Dirichlet, Ensemble, Intervals, Point, Predictions
+
+_MODELS = ("ensemble", "single", "forest", "evidential", "intervals", "dropout", "shift")
+
+
+def demo_models() -> tuple[str, ...]:
+    """Return the names that `demo` takes."""
+    return _MODELS
+
+
+def demo(model: str = "ensemble") -> Dataset:
+    """Return bundled predictions for 900 handwritten digits; their origin stands in ``meta``.
+
+    Parameters
+    ----------
+    model : str
+        One of `demo_models`. ``"shift"`` is the ensemble on 750 corrupted digits, grouped by severity.
+
+    Returns
+    -------
+    Dataset
+        Predictions, labels, features, ids and class names.
+    """
+    one_of("`model`", model, _MODELS)
+    with resources.as_file(resources.files("credibly") / "data" / "digits.npz") as path:
+        arrays = read_npz(str(path)).arrays
+        digest = digest_of(str(path))
+    shifted = model == "shift"
+    front = "shift/" if shifted else ""
+    predictions: Predictions
+    if model == "evidential":
+        predictions = Dirichlet(arrays["evidential/alpha"])
+    elif model == "intervals":
+        predictions = Intervals(arrays["intervals/lower"], arrays["intervals/upper"])
+    else:
+        probs = arrays["shift/ensemble/probs" if shifted else f"{model}/probs"]
+        predictions = Ensemble(probs, member_axis=1) if probs.ndim == 3 else Point(probs)
+    notes = ["groups are the severity of the corruption, 1 to 5"] if shifted else []
+    return Dataset(
+        predictions,
+        arrays[f"{front}y"],
+        arrays[f"{front}features"],
+        arrays["shift/severity"] if shifted else None,
+        arrays[f"{front}id"],
+        tuple(arrays["classes"].tolist()),
+        json.loads(str(arrays["meta"])),
+        (*notes, *predictions.notes),
+        f"digits.npz ({model})",
+        digest,
+    )

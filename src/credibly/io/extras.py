@@ -1,0 +1,183 @@
+"""Formats that need more than the core: parquet, torch, netCDF, zarr, and tables in memory."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
+from credibly.io.bounds import require_loadable, require_plausible_ratio, text_array
+from credibly.io.columns import from_columns
+from credibly.io.content import Content
+from credibly.io.damage import reading
+from credibly.io.json_text import from_object, to_array
+from credibly.io.npy import refuse_pickle
+
+_MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")
+_CLASS_DIMENSIONS = ("class", "classes")
+
+
+def require_module(module: str, what: str, install: str) -> Any:
+    """Import an optional module, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            what, f"needs the package {module.partition('.')[0]!r}", "it is not installed", f"Run {install}."
+        ) from error
+
+
+def pip(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f'`pip install "credibly[{extra}]"`'
+
+
+def read_parquet(path: str) -> Content:
+    """Read a table: one column per class, or list columns named like arrays (`probs`, `logits`, ...)."""
+    parquet = require_module("pyarrow.parquet", f"'{path}'", pip("parquet"))
+    arrow = require_module("pyarrow", f"'{path}'", pip("parquet"))
+    with reading(path, ".parquet", arrow.ArrowException), parquet.ParquetFile(path) as file:
+        metadata = file.metadata
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        cells = 8 * metadata.num_rows * metadata.num_columns
+        unpacked = max(cells, sum(group.total_byte_size for group in groups))
+        require_loadable(f"'{path}'", "its columns", unpacked)
+        require_plausible_ratio(f"'{path}'", "its columns", Path(path).stat().st_size, unpacked)
+        table = file.read()
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        typed = {name: _column(name, values, path) for name, values in columns.items()}
+        head = (table.schema.metadata or {}).get(b"credibly")
+    if head is None:
+        return from_columns(typed, ".parquet", path)
+    # Written by `cr.save`: list columns are the arrays, the schema holds the rest.
+    with reading(path, ".parquet"):
+        header = json.loads(head)
+    return from_object(header | {name: array.tolist() for name, array in typed.items()}, ".parquet", path)
+
+
+def _column(name: str, values: list[Any], source: str) -> np.ndarray[Any, Any]:
+    """Return a column of a typed table; missing numbers become NaN, which the checks then name."""
+    if any(isinstance(value, str) for value in values):
+        return text_array(source, f"column {name!r}", ["" if value is None else value for value in values])
+    if any(value is None for value in values):
+        values = [np.nan if value is None else value for value in values]
+    return to_array(values, name, source)
+
+
+def read_frame(frame: Any) -> Content:
+    """Read a pandas, polars or pyarrow table through narwhals."""
+    source = f"<{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}>"
+    narwhals = require_module("narwhals", source, "`pip install narwhals`")
+    try:
+        table = narwhals.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise InputTypeError(
+            "`path`",
+            "must be a path or a table (pandas, polars, pyarrow)",
+            f"got {type(frame).__name__}",
+            "For arrays use `cr.as_predictions`.",
+        ) from error
+    columns = {name: _column(name, table[name].to_list(), source) for name in table.columns}
+    if not columns or not len(table):
+        raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
+    return from_columns(columns, source, source)
+
+
+def read_torch(path: str) -> Content:
+    """Read a tensor or a dictionary of tensors, without running anything the file holds."""
+    torch = require_module("torch", f"'{path}'", pip("torch"))
+    if zipfile.is_zipfile(path):
+        with reading(path, ".pt"), zipfile.ZipFile(path) as archive:
+            require_loadable(f"'{path}'", "its tensors", sum(info.file_size for info in archive.infolist()))
+    with reading(path, ".pt"):
+        try:
+            value = torch.load(path, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError as error:
+            raise refuse_pickle(path, "it holds more than tensors, lists and names") from error
+    content = Content(".pt", {})
+    if isinstance(value, torch.Tensor):
+        content.arrays["array"], content.lone = _host(value, "array", path), "array"
+        return content
+    if not isinstance(value, dict):
+        raise FileError(
+            f"'{path}'",
+            "must hold a tensor or a dictionary of tensors",
+            f"got {type(value).__name__}",
+            'Save it as `torch.save({"probs": probs, "y": labels}, path)`.',
+        )
+    for name, entry in value.items():
+        if isinstance(entry, torch.Tensor):
+            content.arrays[str(name)] = _host(entry, str(name), path)
+        elif name == "classes" and isinstance(entry, list):
+            content.classes = tuple(str(word) for word in entry)
+        elif name == "meta" and isinstance(entry, dict):
+            content.meta = {str(key): item for key, item in entry.items()}
+        elif name == "member_axis" and entry in (0, 1):
+            content.member_axis = int(entry)
+        elif isinstance(entry, list) and entry:
+            content.arrays[str(name)] = to_array(entry, str(name), path)
+        else:
+            content.notes.append(f"not used: {str(name)!r} ({type(entry).__name__})")
+    return content
+
+
+def _host(tensor: Any, name: str, path: str) -> np.ndarray[Any, Any]:
+    """Return a dense copy on the host; a stored view can claim far more numbers than the file has."""
+    require_loadable(f"'{path}'", f"tensor {name!r}", tensor.numel() * max(tensor.element_size(), 4))
+    with reading(path, ".pt"):
+        dense = tensor.detach().to_dense()
+        if str(dense.dtype) == "torch.bfloat16":  # NumPy has no such type
+            dense = dense.float()
+        return np.array(dense.numpy())
+
+
+def read_xarray(path: str) -> Content:
+    """Read the variables of a netCDF file or zarr store; chains, draws and members become members."""
+    xarray = require_module("xarray", f"'{path}'", pip("xarray"))
+    engine = _engine(path)
+    with reading(path, "netCDF or zarr"), xarray.open_dataset(path, engine=engine) as dataset:
+        require_loadable(f"'{path}'", "its variables", int(dataset.nbytes))
+        content = Content(".zarr" if engine == "zarr" else ".nc", {})
+        content.meta = {str(key): _plain(item) for key, item in dataset.attrs.items()}
+        for name, variable in {**dataset.data_vars, **dataset.coords}.items():
+            _place_variable(str(name), variable, content, path)
+    return content
+
+
+def _engine(path: str) -> str:
+    if Path(path).is_dir():
+        require_module("zarr", f"'{path}'", pip("xarray"))
+        return "zarr"
+    with reading(path, "netCDF"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        classic = file.read(3) == b"CDF"
+    if not classic:
+        require_module("h5netcdf", f"'{path}'", pip("xarray"))
+    return "scipy" if classic else "h5netcdf"
+
+
+def _place_variable(name: str, variable: Any, content: Content, path: str) -> None:
+    members = [dimension for dimension in variable.dims if dimension in _MEMBER_DIMENSIONS]
+    rest = [dimension for dimension in variable.dims if dimension not in members]
+    values = np.asarray(variable.transpose(*rest[:1], *members, *rest[1:]).values)
+    if values.dtype.kind in "SO":
+        words = [word.decode() if isinstance(word, bytes) else word for word in values.ravel().tolist()]
+        values = text_array(f"'{path}'", f"`{name}`", words).reshape(values.shape)
+    if name in _CLASS_DIMENSIONS and values.ndim == 1:
+        content.classes = tuple(str(word) for word in values.tolist())
+    elif values.dtype.kind in "fiubU" and name not in variable.dims:
+        if members and len(rest) >= 1:
+            values = values.reshape(values.shape[0], -1, *values.shape[1 + len(members) :])
+            content.member_axis = 1
+        content.arrays[name] = values
+    elif name not in variable.dims:
+        content.notes.append(f"not used: {name!r} ({values.dtype})")
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,0 +1,186 @@
+"""Look at a file without computing anything: what it holds, what it seems to mean, what is wrong with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
+from credibly._arrays.namespace import Array
+from credibly._arrays.results import Result
+from credibly.io.assemble import Assembled, assemble
+from credibly.io.content import KINDS
+from credibly.io.dataset import Source
+from credibly.io.formats import path_text
+from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Predictions
+
+
+class _Traits(Protocol):
+    @property
+    def labels(self) -> Iterable[str]: ...
+
+
+class _Statistic(Protocol):
+    @property
+    def traits(self) -> _Traits: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrayFacts:
+    """One array of a file: `name`, `shape` and `dtype`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection(Result):
+    """What `inspect` found.
+
+    Attributes
+    ----------
+    source : str
+        The path as given.
+    format : str
+        Format of the bytes, such as ``".npz"``.
+    size : int
+        Bytes on disk, 0 for a table in memory.
+    digest : str
+        First 16 hexadecimal digits of the SHA-256.
+    arrays : tuple of ArrayFacts
+        Every array or column group, with shape and dtype.
+    kind : str or None
+        What the predictions are read as; None where that cannot be told.
+    type : str or None
+        Type of the predictions.
+    axes : mapping of str to int
+        Length of each axis by name: n, m, k.
+    labels : {"classes", "counts", "reals"} or None
+        What the labels are.
+    classes : tuple of str or None
+        Names of the classes.
+    problems : tuple of str
+        What is wrong, each with its remedy; empty where `load` would succeed.
+    notes : tuple of str
+        What was inferred.
+    """
+
+    source: str
+    format: str
+    size: int
+    digest: str
+    arrays: tuple[ArrayFacts, ...]
+    kind: str | None
+    type: str | None
+    axes: Mapping[str, int]
+    labels: str | None
+    classes: tuple[str, ...] | None
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types; the type of the predictions is `prediction_type`."""
+        fields = super().to_dict()
+        return fields | {"prediction_type": self.type, "type": type(self).__name__}
+
+    def computable(self, statistics: Mapping[str, _Statistic]) -> tuple[str, ...]:
+        """Return the names of the statistics that this file's predictions and labels allow.
+
+        Parameters
+        ----------
+        statistics : mapping of str to Statistic
+            Candidates by name; ``cr.registered()`` gives all.
+
+        Returns
+        -------
+        tuple of str
+            Names, in the order given. Empty without labels.
+        """
+        if self.labels is None or self.type is None or self.type == "LabelCounts":
+            return ()
+        return tuple(name for name, entry in statistics.items() if self.labels in entry.traits.labels)
+
+    @property
+    def has_members(self) -> bool:
+        """Whether what compares members (credal test, Bayesian check) can be run."""
+        return self.axes.get("m", 1) > 1
+
+
+def inspect(
+    path: Any, *, kind: str | None = None, labels: Any = None, member_axis: int | None = None
+) -> Inspection:
+    """Look at a file: arrays, inferred kind and axes, problems.
+
+    Parameters
+    ----------
+    path : path or table
+        As for `load`.
+    kind, labels, member_axis
+        As for `load`.
+
+    Returns
+    -------
+    Inspection
+        What was found. Wrong numbers are listed under `problems`, not raised.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read at all.
+    """
+    if kind is not None:
+        one_of("`kind`", kind, KINDS)
+    problems: list[str] = []
+    try:
+        source = Source(path, labels)
+    except (FileError, MissingExtraError):
+        raise
+    except CrediblyError as error:  # readable, but no table of predictions
+        name = path_text(path) or f"<{type(path).__name__}>"
+        return Inspection(name, "", 0, "", (), None, None, {}, None, None, (str(error),), ())
+    found_kind: str | None = None
+    done: Assembled | None = None
+    try:
+        parts = source.take_apart(kind=kind, member_axis=member_axis)
+        found_kind = parts.kind
+        done = assemble(parts, drop_invalid=True)
+        problems += done.problems
+    except FileError:
+        raise
+    except CrediblyError as error:
+        problems.append(str(error))
+    file = Path(source.name)
+    return Inspection(
+        source=source.name,
+        format=source.content.format,
+        size=file.stat().st_size if file.is_file() else 0,
+        digest=source.digest,
+        arrays=tuple(ArrayFacts(name, shape, dtype) for name, (shape, dtype) in source.arrays.items()),
+        kind=found_kind,
+        type=None if done is None else type(done.predictions).__name__,
+        axes={} if done is None else _axes(done.predictions, done.dropped),
+        labels=None if done is None else _label_kind(done.predictions, done.labels),
+        classes=source.content.classes,
+        problems=tuple(problems),
+        notes=(*source.content.notes, *(() if done is None else done.predictions.notes)),
+    )
+
+
+def _axes(predictions: Predictions, dropped: int) -> dict[str, int]:
+    axes = {"n": len(predictions) + dropped}
+    if isinstance(predictions, Ensemble) or predictions.n_members > 1:
+        axes["m"] = predictions.n_members
+    if isinstance(predictions, ClassPredictions | LabelCounts):
+        axes["k"] = predictions.n_classes
+    return axes
+
+
+def _label_kind(predictions: Predictions, labels: Array | LabelCounts | None) -> str | None:
+    if labels is None:
+        return None
+    if isinstance(labels, LabelCounts):
+        return "counts"
+    return "classes" if isinstance(predictions, ClassPredictions | LabelCounts) else "reals"

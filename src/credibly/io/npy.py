@@ -1,0 +1,151 @@
+"""The .npy and .npz formats: headers are believed only where the bytes bear them out."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError
+from credibly._arrays.tiles import memory_budget
+from credibly.io.bounds import (
+    readable_size,
+    require_loadable,
+    require_plausible_ratio,
+)
+from credibly.io.content import Content
+from credibly.io.damage import reading
+
+SAFE_WAY = (
+    "Pickled data can run any program when opened. Where you trust the source, open it yourself and save the "
+    "arrays: `numpy.savez(path, probs=probs, y=labels)` or `cr.save(path, predictions, labels)`."
+)
+
+
+def refuse_pickle(source: str, evidence: str) -> FileError:
+    """Return the error about pickled data, with the safe way named."""
+    return FileError(f"'{source}'", "must not hold pickled data", evidence, SAFE_WAY)
+
+
+def read_npy(path: str) -> Content:
+    """Read one array; above the memory budget it stays on disk as a read-only memory map."""
+    with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        shape, fortran, dtype = _read_header(file, path)
+        declared, present = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
+        _require_same_size(path, shape, dtype, declared, present)
+        if declared <= memory_budget():
+            array = _read_payload(file, shape, fortran, dtype)
+            notes = []
+        else:
+            order = "F" if fortran else "C"
+            array = np.memmap(path, dtype, "r", offset=file.tell(), shape=shape, order=order)  # type: ignore[call-overload]
+            notes = [f"{readable_size(declared)} stay on disk and are read block by block"]
+    return Content(".npy", {"array": _native(array, notes)}, notes=notes, lone="array")
+
+
+def read_npz(path: str) -> Content:
+    """Read all arrays of an archive, each checked against its own header before memory is given to it."""
+    arrays: dict[str, Any] = {}
+    notes: list[str] = []
+    total = 0
+    with reading(path, ".npz"), zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            name, dot, extension = info.filename.rpartition(".")
+            if dot + extension != ".npy":
+                if extension in ("pkl", "pickle"):
+                    raise refuse_pickle(path, f"it holds {info.filename!r}")
+                notes.append(f"{info.filename!r} inside the archive is not an array and is not used")
+                continue
+            if name in arrays:
+                raise FileError(
+                    f"'{path}'", "must name each array once", f"{name!r} is there twice", "Make it again."
+                )
+            total += info.file_size
+            require_loadable(f"'{path}'", "its arrays", total)
+            require_plausible_ratio(f"'{path}'", f"array {name!r}", info.compress_size, info.file_size)
+            with archive.open(info) as member:
+                shape, fortran, dtype = _read_header(member, path)
+                declared = math.prod(shape) * dtype.itemsize
+                _require_same_size(path, shape, dtype, declared, info.file_size - member.tell())
+                arrays[name] = _native(_read_payload(member, shape, fortran, dtype), notes)
+                member.read(1)  # the checksum is compared when the end is met
+    return Content(".npz", arrays, notes=notes)
+
+
+def _read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and dtype; what could hold objects or has no fixed meaning is refused."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    else:
+        raise FileError(
+            f"'{path}'",
+            "must be plain arrays (.npy version 1 or 2)",
+            f"got version {version[0]}.{version[1]}",
+            "Save numbers and strings, not records.",
+        )
+    if dtype.hasobject:
+        raise refuse_pickle(path, "it holds an array of Python objects")
+    if dtype.kind not in "fiubcUS" or dtype.itemsize == 0:
+        raise FileError(
+            f"'{path}'",
+            "must hold arrays of numbers or strings",
+            f"got dtype {dtype}",
+            "Save each field as an array of its own.",
+        )
+    if any(length < 0 for length in shape):
+        raise FileError(
+            f"'{path}'", "must declare a shape", f"its header says {shape}", "Make the file again."
+        )
+    return shape, fortran, dtype
+
+
+def _require_same_size(
+    path: str, shape: tuple[int, ...], dtype: np.dtype[Any], declared: int, present: int
+) -> None:
+    if declared != present:
+        cause = (
+            "It may be truncated: copy it again."
+            if present < declared
+            else "Save one array per file, or several in a .npz."
+        )
+        raise FileError(
+            f"'{path}'",
+            f"must hold what its header declares, {shape} of {dtype} ({readable_size(declared)})",
+            f"it holds {readable_size(present)}",
+            cause,
+        )
+
+
+def _read_payload(
+    file: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]
+) -> np.ndarray[Any, Any]:
+    data = np.empty(math.prod(shape) * dtype.itemsize, dtype=np.uint8)
+    view, done = memoryview(data), 0  # type: ignore[arg-type]  # arrays are buffers from 3.12 on for mypy
+    while done < len(view):
+        read = file.readinto(view[done:])  # type: ignore[attr-defined]  # binary readers have it
+        if not read:
+            raise EOFError(f"{done} of {len(view)} bytes")
+        done += read
+    array = data.view(dtype)
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _native(array: np.ndarray[Any, Any], notes: list[str]) -> np.ndarray[Any, Any]:
+    """Return numbers in this machine's byte order and at most double precision; check that text is text."""
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    if array.dtype.kind == "U":
+        array.tolist()  # raises for code points that do not exist
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        notes.append(f"{array.dtype} is rounded to float64")
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
+    elif not array.dtype.isnative and not isinstance(array, np.memmap):
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array

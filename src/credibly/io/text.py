@@ -1,0 +1,194 @@
+"""Delimited text: find delimiter and header, say what was found, name the cell that is no number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError
+from credibly.io.bounds import require_text_size, text_array
+from credibly.io.columns import TEXT_ROLES, field_of, from_columns
+from credibly.io.content import Content
+from credibly.io.damage import reading
+
+_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_SAMPLE = 50
+
+
+def read_text(path: str) -> Content:
+    """Read .csv, .tsv and relatives: wide, or long with a `member` or `class` column."""
+    text = read_utf8(path)
+    with reading(path, "table", csv.Error):
+        delimiter = _sniff_delimiter(text)
+        lines = _cells(text, delimiter, path)
+        if not lines:
+            raise FileError(f"'{path}'", "must hold a table", "it is empty", "Check how it was made.")
+        header = _header(lines)
+        body = lines if header is None else lines[1:]
+        if not body:
+            raise FileError(
+                f"'{path}'", "must hold rows below its header", "it has none", "Check how it was made."
+            )
+        split = "one column" if delimiter is None else f"{_DELIMITERS[delimiter]}-separated"
+        named = "no header" if header is None else "a header"
+        note = f"read as {split} text with {named}, {len(body)} rows of {len(lines[0][1])} columns"
+        if header is None:
+            return _headerless(body, path, note)
+        columns = {
+            name: _typed(name, [(line, cells[j]) for line, cells in body], path)
+            for j, name in enumerate(header)
+        }
+    content = from_columns(columns, ".csv", path)
+    content.notes.insert(0, note)
+    return content
+
+
+def read_utf8(path: str) -> str:
+    """Return the text of a file that is short enough and is text."""
+    with reading(path, "text"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        limit = file.seek(0, io.SEEK_END)
+        require_text_size(f"'{path}'", limit)
+        file.seek(0)
+        data = file.read(limit)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"'{path}'",
+            "must be UTF-8 text",
+            f"byte {error.start} is {data[error.start]:#04x}",
+            "Save it as UTF-8, or give it the extension of its real format.",
+        ) from error
+    if "\0" in text:
+        raise FileError(
+            f"'{path}'",
+            "must be text",
+            f"character {text.index(chr(0))} is NUL",
+            "Give it the extension of its real format, or save it as UTF-8.",
+        )
+    return text
+
+
+def _sniff_delimiter(text: str) -> str | None:
+    """Return the delimiter whose cells, in the first rows, are numbers most often; None for one column."""
+    sample = "\n".join(itertools.islice((line for line in text.splitlines() if line.strip()), _SAMPLE))
+    best: tuple[float, int] = (0.0, 1)
+    chosen = None
+    for delimiter in _DELIMITERS:
+        try:
+            rows = [cells for _, cells in _rows(sample, delimiter)]
+        except csv.Error:
+            continue
+        widths = {len(cells) for cells in rows}
+        if len(widths) != 1 or widths == {1}:
+            continue
+        cells = [cell for row in rows[1:] or rows for cell in row]
+        share = sum(_number(cell) is not None for cell in cells) / len(cells)
+        if (share, len(rows[0])) > best or chosen is None:
+            best, chosen = (share, len(rows[0])), delimiter
+    if chosen is None:
+        # Ragged rows: take the delimiter that is there, so that the error can name the line.
+        counts = {delimiter: sample.count(delimiter) for delimiter in _DELIMITERS}
+        candidate = max(counts, key=lambda delimiter: counts[delimiter])
+        numeric_lines = all(_number(line) is not None for line in sample.splitlines()[1:])
+        if counts[candidate] and not numeric_lines:
+            return candidate
+    return chosen
+
+
+def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
+    """Return (line number, cells) of all rows that are not blank."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter="\x1f" if delimiter is None else delimiter,
+        skipinitialspace=delimiter == " ",
+        strict=True,
+    )
+    found = []
+    for cells in reader:
+        trimmed = [cell.strip() for cell in cells]
+        if delimiter == " " and trimmed and not trimmed[-1]:
+            trimmed.pop()  # a space before the line's end
+        if any(trimmed):
+            found.append((reader.line_num, trimmed))
+    return found
+
+
+def _cells(text: str, delimiter: str | None, path: str) -> list[tuple[int, list[str]]]:
+    lines = _rows(text, delimiter)
+    for line, cells in lines:
+        if len(cells) != len(lines[0][1]):
+            raise FileError(
+                f"'{path}' line {line}",
+                f"must have {len(lines[0][1])} cells like the first line",
+                f"it has {len(cells)}",
+                "The file may be truncated, or text with the delimiter in it needs quotes.",
+            )
+    return lines
+
+
+def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
+    """Return the column names, or None where the first line is data."""
+    first = lines[0][1]
+    if all(_number(cell) is not None for cell in first):
+        counted = first == [str(j) for j in range(len(first))] and len(first) > 1
+        fractions = len(lines) > 1 and any(not cell.lstrip("+-").isdigit() for cell in lines[1][1])
+        if not (counted and fractions):  # 0,1,2,... above fractions is the header pandas writes
+            return None
+    names = [name or "Unnamed: 0" for name in first]
+    return [name if names.count(name) == 1 else f"{name} (column {j + 1})" for j, name in enumerate(names)]
+
+
+def _headerless(body: list[tuple[int, list[str]]], path: str, note: str) -> Content:
+    rows = [
+        _typed(f"column {j + 1}", [(line, cells[j]) for line, cells in body], path, numeric=True)
+        for j in range(len(body[0][1]))
+    ]
+    if len(rows) == 1:
+        return Content(".csv", {"column": rows[0]}, notes=[note], lone="column")
+    matrix = np.stack(rows, axis=1)
+    return Content(".csv", {"columns": matrix}, notes=[note], lone="columns", headerless=True)
+
+
+def _number(cell: str) -> float | None:
+    """Return a cell as a number, NaN where it is empty, None where it is text."""
+    if cell.lower() in _MISSING:
+        return math.nan
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def _typed(
+    name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False
+) -> np.ndarray[Any, Any]:
+    """Return a column as integers, floats or text; in a numeric column the first text cell is named."""
+    words = [cell for _, cell in cells]
+    numbers = [_number(cell) for cell in words]
+    if None not in numbers:
+        whole = all(_is_integer(cell) for cell in words)
+        return np.array([int(cell) for cell in words] if whole else numbers)
+    text_share = numbers.count(None) / len(numbers)
+    role = name.lower() in TEXT_ROLES
+    if not numeric and (role or (text_share > 0.5 and field_of(name) is None)):
+        return text_array(f"'{path}'", f"column {name!r}", words)
+    line, cell = next(pair for pair, number in zip(cells, numbers, strict=True) if number is None)
+    comma = cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
+    raise FileError(
+        f"'{path}' line {line}, column {name!r}",
+        "must be a number",
+        f"it is {cell[:60]!r}",
+        "Write decimals with a point." if comma else "Correct or remove the cell.",
+    )
+
+
+def _is_integer(cell: str) -> bool:
+    """Tell whether a cell is an integer in its plain spelling; '007' is a name."""
+    return len(cell) < 19 and cell.lstrip("-").isdigit() and cell.isascii() and str(int(cell)) == cell
