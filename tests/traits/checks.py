@@ -6,6 +6,7 @@ A check whose promise the statistic does not make (no gradient, no duplicate inv
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -123,7 +124,7 @@ def chunks_equal_whole(statistic: Statistic) -> None:
     for count in (1, 2, 7):
         borders = np.linspace(0, N, count + 1).astype(int)
         total = None
-        for start, stop in zip(borders[:-1], borders[1:], strict=True):
+        for start, stop in itertools.pairwise(borders):
             rows = slice(int(start), int(stop))
             bound = statistic.bind(predictions[rows], plan)
             state = bound.state(labels.rows(rows))

@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
 from credibly._arrays.sums import count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
-from credibly.statistics.debiased import influence, standard_error
+from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse, standard_error
 from credibly.statistics.proper import gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -179,4 +179,6 @@ class CellBound(Bound):
             return None, _PLUGIN_REFUSAL
         if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
             return None, "the standard error is known for two or more unweighted single labels only"
+        if is_sparse(self.cells):
+            return None, SPARSE_REFUSAL
         return standard_error(influence(self.cells, labels)), None

@@ -3,7 +3,9 @@
 The estimand is sum over cells of P(cell) g^2, g = E[event - predicted | cell]. Its influence function at an
 instance with deviation d in a cell is 2 g d - g^2, so the standard error is that of the mean of these
 numbers. With g estimated this doubles the variance at exact calibration, where the first-order term vanishes:
-intervals are conservative there and keep their level away from it (checked by simulation).
+intervals are conservative there and keep their level away from it (checked by simulation). Where cells are
+sparse they do not: instances alone in a cell add nothing to the estimate and hide its spread (coverage of
+95 % intervals down to .66 with 30 classes and 300 instances), so they are refused.
 """
 
 from __future__ import annotations
@@ -11,12 +13,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from credibly._arrays.namespace import Array, as_float64, device, namespace
+import numpy as np
+
+from credibly._arrays.namespace import Array, as_float64, device, namespace, to_host
 from credibly._arrays.sums import count_cells
 from credibly.predictions import Classes
 
 if TYPE_CHECKING:
     from credibly.statistics.cells import Cells
+
+_FEW = 10
+SPARSE_REFUSAL = f"half of the filled bins hold fewer than {_FEW} instances, where coverage falls short"
+
+
+def is_sparse(cells: Cells) -> bool:
+    """Tell whether the median filled cell holds too few instances for a standard error."""
+    groups = namespace(cells.groups).reshape(cells.groups, (1, -1))
+    size = to_host(count_cells(groups, cells.n_cells))
+    return bool(np.median(size[size > 0]) < _FEW)
 
 
 def influence(cells: Cells, labels: Classes) -> Array:
@@ -37,7 +51,7 @@ def standard_error(values: Array) -> float:
     """Return the standard error of the mean of values (n,)."""
     xp = namespace(values)
     n = values.shape[0]
-    return math.sqrt(float(xp.sum((values - xp.mean(values)) ** 2)) / (n - 1) / n)
+    return math.sqrt(float(to_host(xp.sum((values - xp.mean(values)) ** 2))) / (n - 1) / n)
 
 
 def _events(cells: Cells, labels: Classes) -> Array:

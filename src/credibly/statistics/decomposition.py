@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.namespace import to_host
 from credibly._arrays.results import Estimate, Result
 from credibly.predictions import Classes, as_predictions, require_order
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.cells import CellBound
-from credibly.statistics.debiased import influence, standard_error
+from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse, standard_error
 from credibly.statistics.proper import MeanBound, brier
 
 
@@ -87,14 +88,16 @@ def decompose_brier(
     assert isinstance(bound, CellBound)
     assert isinstance(score, MeanBound)
     k = given.n_classes  # type: ignore[attr-defined]
-    error = float(bound(batch)[0])
+    error = float(to_host(bound(batch))[0])
     calibration = k * (error if debiased else error**2)
-    loss = float(score(batch)[0])
+    loss = float(to_host(score(batch))[0])
     settings = {**errors.settings(), "n_classes": k}
 
     part_errors: tuple[float | None, float | None] = (None, None)
     refusal = "standard errors are known for the debiased split of single labels only"
-    if debiased and isinstance(batch, Classes) and len(given) > 1:
+    if debiased and isinstance(batch, Classes) and is_sparse(bound.cells):
+        refusal = SPARSE_REFUSAL
+    elif debiased and isinstance(batch, Classes):
         effect = k * influence(bound.cells, batch)
         part_errors = (
             standard_error(effect),

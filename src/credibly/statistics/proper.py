@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
@@ -66,16 +66,16 @@ class MeanBound(Bound):
         values = self.contributions(labels)[0, :]
         xp = namespace(values)
         n = values.shape[0]
-        mean = float(self(labels)[0])
+        mean = float(to_host(self(labels))[0])
         if not math.isfinite(mean):
             return None, "the mean is infinite"
         if n < 2:
             return None, "one instance has no standard error"
         if labels.weights is None:
-            return math.sqrt(float(xp.sum((values - mean) ** 2)) / (n - 1) / n), None
+            return math.sqrt(float(to_host(xp.sum((values - mean) ** 2))) / (n - 1) / n), None
         weights = labels.weights[0, :] / xp.sum(labels.weights[0, :])
         spread = xp.sum(_weighted(xp, weights**2, (values - mean) ** 2))
-        return math.sqrt(float(spread) * n / (n - 1)), None
+        return math.sqrt(float(to_host(spread)) * n / (n - 1)), None
 
 
 def gather(table: Array, labels: Array) -> Array:

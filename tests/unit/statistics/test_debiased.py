@@ -67,10 +67,10 @@ def test_a_cell_with_one_instance_gives_zero() -> None:
 
 
 def test_standard_error_is_that_of_the_influence() -> None:
-    # one bin, confidences 0.8, labels hit, hit, miss, hit: d = 0.2, 0.2, -0.8, 0.2, g = -0.05;
-    # 2 g d - g^2 = -0.0225 (three times) and 0.0775, mean 0.0025, squares sum 3 * 0.025^2 + 0.075^2
-    estimate = cr.confidence_ece([[0.8, 0.2]] * 4, [0, 0, 1, 0], p=2, debiased=True)
-    assert estimate.stderr == pytest.approx(math.sqrt((3 * 0.025**2 + 0.075**2) / 3 / 4))
+    # one bin, confidences 0.8, three hits to a miss: d = 0.2, 0.2, -0.8, 0.2, g = -0.05;
+    # 2 g d - g^2 = -0.0225 (three times) and 0.0775, mean 0.0025; all that three times, n = 12
+    estimate = cr.confidence_ece([[0.8, 0.2]] * 12, [0, 0, 1, 0] * 3, p=2, debiased=True)
+    assert estimate.stderr == pytest.approx(math.sqrt(3 * (3 * 0.025**2 + 0.075**2) / 11 / 12))
 
 
 def test_counts_and_weights_have_no_standard_error() -> None:
@@ -90,3 +90,17 @@ def test_traits_of_the_debiased_error_are_its_own() -> None:
     assert debiased.traits.range is None
     assert cr.confidence_ece.traits.duplicate_invariant
     assert debiased.with_(debiased=False).traits == cr.confidence_ece.traits
+
+
+def test_sparse_bins_have_no_interval() -> None:
+    statistic = cr.confidence_ece.with_(p=2, debiased=True, n_bins=10)
+    # bins of 0.65 and 0.85 with 9 instances each, then with 10
+    probs = np.tile([[0.65, 0.35], [0.85, 0.15]], (9, 1))
+    with pytest.raises(cr.UnsupportedError, match="half of the filled bins hold fewer than 10 instances"):
+        statistic(probs, [0, 1] * 9).interval()
+    parts = cr.decompose_brier(probs, [0, 1] * 9, n_bins=10)
+    with pytest.raises(cr.UnsupportedError, match="half of the filled bins hold fewer than 10 instances"):
+        parts.refinement.interval()
+    more = np.tile(probs[:2], (10, 1))
+    assert statistic(more, [0, 1] * 10).stderr > 0
+    assert cr.decompose_brier(more, [0, 1] * 10, n_bins=10).refinement.stderr > 0

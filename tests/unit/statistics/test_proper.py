@@ -128,3 +128,16 @@ def test_top_label_equals_max_and_argmax_with_ties(k: int) -> None:
     confidence, predicted = top_label(probs)
     assert np.array_equal(confidence, probs.max(axis=1))
     assert np.array_equal(predicted, probs.argmax(axis=1))
+
+
+@pytest.mark.parametrize("name", list(cr.registered()))
+def test_predictions_with_a_graph_are_evaluated_without_warnings(name: str) -> None:
+    torch.set_warn_always(True)  # the warning about scalars of tensors with a graph comes once otherwise
+    try:
+        probs = torch.tensor(PROBS * 10, dtype=torch.float64, requires_grad=True)
+        labels = torch.tensor(LABELS * 10)
+        plain = cr.registered()[name](probs.detach(), labels)
+        assert cr.registered()[name](probs, labels) == plain
+        assert cr.decompose_brier(probs, labels) == cr.decompose_brier(probs.detach(), labels)
+    finally:
+        torch.set_warn_always(False)
