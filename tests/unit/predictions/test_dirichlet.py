@@ -1,0 +1,122 @@
+"""Dirichlet predictions: positive parameters, their mean, and draws that follow their law."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from libraries import read
+
+
+def test_the_mean_by_hand(library):
+    # 8 : 1 : 1, and (1 : 3) averaged with (1 : 1) over members
+    assert read(cr.Dirichlet(library.asarray([[8.0, 1.0, 1.0]])).mean().probs) == pytest.approx(
+        np.array([[0.8, 0.1, 0.1]])
+    )
+    both = cr.Dirichlet(library.asarray([[[1.0, 3.0], [5.0, 5.0]]]))
+    assert (both.n_members, both.n_classes) == (2, 2)
+    mean = both.mean().probs
+    assert library.owns(mean)
+    assert read(mean).tolist() == [[0.375, 0.625]]
+
+
+def test_members_first_is_a_view():
+    alpha = np.arange(1.0, 13.0).reshape(3, 2, 2)
+    found = cr.Dirichlet(alpha, member_axis=0)
+    assert np.shares_memory(found.alpha, alpha)
+    assert found.alpha.shape == (2, 3, 2)
+
+
+def test_the_mean_of_extreme_parameters():
+    assert cr.Dirichlet([[1e308, 1e308]]).mean().probs.tolist() == [[0.5, 0.5]]
+    assert cr.Dirichlet([[1e-300, 3e-300]]).mean().probs == pytest.approx(np.array([[0.25, 0.75]]))
+
+
+def test_evidence_adds_one(library):
+    found = cr.Dirichlet.from_evidence(library.asarray([[3.0, 0.0]]))
+    assert library.owns(found.alpha)
+    assert read(found.alpha).tolist() == [[4.0, 1.0]]
+    # counts are evidence too
+    assert read(cr.Dirichlet.from_evidence(library.asarray([[3, 0]])).alpha).tolist() == [[4.0, 1.0]]
+    stacked = library.asarray(np.zeros((3, 2, 2)))
+    assert len(cr.Dirichlet.from_evidence(stacked, member_axis=0)) == 2
+
+
+@pytest.mark.parametrize(
+    ("alpha", "words"),
+    [
+        ([[0.0, 1.0]], r"`alpha` must be positive; row 0 holds 0 .*`Dirichlet\.from_evidence`, which adds 1"),
+        ([[-1.0, 1.0]], "must be positive; row 0 holds -1"),
+        ([[math.nan, 1.0]], "must be finite"),
+        ([[math.inf, 1.0]], "must be finite"),
+        ([[1.0]], "at least 2 classes"),
+        ([1.0, 2.0], r"must have shape \(n, k\) or \(n, m, k\)"),
+    ],
+)
+def test_wrong_parameters(library, alpha, words):
+    with pytest.raises(cr.InputError, match=words):
+        cr.Dirichlet(library.asarray(alpha))
+
+
+def test_wrong_evidence():
+    with pytest.raises(
+        cr.InvalidRowsError, match=r"`evidence` must not be negative; row 1 holds -2 .*activation"
+    ):
+        cr.Dirichlet.from_evidence([[0.0, 1.0], [1.0, -2.0]])
+
+
+def test_a_member_axis_needs_members():
+    with pytest.raises(
+        cr.InputError, match=r"`member_axis` needs an axis of members in `alpha`; .*shape \(1, 2\)"
+    ):
+        cr.Dirichlet([[1.0, 2.0]], member_axis=0)
+
+
+def test_samples_come_back_in_the_library_and_repeat(library):
+    given = cr.Dirichlet(library.asarray([[2.0, 1.0, 1.0], [0.5, 0.5, 3.0]]))
+    drawn = given.sample(4, rng=7)
+    assert library.owns(drawn.probs)
+    assert drawn.probs.shape == (2, 4, 3)
+    again = cr.Dirichlet(read(given.alpha)).sample(4, rng=7)
+    assert np.array_equal(read(drawn.probs), again.probs)
+    assert not np.array_equal(again.probs, cr.Dirichlet(read(given.alpha)).sample(4, rng=8).probs)
+
+
+def test_samples_have_the_moments_of_the_law():
+    alpha = np.array([3.0, 1.0, 0.5])
+    drawn = cr.Dirichlet(alpha[None]).sample(40_000, rng=0).probs[0]
+    share, total = alpha / 4.5, 4.5
+    variance = share * (1 - share) / (total + 1)
+    # four standard errors of the mean; the variance within 5 %
+    assert (np.abs(drawn.mean(axis=0) - share) < 4 * np.sqrt(variance / 40_000)).all()
+    assert drawn.var(axis=0) == pytest.approx(variance, rel=0.05)
+
+
+def test_samples_of_members_are_draws_of_each():
+    drawn = cr.Dirichlet([[[1e6, 1.0], [1.0, 1e6]]], member_axis=1).sample(3, rng=0).probs
+    assert drawn.shape == (1, 6, 2)
+    assert (drawn[0, :3, 0] > 0.99).all()
+    assert (drawn[0, 3:, 0] < 0.01).all()
+
+
+def test_tiny_and_huge_parameters_do_not_underflow():
+    corners = cr.Dirichlet(np.full((1, 3), 1e-300)).sample(50, rng=0).probs
+    assert sorted(np.unique(corners)) == [0.0, 1.0]
+    assert set(corners[0].argmax(axis=1)) == {0, 1, 2}
+    assert cr.Dirichlet(np.full((1, 2), 1e300)).sample(5, rng=0).probs == pytest.approx(
+        np.full((1, 5, 2), 0.5)
+    )
+
+
+@pytest.mark.parametrize("m", [0, -1, 1.5, "3", None, True])
+def test_wrong_numbers_of_draws(m):
+    with pytest.raises(cr.InputError, match="`m` must be an integer of at least 1"):
+        cr.Dirichlet([[1.0, 2.0]]).sample(m)
+
+
+def test_wrong_seed():
+    with pytest.raises(cr.InputTypeError, match="`rng` must be None"):
+        cr.Dirichlet([[1.0, 2.0]]).sample(2, rng="seed")
