@@ -1,0 +1,47 @@
+"""Numbers of other packages for the same definition, computed in the test itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `studies`)")
+metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `studies`)")
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(11)
+    probs = rng.dirichlet(np.ones(4), size=500)
+    return probs, rng.integers(0, 4, size=500), rng.random(500)
+
+
+def test_scores_equal_those_of_scikit_learn(data: tuple) -> None:
+    probs, labels, weights = data
+    predicted, onehot = probs.argmax(axis=1), np.eye(4)[labels]
+    for sample_weight in (None, weights):
+        assert float(cr.log_loss(probs, labels, sample_weight=sample_weight)) == pytest.approx(
+            metrics.log_loss(labels, probs, sample_weight=sample_weight)
+        )
+        assert float(cr.accuracy(probs, labels, sample_weight=sample_weight)) == pytest.approx(
+            metrics.accuracy_score(labels, predicted, sample_weight=sample_weight)
+        )
+        # the sum over classes: scikit-learn's mean squared error averages over the 4 columns
+        assert float(cr.brier(probs, labels, sample_weight=sample_weight)) == pytest.approx(
+            4 * metrics.mean_squared_error(onehot, probs, sample_weight=sample_weight)
+        )
+
+
+@pytest.mark.parametrize(("binning", "strategy"), [("equal_width", "uniform"), ("equal_mass", "quantile")])
+def test_curves_equal_those_of_scikit_learn(data: tuple, binning: str, strategy: str) -> None:
+    probs, labels, _ = data
+    observed, predicted = calibration.calibration_curve(
+        labels == 2, probs[:, 2], n_bins=10, strategy=strategy
+    )
+    curve = cr.reliability_curve(probs, labels, target=2, n_bins=10, binning=binning, level=None)
+    filled = curve.weight > 0
+    # quantiles of scikit-learn are interpolated between two values; no value lies between them
+    assert np.allclose(curve.predicted[filled], predicted)
+    assert np.allclose(curve.observed[filled], observed)
