@@ -1,0 +1,16 @@
+"""Everything at once: run all that the input allows, cheap parts first, and say it in words."""
+
+from credibly.evaluation.evaluate import evaluate
+from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, Verdict
+from credibly.evaluation.words import shown, shown_range, title
+
+__all__ = [
+    "Curves",
+    "Evaluation",
+    "PredictionSummary",
+    "Verdict",
+    "evaluate",
+    "shown",
+    "shown_range",
+    "title",
+]

@@ -1,0 +1,219 @@
+"""Run all that the input allows, cheap parts first: estimates, decomposition, curves, tests."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.philox import as_seed
+from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
+from credibly.evaluation.curves import KEPT_CLASSES, curves
+from credibly.evaluation.data_warnings import data_warnings, input_limits
+from credibly.evaluation.results import Evaluation
+from credibly.evaluation.stages import (
+    OMNIBUS,
+    Progress,
+    calibration_tests,
+    choose,
+    class_names,
+    estimate_all,
+    estimate_groups,
+    summarise,
+)
+from credibly.evaluation.words import nothing_tested, title, verdicts
+from credibly.hypotests.calibration import HYPOTHESIS, require_resamples
+from credibly.predictions import (
+    ClassPredictions,
+    LabelCounts,
+    Predictions,
+    as_labels,
+    as_point,
+    as_predictions,
+    require_order,
+)
+from credibly.statistics import Statistic, decompose_brier
+
+
+def evaluate(
+    predictions: Any,
+    labels: Any,
+    *,
+    classes: Sequence[str] | None = None,
+    groups: Any = None,
+    tests: bool = True,
+    statistics: Sequence[str | Statistic] | None = None,
+    n_bins: int = 15,
+    n_resamples: int = 999,
+    rng: Any = 0,
+    level: float = 0.05,
+    progress: Progress | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Compute all that predictions and labels allow, and say it in words.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        What the model said. A set of distributions is represented by its mean, which the notes say.
+    labels : array (n,) or LabelCounts
+        What was observed.
+    classes : sequence of str, optional
+        Names of the classes, in order.
+    groups : array (n,), optional
+        Group of every instance; the cheap statistics are also computed within each.
+    tests : bool
+        False leaves out everything that resamples or compares pairs of instances.
+    statistics : sequence of str or Statistic, optional
+        What to compute; all registered ones where not given. Names get `n_bins`, objects keep their settings.
+    n_bins : int
+        Number of bins of the binned errors and of the curves.
+    n_resamples : int
+        Number of replicates behind tests and bands.
+    rng : None, int or Generator
+        Seed; the same seed gives the same evaluation, byte by byte.
+    level : float
+        Level of the tests; the adjusted p-value of each statistic is compared with it.
+    progress : callable, optional
+        Called with (stage, done, total).
+    source : mapping, optional
+        Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
+
+    Returns
+    -------
+    Evaluation
+        Estimates, tests, curves and verdicts; what could not be run stands in ``not_run`` with the reason.
+
+    Notes
+    -----
+    The data must not have been used to train or recalibrate the model. Tests share their replicates, and a
+    verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
+    most `level`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> probs = rng.dirichlet(np.ones(3), size=500)
+    >>> sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    >>> labels = (rng.random((500, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> evaluation = cr.evaluate(sharper, labels, statistics=["accuracy", "brier"])
+    >>> {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
+    {'brier': 'conflict', 'accuracy': 'conflict'}
+    """
+    require_level(level)
+    require_resamples(n_resamples)
+    require_order(predictions, labels)
+    given = as_predictions(predictions)
+    batch = as_labels(given, labels)
+    names = class_names(given, classes)
+    origin = _origin(source)
+    seed = as_seed(rng)
+    tell = progress or _silent
+    limits = list(input_limits(given, labels))
+    chosen, unsuited = choose(given, batch, statistics, n_bins, tests)
+    limits += unsuited
+
+    facts = summarise(given)
+    estimates = estimate_all(given, labels, chosen, tell)
+    by_group, ungrouped = estimate_groups(given, batch, chosen, groups, tell)
+    limits += ungrouped
+    decomposition = curve_set = None
+    results: dict[str, HypotestResult] = {}
+    if isinstance(given, ClassPredictions):
+        testable = tests and not isinstance(labels, LabelCounts)
+        decomposition = decompose_brier(given, labels, n_bins=n_bins)
+        tell("decomposition", 1, 1)
+        coverage = 1 - level if testable else None
+        curve_set = curves(
+            given, labels, names, n_bins=n_bins, level=coverage, n_resamples=n_resamples, seed=seed
+        )
+        tell("curves", 1, 1)
+        if len(names) > KEPT_CLASSES:
+            limits.append(_kept_only(len(names)))
+        if testable and chosen:
+            results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+    if not tests:
+        limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
+    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
+    return Evaluation(
+        predictions=facts,
+        classes=names,
+        estimates=estimates,
+        decomposition=decomposition,
+        tests=results,
+        curves=curve_set,
+        groups=by_group,
+        verdicts=answers,
+        warnings=data_warnings(given, batch, names, origin),
+        notes=_notes(given, estimates, results),
+        not_run=tuple(limits),
+        settings={
+            "version": _version(),
+            "hypothesis": HYPOTHESIS,
+            "seed": list(seed),
+            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
+            "n_resamples": int(n_resamples),
+            "n_bins": int(n_bins),
+            "level": float(level),
+            "tests": bool(tests),
+            "statistics": {one.name: jsonable(one.settings()) for one in chosen},
+            "methods": {one.name: _method(one) for one in chosen},
+        },
+        source=origin,
+    )
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+def _origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a JSON-safe copy: an evaluation holds values, not the caller's objects."""
+    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
+
+
+def _notes(
+    given: Predictions, estimates: Mapping[str, Estimate], results: Mapping[str, HypotestResult]
+) -> tuple[str, ...]:
+    """Return what concerns all numbers once, then what concerns one of them under its name."""
+    shared = given.notes
+    if isinstance(given, ClassPredictions):
+        shared = as_point(given)[1]
+    own = [(name, note) for name, estimate in estimates.items() for note in estimate.notes]
+    own += [(name, note) for name, result in results.items() if name != OMNIBUS for note in result.notes]
+    told = [f"{title(name)}: {note}" for name, note in own if note not in shared]
+    return tuple(dict.fromkeys((*shared, *told)))
+
+
+def _method(statistic: Statistic) -> dict[str, str]:
+    """Return what a statistic says of itself, for reports that know nothing else about it."""
+    written = inspect.getdoc(getattr(statistic, "function", type(statistic))) or ""
+    return {"meaning": written.partition("\n")[0], "reference": statistic.reference}
+
+
+def _kept_only(n_classes: int) -> tuple[str, str]:
+    reason = (
+        f"of {n_classes} classes the {KEPT_CLASSES} with the largest error are kept; `cr.reliability_curve` "
+        "with `target=` gives any other"
+    )
+    return f"reliability curves of {n_classes - KEPT_CLASSES} classes", reason
+
+
+def _why_untested(predictions: Predictions, labels: Any, tests: bool) -> str:
+    if not isinstance(predictions, ClassPredictions):
+        return f"no statistic of this version applies to {type(predictions).__name__} predictions"
+    if isinstance(labels, LabelCounts):
+        return "labels are counts over raters, which are not independent draws"
+    return "no statistic was left to test" if tests else "tests were switched off"
+
+
+def _version() -> str:
+    # The version is written once, in the package itself, which is loaded when anything here runs.
+    # tach-ignore(the version is a constant of the package)
+    from credibly import __version__
+
+    return __version__

@@ -1,0 +1,204 @@
+"""Verdicts in words: three answers, each with size and limit, worst first."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from credibly._arrays.results import HypotestResult
+from credibly.evaluation.results import PredictionSummary, Verdict, Word
+from credibly.hypotests.pvalues import acceptance_region
+
+
+@dataclasses.dataclass(frozen=True)
+class Wording:
+    """How one statistic is called and what it means when it lies above or below its acceptance region."""
+
+    title: str
+    above: str
+    below: str = ""
+
+
+_WORDINGS = {
+    "accuracy": Wording(
+        "Accuracy",
+        "the model is right more often than it says (underconfident)",
+        "the model is right less often than it says (overconfident)",
+    ),
+    "brier": Wording(
+        "Brier score",
+        "its probabilities are further from the labels than they say",
+        "its probabilities are closer to the labels than they say",
+    ),
+    "log_loss": Wording(
+        "Log loss",
+        "labels that it called improbable happen too often",
+        "labels that it called improbable happen too rarely",
+    ),
+    "confidence_ece": Wording(
+        "Confidence ECE", "stated confidence and observed accuracy differ by more than chance explains"
+    ),
+    "classwise_ece": Wording(
+        "Class-wise ECE",
+        "probabilities of single classes and their frequencies differ by more than chance explains",
+    ),
+    "top_label_ece": Wording(
+        "Top-label ECE",
+        "within predicted classes, confidence and accuracy differ by more than chance explains",
+    ),
+    "hosmer_lemeshow": Wording(
+        "Hosmer-Lemeshow",
+        "counts per class and bin differ from the expected counts by more than chance explains",
+    ),
+}
+_GENERIC = Wording("", "larger than chance explains", "smaller than chance explains")
+_ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}
+
+
+def title(name: str) -> str:
+    """Return a statistic's name as people write it."""
+    return _WORDINGS[name].title if name in _WORDINGS else name.replace("_", " ")
+
+
+def shown(value: float) -> str:
+    """Write a number with three significant digits, and infinities as words."""
+    if math.isnan(value):
+        return "not defined"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    if 0 < abs(value) < 1e-6:
+        return f"{value:.1e}"
+    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
+
+
+def shown_range(limits: tuple[float, float]) -> str:
+    """Write an interval; an end that is no limit is left out."""
+    low, high = limits
+    if math.isinf(low) and math.isinf(high):
+        return "any value"
+    if math.isinf(low):
+        return f"up to {shown(high)}"
+    if math.isinf(high):
+        return f"{shown(low)} or more"
+    return f"{shown(low)} to {shown(high)}"
+
+
+def percent(share: float) -> str:
+    """Write a share as per cent without needless digits."""
+    return f"{100 * share:.4g} %"
+
+
+def verdicts(
+    tests: Mapping[str, HypotestResult], summary: PredictionSummary, level: float
+) -> tuple[Verdict, ...]:
+    """Return one verdict per statistic, worst first.
+
+    The omnibus test has none of its own: it rejects exactly when one of the adjusted p-values does.
+    """
+    single = {name: result for name, result in tests.items() if name != "omnibus"}
+    made = [(_verdict(name, result, len(single), summary, level), result) for name, result in single.items()]
+
+    def badness(entry: tuple[Verdict, HypotestResult]) -> tuple[float, ...]:
+        verdict, result = entry
+        # beyond all replicates p-values differ by their tails only; the distance still orders them
+        sides = 2 if result.tail == "two-sided" else 1
+        beyond = result.pvalue <= sides / (result.n_resamples + 1)
+        distance = math.inf if math.isnan(result.z_score) else -abs(result.z_score)
+        return _ORDER[verdict.word], 0.0 if beyond else _deciding(result), distance
+
+    return tuple(verdict for verdict, _ in sorted(made, key=badness))
+
+
+def nothing_tested(reason: str) -> Verdict:
+    """Return the verdict of an evaluation without tests."""
+    finding = f"No test was run, so nobody can tell here whether the labels fit the predictions: {reason}."
+    return Verdict("cannot tell", None, finding, "", "", None, None)
+
+
+def _deciding(result: HypotestResult) -> float:
+    """The p-value that decides: adjusted where several statistics were tested together."""
+    return result.pvalue if result.adjusted_pvalue is None else result.adjusted_pvalue
+
+
+def _verdict(
+    name: str, result: HypotestResult, family: int, summary: PredictionSummary, level: float
+) -> Verdict:
+    limit = result.acceptance_region
+    if result.null_distribution is not None:
+        limit = acceptance_region(result.null_distribution, result.tail, result.statistic_range, level=level)
+    decided = dataclasses.replace(result, pvalue=_deciding(result), acceptance_region=limit)
+    word = decided.verdict(level)
+    return Verdict(
+        word=word,
+        statistic=name,
+        finding=_finding(name, decided, word, summary, level),
+        evidence=_evidence(result, family),
+        scope=f"n = {result.n}, m = {summary.m}, {result.n_resamples} replicates",
+        size=result.effect_size,
+        limit=limit,
+    )
+
+
+def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float) -> str:
+    start = f"{title(name)} {shown(result.statistic)}"
+    region = shown_range(result.acceptance_region)
+    if word == "conflict":
+        wording = _WORDINGS.get(name, _GENERIC)
+        higher = result.tail == "greater" or result.effect_size > 0
+        who = "these predictions expect of themselves"
+        if summary.kind == "Ensemble":
+            who = "this ensemble expects of itself"
+        return (
+            f"{start} is {'above' if higher else 'below'} what {who} "
+            f"({percent(1 - level)} acceptance {region}): {wording.above if higher else wording.below}."
+        )
+    low, high = result.acceptance_region
+    if word == "no conflict found" and not low <= result.statistic <= high:
+        return (
+            f"{start}: no conflict found. It lies outside its own {percent(1 - level)} acceptance region "
+            f"({region}), but among several statistics one such deviation is no surprise."
+        )
+    if word == "no conflict found":
+        anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
+        return f"{start}: no conflict found, but this check would accept {anything}."
+    sides = 2 if result.tail == "two-sided" else 1
+    smallest = sides / (result.n_resamples + 1)
+    if smallest > level:
+        return (
+            f"{start}: cannot tell, because {result.n_resamples} replicates give no p-value below "
+            f"{shown(smallest)}."
+        )
+    return f"{start}: cannot tell, because this check would accept anything from {region}."
+
+
+def _evidence(result: HypotestResult, family: int) -> str:
+    tail = "two-sided" if result.tail == "two-sided" else "upper tail"
+    error = ""
+    if result.pvalue_interval is not None:
+        error = f"95 % Monte-Carlo interval {shown_range(result.pvalue_interval)}, "
+    adjusted = ""
+    if result.adjusted_pvalue is not None and family > 1:
+        adjusted = f", adjusted for {family} statistics {shown(result.adjusted_pvalue)}"
+    return f"p = {shown(result.pvalue)} ({error}{tail}){adjusted}; {_effect(result)}"
+
+
+def _effect(result: HypotestResult) -> str:
+    size = result.effect_size
+    if math.isnan(size):
+        return "effect size not defined"
+    null = result.null_distribution
+    # with infinite replicates the effect is measured from their median
+    centre = "mean" if null is None or np.isfinite(null).all() else "median"
+    far = "infinitely far" if math.isinf(size) else shown(abs(size))
+    return f"{far} {'above' if size >= 0 else 'below'} the {centre} of the replicates"
+
+
+def joined(names: Sequence[str], most: int = 8) -> str:
+    """List names, the first few of many."""
+    few = ", ".join(names[:most])
+    return few if len(names) <= most else f"{few} and {len(names) - most} more"

@@ -1,0 +1,109 @@
+"""Method notes: formula and reference of every statistic in a report."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from credibly.evaluation import title
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodNote:
+    """What a number is, its formula and where it comes from."""
+
+    name: str
+    meaning: str
+    formula: str
+    reference: str
+
+
+_HOSMER_LEMESHOW = (
+    "Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "
+    "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008."
+)
+_NOTES = {
+    "accuracy": (
+        "Share of instances whose most probable class is the label.",
+        "mean of 1[argmax p = y]",
+        "",
+    ),
+    "brier": (
+        "Mean squared distance between the predicted distribution and the label, 0 to 2; smaller is better.",
+        "mean of ‖p − e_y‖²",
+        "Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review, 1950.",
+    ),
+    "log_loss": (
+        "Mean negative natural logarithm of the label's probability; infinite where that is 0, not clipped.",
+        "mean of −log p_y",
+        "Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
+    ),
+    "confidence_ece": (
+        "Gap between confidence and accuracy, averaged over bins of confidence.",
+        "Σ_b |b|/n · |accuracy(b) − confidence(b)|",
+        "Guo et al., On calibration of modern neural networks, ICML 2017.",
+    ),
+    "classwise_ece": (
+        "The same gap for the probability of every class, averaged over classes.",
+        "1/k Σ_c Σ_b |b|/n · |frequency of c in b − mean p_c in b|",
+        "Kull et al., Beyond temperature scaling, NeurIPS 2019.",
+    ),
+    "top_label_ece": (
+        "Gap between confidence and accuracy within each predicted class, averaged over classes and bins.",
+        "Σ_c Σ_b |b,c|/n · |accuracy(b,c) − confidence(b,c)|",
+        "Gupta and Ramdas, Top-label calibration and multiclass-to-binary reductions, ICLR 2022.",
+    ),
+    "hosmer_lemeshow": (
+        "Squared differences of observed and expected counts per class and bin of equal mass.",
+        "Σ_c Σ_b (observed − expected)² / expected",
+        _HOSMER_LEMESHOW,
+    ),
+}
+
+GENERAL = (
+    MethodNote(
+        "Calibration test",
+        "Labels are drawn again and again from the predictions themselves while the predictions stay as they "
+        "are (consistency resampling). That is exact for any number of instances. The observed labels count "
+        "as one of the draws.",
+        "p = (1 + #{replicates at least as extreme}) / (1 + number of replicates)",
+        "Bröcker and Smith, Increasing the reliability of reliability diagrams, Weather and Forecasting, "
+        "2007; Vaicenavicius et al., Evaluating model calibration in classification, AISTATS 2019.",
+    ),
+    MethodNote(
+        "Acceptance region",
+        "The values that the test would not reject. A wide region accepts nearly everything: no conflict "
+        "found is then no praise.",
+        "",
+        "",
+    ),
+    MethodNote(
+        "Adjusted p-value",
+        "All statistics share their replicates; the adjusted p-value asks how often the smallest p-value of "
+        "all of them would be as small. It decides the verdict, so that one false conflict among all "
+        "statistics has at most the probability of the level.",
+        "share of replicates whose smallest p ≤ own p",
+        "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
+    ),
+    MethodNote(
+        "Calibration and refinement loss",
+        "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
+        "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
+        "slightly negative.",
+        "Brier = calibration + refinement",
+        "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
+        "Liang and Ma, NeurIPS 2019.",
+    ),
+)
+
+
+def method_notes(statistics: Mapping[str, Mapping[str, str]]) -> tuple[MethodNote, ...]:
+    """Return the notes of these statistics, then those of the methods that all share.
+
+    A statistic without a note here is described by what it says of itself.
+    """
+    own = []
+    for name, given in statistics.items():
+        meaning, formula, reference = _NOTES.get(name, (given["meaning"], "", given["reference"]))
+        own.append(MethodNote(title(name), meaning, formula, reference))
+    return (*own, *GENERAL)

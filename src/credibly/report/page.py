@@ -1,0 +1,114 @@
+"""Fill the template: one HTML file with style, figures and results inside, and no address outside."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from credibly.evaluation import Evaluation
+from credibly.plots import printable
+from credibly.report import content
+from credibly.report.figures import class_figures, main_figure, null_figures
+from credibly.report.methods import method_notes
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def render_report(evaluation: Evaluation) -> str:
+    """Return the report as HTML; the same evaluation gives the same text, byte by byte.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What to report.
+
+    Returns
+    -------
+    str
+        One page that needs nothing else.
+    """
+    from markupsafe import Markup
+
+    numbers, footnotes = content.key_numbers(evaluation)
+    class_finding, classes = class_figures(evaluation)
+    page = _template().render(
+        # The style sheet and the figures are our own markup; everything else is escaped by the template.
+        style=Markup(_packaged("style.css")),
+        results=Markup(embedded_json(evaluation.to_dict())),
+        title=content.page_title(evaluation),
+        facts=content.facts(evaluation),
+        hypothesis=content.hypothesis(evaluation),
+        n_resamples=evaluation.settings["n_resamples"],
+        level=evaluation.settings["level"],
+        tested=bool(evaluation.tests),
+        verdicts=evaluation.verdicts,
+        first=content.FIRST_VERDICTS,
+        numbers=numbers,
+        footnotes=footnotes,
+        main=main_figure(evaluation),
+        warnings=evaluation.warnings,
+        notes=evaluation.notes,
+        tests=content.tests_table(evaluation),
+        nulls=null_figures(evaluation),
+        class_finding=class_finding,
+        class_figures=classes,
+        class_table=content.class_table(evaluation),
+        n_classes=len(evaluation.classes),
+        decomposition=content.decomposition_table(evaluation),
+        groups=content.groups_table(evaluation),
+        not_run=evaluation.not_run,
+        methods=method_notes(evaluation.settings["methods"]),
+        source=content.source_table(evaluation),
+        command=content.command(evaluation),
+        markup=Markup,
+    )
+    return printable(page)
+
+
+def write_report(evaluation: Evaluation, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write the report in one step: there is never half a file.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What to report.
+    path : str or Path
+        Where to write.
+    overwrite : bool
+        Replace a file that is already there.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    from credibly.io import require_writable, write_text_atomically
+
+    require_writable(path, overwrite=overwrite)  # before seconds of drawing, not after
+    return write_text_atomically(path, render_report(evaluation), overwrite=overwrite)
+
+
+def embedded_json(results: dict[str, Any]) -> str:
+    """Return JSON that cannot end the script element it stands in."""
+    text = json.dumps(results, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _packaged(name: str) -> str:
+    return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    # a number and its % sign stay on one line
+    environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
+    return environment.from_string(_packaged("template.html"))

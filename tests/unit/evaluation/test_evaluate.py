@@ -1,0 +1,311 @@
+"""`evaluate`: everything the input allows, and the reason for everything it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from libraries import Library
+
+
+def world(n: int = 400, k: int = 3, power: float = 1.0, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Labels drawn from Dirichlet rows, and those rows made sharper (power > 1) or flatter."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.ones(k), size=n)
+    labels = (rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    said = probs**power
+    return said / said.sum(axis=1, keepdims=True), labels
+
+
+def words(evaluation: cr.Evaluation) -> dict[str | None, str]:
+    return {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
+
+
+def test_estimates_are_those_of_the_statistics_themselves() -> None:
+    probs, labels = world()
+    evaluation = cr.evaluate(probs, labels, n_bins=7, n_resamples=19)
+    assert set(evaluation.estimates) == set(cr.registered())
+    for name, estimate in evaluation.estimates.items():
+        statistic = cr.registered()[name]
+        if "n_bins" in statistic.settings():
+            statistic = statistic.with_(n_bins=7)
+        assert estimate.value == statistic(probs, labels).value
+    assert evaluation.decomposition is not None
+    assert evaluation.decomposition.loss.value == pytest.approx(
+        evaluation.estimates["brier"].value, abs=1e-12
+    )
+
+
+def test_tests_are_one_omnibus_test_on_shared_replicates() -> None:
+    probs, labels = world(power=1.3)
+    evaluation = cr.evaluate(probs, labels, n_resamples=99, rng=5)
+    together = cr.calibration_test(probs, labels, statistic=list(cr.registered()), n_resamples=99, rng=5)
+    assert list(evaluation.tests) == [*together.components, "omnibus"]
+    assert evaluation.tests["omnibus"].pvalue == together.pvalue
+    assert not evaluation.tests["omnibus"].components  # they stand beside it, once
+    for name, result in together.components.items():
+        assert evaluation.tests[name].pvalue == result.pvalue
+        assert evaluation.tests[name].adjusted_pvalue == result.adjusted_pvalue
+
+
+def test_one_statistic_needs_no_omnibus() -> None:
+    probs, labels = world()
+    evaluation = cr.evaluate(probs, labels, statistics=["brier"], n_resamples=39)
+    assert list(evaluation.tests) == ["brier"]
+    assert "adjusted" not in evaluation.verdicts[0].sentence
+
+
+def test_overconfidence_is_a_conflict_and_is_named() -> None:
+    probs, labels = world(power=3.0)
+    evaluation = cr.evaluate(probs, labels, n_resamples=199)
+    assert set(words(evaluation).values()) == {"conflict"}
+    accuracy = next(one for one in evaluation.verdicts if one.statistic == "accuracy")
+    assert "overconfident" in accuracy.finding
+    assert accuracy.size == evaluation.tests["accuracy"].effect_size < 0
+    probs, labels = world(power=0.4)
+    accuracy = next(
+        one for one in cr.evaluate(probs, labels, n_resamples=199).verdicts if one.statistic == "accuracy"
+    )
+    assert (accuracy.word, "underconfident" in accuracy.finding) == ("conflict", True)
+
+
+def test_labels_drawn_from_the_predictions_show_no_conflict() -> None:
+    probs, labels = world()
+    evaluation = cr.evaluate(probs, labels, n_resamples=199)
+    assert set(words(evaluation).values()) == {"no conflict found"}
+
+
+@pytest.mark.parametrize("level", [0.05, 0.2])
+def test_verdicts_follow_the_adjusted_pvalue(level: float) -> None:
+    probs, labels = world(power=1.25)
+    evaluation = cr.evaluate(probs, labels, n_resamples=199, level=level)
+    adjusted = {name: evaluation.tests[name].adjusted_pvalue for name in evaluation.estimates}
+    for verdict in evaluation.verdicts:
+        own = adjusted[verdict.statistic or ""]
+        assert own is not None
+        assert (verdict.word == "conflict") == (own <= level)
+    # min-p: the omnibus test rejects exactly when one of the verdicts is a conflict
+    assert evaluation.tests["omnibus"].rejects(level) == ("conflict" in words(evaluation).values())
+
+
+def test_same_seed_same_bytes_other_seed_other_replicates() -> None:
+    probs, labels = world()
+    first, again, other = (
+        json.dumps(cr.evaluate(probs, labels, n_resamples=29, rng=seed).to_dict(), allow_nan=False)
+        for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert (
+        json.loads(first)["tests"]["brier"]["null_distribution"]
+        != (json.loads(other)["tests"]["brier"]["null_distribution"])
+    )
+
+
+def test_a_generator_is_asked_once_so_bands_and_tests_share_its_seed() -> None:
+    probs, labels = world()
+    drawn = cr.evaluate(probs, labels, n_resamples=29, rng=np.random.default_rng(9))
+    again = cr.evaluate(probs, labels, n_resamples=29, rng=tuple(drawn.settings["seed"]))
+    assert drawn.settings["rng"] is None
+    assert drawn.to_dict() == again.to_dict()
+
+
+def test_to_dict_is_json_with_a_schema_and_values() -> None:
+    probs, labels = world()
+    probs[0] = np.eye(3)[(labels[0] + 1) % 3]  # the label has probability 0: an infinite log loss
+    read = json.loads(json.dumps(cr.evaluate(probs, labels, n_resamples=29).to_dict(), allow_nan=False))
+    assert read["schema_version"] == 1
+    assert read["type"] == "Evaluation"
+    assert read["estimates"]["log_loss"]["value"] == "Infinity"
+    assert read["estimates"]["accuracy"]["value"] == pytest.approx(cr.accuracy(probs, labels).value)
+    assert read["decomposition"]["calibration"]["value"] is not None
+    assert read["settings"]["version"] == cr.__version__
+    assert read["verdicts"][0]["sentence"].startswith(read["verdicts"][0]["finding"])
+
+
+def kinds() -> list[Any]:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=(30, 4))
+    return [
+        cr.Point(probs[:, 0]),
+        cr.Ensemble(probs),
+        cr.Dirichlet(1 + 5 * probs[:, 0]),
+        cr.Intervals(probs.min(axis=1), probs.max(axis=1)),
+        cr.Belief(probs[:, 0], [{0}, {1}, {0, 1, 2}]),
+    ]
+
+
+@pytest.mark.parametrize("predictions", kinds(), ids=lambda one: type(one).__name__)
+def test_every_kind_of_class_prediction(predictions: Any) -> None:
+    labels = np.arange(30) % 3
+    evaluation = cr.evaluate(predictions, labels, n_resamples=19)
+    facts = evaluation.predictions
+    assert (facts.kind, facts.n, facts.k) == (type(predictions).__name__, 30, 3)
+    assert facts.m == predictions.n_members
+    assert set(evaluation.estimates) == set(evaluation.tests) - {"omnibus"} == set(cr.registered())
+    names = dict(evaluation.not_run)
+    if isinstance(predictions, cr.Point):
+        assert "members are needed" in names["checks of the members"]
+        assert not evaluation.notes or "mean" not in evaluation.notes[0]
+    else:
+        assert predictions.mean_note in evaluation.notes
+        assert "the mean of the set was evaluated" in names["test of the set"]
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        cr.Gaussian([0.0, 1.0], [1.0, 1.0]),
+        cr.Samples([[0.0, 1.0], [1.0, 2.0]]),
+        cr.Quantiles([[0.0, 1.0], [1.0, 2.0]], [0.1, 0.9]),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_regression_is_listed_not_failed(predictions: Any) -> None:
+    evaluation = cr.evaluate(predictions, [0.5, 1.5])
+    taken = {name for name, statistic in cr.registered().items() if "reals" in statistic.traits.labels}
+    assert set(evaluation.estimates) == taken
+    reasons = dict(evaluation.not_run)
+    assert "needs class probabilities" in reasons["accuracy"] or "real-valued" in reasons["accuracy"]
+    assert evaluation.curves is None
+    assert evaluation.decomposition is None
+    assert evaluation.predictions.k is None
+    assert [verdict.word for verdict in evaluation.verdicts] == ["cannot tell"]
+    with pytest.raises(cr.CrediblyError, match="one entry per prediction"):
+        cr.evaluate(predictions, [0.5])
+
+
+def test_label_counts_are_estimated_but_not_tested() -> None:
+    probs, labels = world(n=50)
+    counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
+    evaluation = cr.evaluate(probs, counts)
+    assert evaluation.estimates["brier"].value == pytest.approx(cr.brier(probs, labels).value)
+    assert not evaluation.tests
+    assert evaluation.curves is not None
+    assert evaluation.curves.top_label.band is None
+    reasons = dict(evaluation.not_run)
+    assert "share its truth" in reasons["calibration tests and consistency bands"]
+    assert "takes classes, and the labels are counts" in reasons["hosmer_lemeshow"]
+    assert words(evaluation) == {None: "cannot tell"}
+
+
+def test_without_tests_nothing_is_resampled() -> None:
+    probs, labels = world(n=50)
+    evaluation = cr.evaluate(probs, labels, tests=False)
+    assert not evaluation.tests
+    assert evaluation.curves is not None
+    assert evaluation.curves.top_label.band is None
+    assert words(evaluation) == {None: "cannot tell"}
+    assert "tests=False" in dict(evaluation.not_run).values()
+
+
+def test_progress_tells_cheap_stages_first() -> None:
+    probs, labels = world(n=60)
+    calls: list[tuple[str, int, int]] = []
+    cr.evaluate(
+        probs,
+        labels,
+        groups=labels,
+        n_resamples=29,
+        progress=lambda stage, done, total: calls.append((stage, done, total)),
+    )
+    stages = list(dict.fromkeys(stage for stage, _, _ in calls))
+    assert stages == ["estimates", "groups", "decomposition", "curves", "tests"]
+    for stage in stages:
+        done, total = [(done, total) for name, done, total in calls if name == stage][-1]
+        assert done == total
+
+
+def test_groups_are_evaluated_apart() -> None:
+    probs, labels = world(n=90)
+    groups = np.array(["b", "a", "c"] * 30)
+    evaluation = cr.evaluate(probs, labels, groups=groups, n_resamples=19)
+    assert list(evaluation.groups) == ["a", "b", "c"]
+    rows = groups == "a"
+    assert evaluation.groups["a"]["brier"].value == cr.brier(probs[rows], labels[rows]).value
+    assert evaluation.groups["a"]["brier"].n == 30
+    many = cr.evaluate(probs.repeat(2, axis=0), labels.repeat(2), groups=np.arange(180), n_resamples=19)
+    assert not many.groups
+    assert "180 groups" in dict(many.not_run)["estimates per group"]
+
+
+def test_curves_carry_class_names_and_their_errors_average_to_the_classwise_ece() -> None:
+    probs, labels = world(n=200)
+    evaluation = cr.evaluate(probs, labels, classes=["cat", "dog", "owl"], n_resamples=39)
+    assert evaluation.curves is not None
+    assert [curve.name for curve in evaluation.curves.per_class] == ["class cat", "class dog", "class owl"]
+    assert evaluation.curves.top_label.name == "top label"
+    assert evaluation.curves.top_label.level == 0.95
+    assert np.mean(evaluation.curves.class_errors) == pytest.approx(
+        evaluation.estimates["classwise_ece"].value, abs=1e-12
+    )
+
+
+def test_of_many_classes_the_worst_curves_are_kept_and_the_rest_is_said() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(60), size=100)
+    evaluation = cr.evaluate(probs, rng.integers(0, 60, size=100), n_resamples=19)
+    assert evaluation.curves is not None
+    assert (len(evaluation.curves.per_class), len(evaluation.curves.class_errors)) == (50, 60)
+    left_out = set(range(60)) - {int(curve.name.split()[1]) for curve in evaluation.curves.per_class}
+    smallest = set(np.argsort(evaluation.curves.class_errors)[:10].tolist())
+    assert left_out == smallest
+    assert "reliability curves of 10 classes" in dict(evaluation.not_run)
+
+
+def test_user_statistics_join_the_family() -> None:
+    def share_of_zero(predictions: Any, labels: np.ndarray) -> float:
+        """Share of the first class."""
+        return float((labels == 0).mean())
+
+    probs, labels = world(n=100)
+    own = cr.statistic(share_of_zero, tail="two-sided")
+    evaluation = cr.evaluate(probs, labels, statistics=["brier", own], n_resamples=39)
+    assert evaluation.tests["share_of_zero"].statistic == (labels == 0).mean()
+    assert evaluation.settings["methods"]["share_of_zero"]["meaning"] == "Share of the first class."
+    named = cr.statistic(share_of_zero, tail="two-sided", name="omnibus")
+    with pytest.raises(cr.InputError, match="must leave the name 'omnibus' free"):
+        cr.evaluate(probs, labels, statistics=[named])
+
+
+def test_objects_keep_their_bins_names_get_those_of_the_evaluation() -> None:
+    probs, labels = world(n=100)
+    chosen = [cr.confidence_ece.with_(n_bins=4), "classwise_ece"]
+    evaluation = cr.evaluate(probs, labels, statistics=chosen, n_bins=6, n_resamples=19)
+    assert evaluation.estimates["confidence_ece"].settings["n_bins"] == 4
+    assert evaluation.estimates["classwise_ece"].settings["n_bins"] == 6
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"classes": ["a", "b"]}, r"`classes` must name every class \(3\); got 2"),
+        ({"classes": ["a", "b", "a"]}, "`classes` must be distinct; 'a' stands there twice"),
+        ({"classes": "abc"}, "`classes` must be a sequence of names"),
+        ({"groups": [1, 2]}, r"`groups` must have one entry per prediction \(400\)"),
+        ({"level": 5}, "`level` must lie strictly between 0 and 1"),
+        ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
+        ({"statistics": "brier"}, "`statistics` must be a sequence"),
+        ({"statistics": ["brier", "brier"]}, "`statistics` must be distinct"),
+        ({"statistics": ["breir"]}, "Did you mean 'brier'"),
+    ],
+)
+def test_bad_settings_are_named(keywords: dict[str, Any], message: str) -> None:
+    probs, labels = world()
+    with pytest.raises(cr.CrediblyError, match=message):
+        cr.evaluate(probs, labels, **keywords)
+
+
+def test_every_array_library_gives_the_same_numbers(library: Library) -> None:
+    probs, labels = world(n=60)
+    keywords: dict[str, Any] = {"n_resamples": 29, "groups": labels}
+    here = cr.evaluate(probs, labels, **keywords)
+    there = cr.evaluate(library.asarray(probs), library.asarray(labels), **keywords)
+    for name, result in here.tests.items():
+        assert there.tests[name].pvalue == result.pvalue
+    assert there.groups["1"]["brier"].value == pytest.approx(here.groups["1"]["brier"].value)
+    assert there.warnings == here.warnings
+    assert json.dumps(there.to_dict(), allow_nan=False)

@@ -1,0 +1,142 @@
+"""Reliability diagrams as data, then as marks on axes."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import credibly as cr
+from credibly._arrays.results import ReliabilityCurve
+from credibly.plots import (
+    classwise_data,
+    classwise_diagrams,
+    reliability_data,
+    reliability_diagram,
+)
+
+
+def curve(name: str = "top label", shift: float = 0.0, band: bool = True) -> ReliabilityCurve:
+    """Four bins of (0, 10, 30, 60) instances; the last one lies below its band."""
+    predicted = np.array([np.nan, 0.3, 0.6, 0.9])
+    observed = np.array([np.nan, 0.4, 0.6, 0.8 - shift])
+    return ReliabilityCurve(
+        name=name,
+        edges=np.array([0.0, 0.25, 0.5, 0.75, 1.0]),
+        weight=np.array([0.0, 10.0, 30.0, 60.0]),
+        predicted=predicted,
+        observed=observed,
+        band=(predicted - 0.05, predicted + 0.1) if band else None,
+        level=0.95 if band else None,
+        n=100,
+    )
+
+
+def test_data_hold_the_filled_bins_only() -> None:
+    data = reliability_data(curve())
+    assert data.left.tolist() == [0.25, 0.5, 0.75]
+    assert data.right.tolist() == [0.5, 0.75, 1.0]
+    assert data.predicted.tolist() == [0.3, 0.6, 0.9]
+    assert data.count.tolist() == [10, 30, 60]
+    # bands: 0.25 to 0.4 (0.4 on its edge counts as inside), 0.55 to 0.7, 0.85 to 1.0 (0.8 is below)
+    assert data.outside.tolist() == [False, False, True]
+    assert data.error == pytest.approx(0.1 * 0.1 + 0.3 * 0.0 + 0.6 * 0.1)
+    assert data.error_outside == pytest.approx(0.6 * 0.1)
+
+
+def test_error_is_the_binned_error_of_the_statistic() -> None:
+    rng = np.random.default_rng(0)
+    probs, labels = rng.dirichlet(np.ones(3), size=80), rng.integers(0, 3, size=80)
+    data = reliability_data(cr.reliability_curve(probs, labels, level=None))
+    assert data.error == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
+    assert data.count.sum() == 80
+
+
+def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
+    assert reliability_data(curve()).finding == (
+        "1 of 3 filled bins lies outside its 95 % band (about 0.2 would by chance); "
+        "the gap that weighs most is at confidence 0.9, where the observed frequency is 0.1 below it "
+        "(60 of 100 instances)."
+    )
+    assert reliability_data(curve()).summary == "Error 0.07; 1 of 3 filled bins outside its band."
+    both = reliability_data(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
+    assert both.finding.startswith("2 of 3 filled bins lie outside their 95 % band")
+    bare = reliability_data(curve("class 3", band=False))
+    assert bare.finding == (
+        "The gap that weighs most is at predicted probability 0.9, where the "
+        "observed frequency is 0.1 below it (60 of 100 instances)."
+    )
+    assert bare.summary == "Error 0.07."
+
+
+def test_marks_on_the_axes_are_the_data() -> None:
+    ax = reliability_diagram(curve())
+    drawn = {line.get_label(): line for line in ax.get_lines()}
+    assert drawn["inside its band"].get_xydata().tolist() == [[0.3, 0.4], [0.6, 0.6]]
+    assert drawn["outside its band"].get_xydata().tolist() == [[0.9, 0.8]]
+    # never colour alone
+    assert drawn["inside its band"].get_marker() != drawn["outside its band"].get_marker()
+    band = next(patch for patch in ax.patches if "95 %" in str(patch.get_label()))
+    corners = band.get_path().vertices
+    assert (corners[:, 1].min(), corners[:, 1].max()) == (pytest.approx(0.25), pytest.approx(1.0))
+    assert {text.get_text() for text in ax.texts} == {"10", "30", "60"}
+
+
+def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
+    figure = Figure()
+    ax = figure.add_subplot()
+    assert reliability_diagram(curve(), ax=ax) is ax
+    code = (
+        "import sys, numpy as np, credibly as cr\n"
+        "loaded = {'matplotlib', 'jinja2'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+        "from credibly.plots import reliability_diagram\n"
+        "curve = cr.reliability_curve([[0.9, 0.1], [0.2, 0.8]], [0, 1], n_resamples=9, rng=0)\n"
+        "reliability_diagram(curve)\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_band_is_left_out_where_there_is_none() -> None:
+    ax = reliability_diagram(curve(band=False))
+    assert not [patch for patch in ax.patches if "draws" in str(patch.get_label())]
+    assert "observed" in {line.get_label() for line in ax.get_lines()}
+
+
+def test_class_names_are_text_not_formulas() -> None:
+    ax = reliability_diagram(curve(r"class $\frac{$ with a name that goes on and on"))
+    ax.figure.canvas.draw()  # type: ignore[attr-defined]
+    shown = ax.get_title(loc="left")
+    assert len(shown) == 28
+    assert shown.startswith(r"class $\frac{$")
+    assert reliability_diagram(curve("class a\x00b")).get_title(loc="left") == "class a\ufffdb"
+
+
+def test_small_multiples_come_worst_first_and_count_the_hidden() -> None:
+    curves = [curve(f"class {place}", shift) for place, shift in enumerate([0.0, 0.2, 0.1, 0.2])]
+    display = classwise_data(curves, limit=3)
+    # equal errors keep the order of the classes
+    assert [panel.name for panel in display.panels] == ["class 1", "class 3", "class 2"]
+    assert display.hidden == 1
+    # 0.1 * 0.1 + 0.6 * 0.3
+    assert (
+        display.finding == "Class 1 has the largest error, 0.19; 1 class with a smaller error is not shown."
+    )
+    figure = classwise_diagrams(curves, columns=2)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["class 1", "class 3", "class 2", "class 0"]
+
+
+def test_panels_and_axes_must_match() -> None:
+    axes = [Figure().add_subplot()]
+    with pytest.raises(cr.InputError, match=r"as many as there are panels \(2\); got 1"):
+        classwise_diagrams([curve(), curve()], axes=axes)
+    with pytest.raises(cr.InputError, match="at least one class to show"):
+        classwise_data([])
+    figure = classwise_diagrams([curve("class 7")], axes=axes)
+    assert figure is axes[0].figure

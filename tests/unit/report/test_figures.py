@@ -1,0 +1,100 @@
+"""Which figure carries the verdict, and how matplotlib's SVG becomes part of a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.plots import INK, new_axes
+from credibly.report.figures import main_figure
+from credibly.report.methods import method_notes
+from credibly.report.svg import inline_svg
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> cr.Evaluation:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=150)
+    labels = (rng.random((150, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    return cr.evaluate(probs, labels, n_resamples=39)
+
+
+def with_conflicts(evaluation: cr.Evaluation, *names: str) -> cr.Evaluation:
+    changed = [
+        dataclasses.replace(one, word="conflict" if one.statistic in names else "no conflict found")
+        for one in evaluation.verdicts
+    ]
+    return dataclasses.replace(evaluation, verdicts=tuple(changed))
+
+
+@pytest.mark.parametrize(
+    ("conflicts", "start"),
+    [
+        ((), "Confidence"),
+        (("accuracy",), "Confidence"),
+        (("log_loss",), "Confidence"),
+        (("classwise_ece", "confidence_ece"), "Confidence"),
+        (("classwise_ece",), "Class"),
+        (("classwise_ece", "log_loss"), "Class"),
+    ],
+)
+def test_main_figure_shows_where_the_conflict_is(
+    evaluation: cr.Evaluation, conflicts: tuple[str, ...], start: str
+) -> None:
+    figure = main_figure(with_conflicts(evaluation, *conflicts))
+    assert figure is not None
+    assert figure.title.startswith(start)
+    assert figure.table.columns == ("bin", "instances", "predicted", "observed", "band", "outside")
+    assert sum(float(row[1]) for row in figure.table.rows) == 150
+
+
+def drawing(prefix: str) -> str:
+    ax = new_axes(2, 2)
+    ax.plot([0, 1], [0, 1], "o", color=INK)
+    ax.set_title("<0.123456> & more")
+    return inline_svg(ax.figure, prefix, "A <title>", "a finding")  # type: ignore[arg-type]
+
+
+def test_svg_keeps_text_as_text_and_takes_the_colours_of_the_page() -> None:
+    svg = drawing("a")
+    assert ">&lt;0.123456&gt; &amp; more</text>" in svg  # numbers in texts keep their digits
+    assert INK not in svg
+    assert "currentColor" in svg
+    assert svg.startswith('<svg viewBox="0 0 144 144" role="img" aria-labelledby="a-title a-finding">')
+    assert '<title id="a-title">A &lt;title&gt;</title><desc id="a-finding">a finding</desc>' in svg
+    assert not re.search(r"<metadata|<style|xmlns|http:|<!DOCTYPE|\n", svg)
+
+
+def test_ids_of_two_figures_differ_and_are_the_same_every_time() -> None:
+    first, second = drawing("a"), drawing("b")
+    ids = [set(re.findall(r' id="([^"]+)"', svg)) for svg in (first, second)]
+    assert len(ids[0]) == len(ids[1]) >= 3  # title, finding and at least the clip path
+    assert not ids[0] & ids[1]
+    assert drawing("a") == first
+
+
+def test_drawing_leaves_the_settings_of_matplotlib_alone() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    drawing("a")
+    assert dict(mpl.rcParams) == before
+
+
+def test_every_statistic_has_a_method_note() -> None:
+    own = {"share": {"meaning": "Share of it.", "reference": "me"}}
+    built_in = {name: {"meaning": "", "reference": ""} for name in ("accuracy", "brier")}
+    notes = {note.name: note for note in method_notes({**built_in, **own})}
+    assert notes["share"].meaning == "Share of it."
+    assert notes["Brier score"].formula == "mean of ‖p − e_y‖²"
+    assert "Calibration test" in notes
+
+
+def test_every_built_in_statistic_is_explained(evaluation: cr.Evaluation) -> None:
+    notes = method_notes(evaluation.settings["methods"])
+    assert all(note.meaning for note in notes)
+    assert len(notes) == len(evaluation.estimates) + 4

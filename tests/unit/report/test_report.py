@@ -1,0 +1,283 @@
+"""The report: one page that needs nothing else, says what was found, and can be read by machines."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.report import render_report, write_report
+
+HOSTILE = '<script>alert("x")</script>'
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask about: elements, ids, headings, visible text, embedded results."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[tuple[str, str]] = []
+        self.styles: list[str] = []
+        self.results = ""
+        self.feed(html)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"closed too much: {tag}"
+        assert self.open[-1] == tag, f"{tag} closed inside {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        where = self.open[-1] if self.open else ""
+        if where == "script":
+            self.results += data
+        elif where == "style":
+            self.styles.append(data)
+        elif data.strip():
+            self.text.append((where, " ".join(data.split())))
+
+    def attributes(self, name: str) -> list[str]:
+        return [attrs[name] or "" for _, attrs in self.elements if name in attrs]
+
+    @property
+    def visible(self) -> str:
+        return " ".join(text for _, text in self.text)
+
+
+def world(n: int = 300, k: int = 10, power: float = 1.6) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(0.4 * np.ones(k), size=n)
+    labels = np.minimum((rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1), k - 1)
+    said = probs**power
+    return said / said.sum(axis=1, keepdims=True), labels
+
+
+SOURCE = {
+    "path": "folder/run & 1.npz",
+    "digest": "ab12" * 16,
+    "dropped": 2,
+    "notes": ["labels were <uint8>"],
+    "command": "credibly report 'run & 1.npz' --seed 0",
+    "model": "<b>resnet</b>",
+}
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> cr.Evaluation:
+    probs, labels = world()
+    classes = [HOSTILE, "$x$ & \u732b", *(f"c{place}" for place in range(8))]
+    return cr.evaluate(probs, labels, classes=classes, groups=labels % 2, source=SOURCE)
+
+
+@pytest.fixture(scope="module")
+def html(evaluation: cr.Evaluation) -> str:
+    return render_report(evaluation)
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_page_is_below_half_a_megabyte(html: str) -> None:
+    assert len(html.encode("utf-8")) < 500_000
+
+
+def test_ids_are_unique_and_references_lead_somewhere(page: Page) -> None:
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    named = [word for value in page.attributes("aria-labelledby") for word in value.split()]
+    used = [link.removeprefix("#") for link in page.attributes("href")]
+    used += [name for style in page.attributes("clip-path") for name in re.findall(r"url\(#([^)]+)\)", style)]
+    assert len(used) > 20
+    assert set(named) | set(used) <= set(ids)
+
+
+def test_nothing_is_fetched(page: Page, html: str) -> None:
+    assert not page.attributes("src")
+    assert all(link.startswith("#") for link in page.attributes("href"))
+    assert not {tag for tag, _ in page.elements} & {
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "image",
+    }
+    styles = " ".join([*page.styles, *page.attributes("style")])
+    assert "@import" not in styles
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", styles))
+    assert "http://" not in html
+    assert "https://" not in html
+    policy = next(attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs)
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_no_script_runs_and_nothing_waits_for_one(page: Page) -> None:
+    scripts = [attrs for tag, attrs in page.elements if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "credibly-results"}]
+    assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
+    assert not page.attributes("hidden")
+
+
+def test_results_are_embedded_as_json(page: Page, evaluation: cr.Evaluation) -> None:
+    assert json.loads(page.results) == evaluation.to_dict()
+    assert json.loads(page.results)["classes"][0] == HOSTILE
+
+
+def test_names_are_text_everywhere(page: Page, html: str) -> None:
+    assert "<script>alert" not in html
+    assert "<b>resnet" not in html
+    assert "&lt;script&gt;alert" in html
+    shown = page.visible
+    assert "labels were <uint8>" in shown
+    assert "<b>resnet</b>" in shown
+    assert "\u732b" in html
+    assert "run & 1.npz" in next(text for tag, text in page.text if tag == "h1")
+
+
+def test_headings_go_down_one_step_at_a_time(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_first_screen_has_facts_verdicts_numbers_and_one_figure(html: str, evaluation: cr.Evaluation) -> None:
+    first = html[html.index("<header>") : html.index('<section aria-labelledby="warnings">')]
+    text = Page(first).visible
+    for fact in ("Instances N 300", "Members M 1", "Classes K 10", "Seed 0", f"credibly {cr.__version__}"):
+        assert fact in text
+    assert "ab12ab12ab12ab12" in text
+    assert "drawn from its predicted distribution" in text
+    findings = [verdict.finding for verdict in evaluation.verdicts]
+    places = [text.find(finding) for finding in findings[:4]]
+    assert all(place > 0 for place in places)
+    assert places == sorted(places)
+    assert first.count("<svg") == 1
+    assert "no interval" in text  # of the ECE,
+    assert "biased upwards near calibration" in text  # and the reason
+    low, high = evaluation.estimates["accuracy"].interval()
+    assert f"{low:.3g} to {high:.3g}" in text
+
+
+def test_every_figure_is_announced_and_has_its_numbers(page: Page, html: str) -> None:
+    svgs = [attrs for tag, attrs in page.elements if tag == "svg"]
+    assert len(svgs) == 1 + 10 + 7
+    assert all(attrs["role"] == "img" and attrs["aria-labelledby"] for attrs in svgs)
+    figures = re.findall(r"<figure>.*?</figure>", html, flags=re.DOTALL)
+    assert len(figures) == len(svgs)
+    for figure in figures:
+        for part in ("<title id=", "<desc id=", "<figcaption>", "<details>", "<table>", "<text"):
+            assert part in figure
+
+
+def test_sections_after_the_first_screen(page: Page) -> None:
+    text = page.visible
+    assert "The checked data must not have been used for training or recalibration." in text
+    assert "2 rows were dropped" in text
+    assert "credibly report 'run & 1.npz' --seed 0" in text
+    assert "ab12" * 16 in text
+    assert "refinement loss" in text
+    assert "members are needed" in text
+    assert "Westfall and Young" in text
+    assert "Group by group" in text
+
+
+def test_a_verdict_is_never_praise(page: Page) -> None:
+    assert not re.search(r"\b(calibrated|passed|passes|valid)\b", page.visible, flags=re.IGNORECASE)
+    assert not set(page.visible) & set("\u2713\u2714\u2705")
+
+
+def test_same_evaluation_same_bytes(evaluation: cr.Evaluation, html: str) -> None:
+    assert render_report(evaluation) == html
+
+
+def test_dark_print_and_small_screens_are_styled(page: Page) -> None:
+    style = page.styles[0]
+    for rule in ("prefers-color-scheme: dark", "@media print", "max-width: 480px"):
+        assert rule in style
+    assert "#1a1a1a" not in " ".join(page.attributes("style"))  # ink follows the page
+
+
+def test_report_is_written_once_and_never_over_another_file(tmp_path: Path) -> None:
+    evaluation = cr.evaluate([[0.9, 0.1], [0.2, 0.8]], [0, 1], tests=False)
+    html = render_report(evaluation)
+    path = tmp_path / "report.html"
+    assert evaluation.report(path) == path
+    assert path.read_text(encoding="utf-8") == html
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(cr.FileError, match=r"report\.html"):
+        evaluation.report(path)
+    assert path.read_text(encoding="utf-8") == "mine"
+    write_report(evaluation, path, overwrite=True)
+    assert path.read_text(encoding="utf-8") == html
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "keywords"),
+    [
+        (cr.Gaussian([0.0, 1.0], [1.0, 1.0]), [0.3, 0.5], {}),
+        ([[0.9, 0.1]], [0], {"n_resamples": 9}),
+        ([[1.0, 0.0], [1.0, 0.0]], [1, 0], {"n_resamples": 9}),
+        ([[0.9, 0.1], [0.2, 0.8]], [0, 1], {"tests": False}),
+        ([[0.9, 0.1], [0.2, 0.8]], cr.LabelCounts([[2, 1], [0, 3]]), {}),
+        ([[0.9, 0.1], [0.2, 0.8]], [0, 1], {"statistics": ["brier"], "rng": None}),
+    ],
+    ids=["regression", "one instance", "impossible label", "no tests", "counts", "one statistic"],
+)
+def test_corners_still_give_a_whole_page(predictions: Any, labels: Any, keywords: dict[str, Any]) -> None:
+    evaluation = cr.evaluate(predictions, labels, **keywords)
+    page = Page(render_report(evaluation))
+    assert json.loads(page.results) == evaluation.to_dict()
+    for verdict in evaluation.verdicts:
+        assert verdict.finding in page.visible
+    for name, reason in evaluation.not_run:
+        assert name in page.visible
+        assert reason in page.visible
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert "arrays in memory" in page.visible
+    assert "cr.evaluate(" in page.visible
+
+
+def test_names_no_page_can_hold_are_replaced(tmp_path: Path) -> None:
+    probs, labels = world(n=40, k=2)
+    evaluation = cr.evaluate(probs, labels, classes=["a\x00\ud800", "b"], n_resamples=19)
+    path = evaluation.report(tmp_path / "report.html")
+    page = Page(path.read_text(encoding="utf-8"))
+    assert "a\ufffd\ufffd" in page.visible
+    assert json.loads(page.results)["classes"][0] == "a\x00\ud800"  # the results keep what was given
+
+
+def test_a_thousand_classes_are_summarised() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(1000), size=60)
+    evaluation = cr.evaluate(probs, rng.integers(0, 1000, size=60), n_resamples=19)
+    html = render_report(evaluation)
+    page = Page(html)
+    assert len(html.encode("utf-8")) < 500_000
+    assert html.count('aria-labelledby="figure-class-') == 12
+    assert "988 classes with smaller errors are not shown" in page.visible
+    assert json.loads(page.results) == evaluation.to_dict()
