@@ -1,4 +1,4 @@
-"""Under the hypothesis `calibration_test` rejects as often as its level says: each statistic, and all of them.
+"""Under the hypothesis `calibration_test` rejects as often as its level says, with each statistic.
 
 199 replicates make 5 % a possible p-value of one- and two-sided tests alike (10 / 200 and 2 * 5 / 200).
 """

@@ -1,0 +1,66 @@
+"""`import credibly` is light: no extra, no slow module, and it works where no extra is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+EXTRAS = ("torch", "dask", "distributed", "pyarrow", "xarray", "zarr", "h5py", "sklearn")
+SLOW = ("pandas", "polars", "matplotlib.pyplot", "scipy.stats", "scipy.optimize", "jinja2", "typer", "rich")
+
+
+def run(script: str) -> str:
+    """Run a script in a fresh interpreter, warnings as errors, and return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """The modules that `import credibly` loads."""
+    return set(json.loads(run("import json, sys, credibly; print(json.dumps(sorted(sys.modules)))")))
+
+
+@pytest.mark.parametrize("name", [*EXTRAS, *SLOW])
+def test_import_does_not_load(name: str, loaded: set[str]) -> None:
+    assert "credibly.statistics" in loaded
+    assert name not in loaded
+
+
+def test_everything_numeric_works_where_no_extra_is_installed() -> None:
+    script = f"""
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {EXTRAS!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+import credibly as cr
+probs, labels = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1]
+for statistic in cr.registered().values():
+    statistic(probs, labels)
+cr.decompose_brier(probs, labels)
+cr.reliability_curve(probs, labels, n_resamples=9, rng=0)
+print(cr.calibration_test(probs, labels, statistic=tuple(cr.registered()), n_resamples=9, rng=0).n)
+"""
+    assert run(script).strip() == "3"
+
+
+def test_the_library_logs_nothing_unless_asked() -> None:
+    script = """
+import logging, credibly
+handlers = logging.getLogger("credibly").handlers
+print([type(handler).__name__ for handler in handlers], logging.getLogger().handlers)
+"""
+    assert run(script).strip() == "['NullHandler'] []"
