@@ -14,6 +14,7 @@ import pytest
 
 import credibly as cr
 from credibly.report import render_report, write_report
+from credibly.report.page import embedded_json
 
 HOSTILE = '<script>alert("x")</script>'
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -143,6 +144,13 @@ def test_no_script_runs_and_nothing_waits_for_one(page: Page) -> None:
 def test_results_are_embedded_as_json(page: Page, evaluation: cr.Evaluation) -> None:
     assert json.loads(page.results) == evaluation.to_dict()
     assert json.loads(page.results)["classes"][0] == HOSTILE
+
+
+def test_embedded_json_cannot_end_its_element() -> None:
+    given = {"a": "</script><!-- & <script>", "b": [1.5, None]}
+    text = embedded_json(given)
+    assert not set(text) & set("<>&")
+    assert json.loads(text) == given
 
 
 def test_names_are_text_everywhere(page: Page, html: str) -> None:
