@@ -100,7 +100,7 @@ def _make(parts: Parts) -> Predictions:
         table = parts.shared["focal_sets"]
         return Belief(leading, sets_of(table), table.shape[-1])
     if kind == "alpha":
-        return Dirichlet(leading, member_axis=1)
+        return Dirichlet(leading, member_axis=1 if leading.ndim == 3 else None)
     if kind == "intervals":
         return Intervals(leading, fields["upper"])
     if kind == "gaussian":

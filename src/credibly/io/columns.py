@@ -51,6 +51,8 @@ _ROLES = {
 }
 TEXT_ROLES = frozenset(word for words in _ROLES.values() for word in words)
 """Columns that may hold text; lower case."""
+NAMES = TEXT_ROLES - set(_ROLES["y"])
+"""Columns that hold names: '007' is not 7 there."""
 
 
 def field_of(name: str) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import struct
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -25,6 +26,7 @@ DAMAGE: tuple[type[Exception], ...] = (
     ValueError,
     lzma.LZMAError,
     struct.error,
+    tokenize.TokenError,  # from the header of a .npy, which NumPy reads as Python text
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, one_of
+from credibly._arrays.errors import (
+    CrediblyError,
+    FileError,
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    one_of,
+)
 from credibly._arrays.namespace import Array, to_host
 from credibly.io.assemble import assemble, reworded
 from credibly.io.content import ALIASES, KINDS, Content, describe, use_canonical_names
@@ -122,7 +129,7 @@ def load(
         source = Source(path, labels)
         parts = source.take_apart(kind=kind, member_axis=member_axis)
         done = assemble(parts, drop_invalid=drop_invalid)
-    except FileError:
+    except (FileError, MissingExtraError):  # they name the file already
         raise
     except CrediblyError as error:
         raise located(error, name) from error
@@ -237,7 +244,7 @@ def _settle_special_arrays(content: Content) -> None:
         content.classes = tuple(str(name) for name in classes.tolist())
     meta = content.arrays.pop("meta", None)
     if meta is not None:
-        content.meta = _meta_of(meta, content.notes)
+        content.meta = {**content.meta, **_meta_of(meta, content.notes)}
     axis = content.arrays.pop("member_axis", None)
     if axis is not None and axis.size == 1 and axis.dtype.kind in "iu" and int(axis.ravel()[0]) in (0, 1):
         content.member_axis = int(axis.ravel()[0])

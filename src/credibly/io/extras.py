@@ -145,6 +145,8 @@ def read_xarray(path: str) -> Content:
         require_loadable(f"'{path}'", "its variables", int(dataset.nbytes))
         content = Content(".zarr" if engine == "zarr" else ".nc", {})
         content.meta = {str(key): _plain(item) for key, item in dataset.attrs.items()}
+        if isinstance(content.meta.get("meta"), str):  # what `cr.save` wrote
+            content.arrays["meta"] = np.array(content.meta.pop("meta"))
         for name, variable in {**dataset.data_vars, **dataset.coords}.items():
             _place_variable(str(name), variable, content, path)
     return content

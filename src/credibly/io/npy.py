@@ -53,10 +53,11 @@ def read_npz(path: str) -> Content:
     total = 0
     with reading(path, ".npz"), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
+            if info.filename.endswith((".pkl", ".pickle")):
+                raise refuse_pickle(path, f"it holds {info.filename!r}")
+        for info in archive.infolist():
             name, dot, extension = info.filename.rpartition(".")
             if dot + extension != ".npy":
-                if extension in ("pkl", "pickle"):
-                    raise refuse_pickle(path, f"it holds {info.filename!r}")
                 notes.append(f"{info.filename!r} inside the archive is not an array and is not used")
                 continue
             if name in arrays:

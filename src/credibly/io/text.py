@@ -12,7 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import FileError
 from credibly.io.bounds import require_text_size, text_array
-from credibly.io.columns import TEXT_ROLES, field_of, from_columns
+from credibly.io.columns import NAMES, TEXT_ROLES, field_of, from_columns
 from credibly.io.content import Content
 from credibly.io.damage import reading
 
@@ -136,7 +136,8 @@ def _cells(text: str, delimiter: str | None, path: str) -> list[tuple[int, list[
 def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
     """Return the column names, or None where the first line is data."""
     first = lines[0][1]
-    if all(_number(cell) is not None for cell in first):
+    indexed = not first[0] and first[1:] == [str(j) for j in range(len(first) - 1)]
+    if not indexed and all(_number(cell) is not None for cell in first):
         counted = first == [str(j) for j in range(len(first))] and len(first) > 1
         fractions = len(lines) > 1 and any(not cell.lstrip("+-").isdigit() for cell in lines[1][1])
         if not (counted and fractions):  # 0,1,2,... above fractions is the header pandas writes
@@ -172,12 +173,14 @@ def _typed(
     """Return a column as integers, floats or text; in a numeric column the first text cell is named."""
     words = [cell for _, cell in cells]
     numbers = [_number(cell) for cell in words]
-    if None not in numbers:
-        whole = all(_is_integer(cell) for cell in words)
-        return np.array([int(cell) for cell in words] if whole else numbers)
+    if all(_is_integer(cell) for cell in words):
+        return np.array([int(cell) for cell in words])
+    named = name.lower() in NAMES and not numeric
+    if None not in numbers and not named:
+        return np.array(numbers)
     text_share = numbers.count(None) / len(numbers)
     role = name.lower() in TEXT_ROLES
-    if not numeric and (role or (text_share > 0.5 and field_of(name) is None)):
+    if named or (not numeric and (role or (text_share > 0.5 and field_of(name) is None))):
         return text_array(f"'{path}'", f"column {name!r}", words)
     line, cell = next(pair for pair, number in zip(cells, numbers, strict=True) if number is None)
     comma = cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None

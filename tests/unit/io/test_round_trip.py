@@ -1,0 +1,237 @@
+"""What `save` writes, `load` gives back: bit by bit where the format has types, number by number in text."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.io.saving import arrays_of
+
+RNG = np.random.default_rng(5)
+
+
+def simplex(*shape: int, dtype: Any = np.float64) -> np.ndarray:
+    probs = RNG.dirichlet(np.ones(shape[-1]), size=shape[:-1])
+    return probs.astype(dtype)
+
+
+LOWER = np.array([[0.1, 0.2, 0.3], [0.0, 0.5, 0.1]])
+PREDICTIONS = {
+    "point": cr.Point(simplex(6, 3)),
+    "point float32": cr.Point(simplex(6, 3, dtype=np.float32)),
+    "ensemble": cr.Ensemble(simplex(6, 4, 3)),
+    "more members than instances": cr.Ensemble(simplex(2, 5, 3)),
+    "as many members as instances": cr.Ensemble(simplex(4, 4, 3), member_axis=1),
+    "members first": cr.Ensemble(simplex(4, 6, 3), member_axis=0),
+    "weighted": cr.Ensemble(simplex(6, 2, 3), weights=[0.25, 0.75]),
+    "dirichlet": cr.Dirichlet(RNG.gamma(2.0, size=(6, 3))),
+    "dirichlet members": cr.Dirichlet(RNG.gamma(2.0, size=(3, 3, 2)), member_axis=1),
+    "belief": cr.Belief(simplex(6, 3), [{0}, {1, 3}, {0, 1}], n_classes=5),
+    "intervals": cr.Intervals(LOWER, LOWER + 0.4),
+    "gaussian": cr.Gaussian(RNG.normal(size=6), RNG.gamma(2.0, size=6)),
+    "gaussian members": cr.Gaussian(RNG.normal(size=(3, 4)), RNG.gamma(2.0, size=(3, 4))),
+    "samples": cr.Samples(RNG.normal(size=(6, 7))),
+    "samples members": cr.Samples(RNG.normal(size=(2, 3, 7))),
+    "quantiles": cr.Quantiles(np.sort(RNG.normal(size=(6, 3)), axis=1), [0.1, 0.5, 0.9]),
+    "counts": cr.LabelCounts(RNG.integers(1, 9, size=(6, 3))),
+}
+
+
+def labels_for(predictions: Any) -> Any:
+    n = len(predictions)
+    return np.arange(n) % 2 if hasattr(predictions, "n_classes") else np.linspace(-1, 1, n)
+
+
+def assert_same(found: Any, wanted: Any, *, dtype: bool = True) -> None:
+    assert type(found) is type(wanted)
+    for field in dataclasses.fields(wanted):
+        left, right = getattr(found, field.name), getattr(wanted, field.name)
+        if isinstance(right, np.ndarray):
+            np.testing.assert_array_equal(left, right)
+            if dtype:
+                assert left.dtype == right.dtype
+        elif field.name != "notes":
+            assert left == right
+
+
+@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt"])
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_typed_formats_are_exact(name: str, extension: str, tmp_path: Path) -> None:
+    if extension in (".parquet", ".pt"):
+        pytest.importorskip({".parquet": "pyarrow", ".pt": "torch"}[extension])
+    predictions = PREDICTIONS[name]
+    path = cr.save(tmp_path / f"file{extension}", predictions, labels_for(predictions))
+    found = cr.load(path)
+    assert_same(found.predictions, predictions)
+    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+    # Without labels nothing but the file itself can tell the axes.
+    alone = cr.load(cr.save(tmp_path / f"alone{extension}", predictions))
+    assert_same(alone.predictions, predictions)
+    assert alone.labels is None
+
+
+@pytest.mark.parametrize("name", [name for name in PREDICTIONS if name != "counts"])
+def test_netcdf_keeps_numbers_and_axes(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("xarray", reason="needs the xarray extra")
+    predictions = PREDICTIONS[name]
+    found = cr.load(cr.save(tmp_path / "file.nc", predictions, labels_for(predictions)))
+    assert_same(found.predictions, predictions, dtype=False)
+    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+
+
+TEXT = [
+    name for name in PREDICTIONS if name not in ("weighted", "belief", "samples members", "point float32")
+]
+
+
+@pytest.mark.parametrize("extension", [".csv", ".tsv"])
+@pytest.mark.parametrize("name", TEXT)
+def test_text_keeps_every_digit(name: str, extension: str, tmp_path: Path) -> None:
+    predictions = PREDICTIONS[name]
+    path = cr.save(tmp_path / f"table{extension}", predictions, labels_for(predictions))
+    found = cr.load(path)
+    assert_same(found.predictions, predictions)
+    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+
+
+def test_npy_holds_probabilities_alone(tmp_path: Path) -> None:
+    path = cr.save(tmp_path / "probs.npy", PREDICTIONS["point"])
+    np.save(tmp_path / "labels.npy", np.arange(6) % 3)
+    found = cr.load(path, labels=tmp_path / "labels.npy")
+    assert_same(found.predictions, PREDICTIONS["point"])
+    np.testing.assert_array_equal(found.labels, np.arange(6) % 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [("gaussian", "one array, got mean, std"), ("dirichlet", "`alpha` needs to be understood")],
+)
+def test_npy_refuses_what_it_cannot_hold(name: str, match: str, tmp_path: Path) -> None:
+    with pytest.raises(cr.FileError, match=match):
+        cr.save(tmp_path / "file.npy", PREDICTIONS[name])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [("weighted", "member_weights"), ("belief", "focal_sets"), ("samples members", "several members")],
+)
+def test_csv_refuses_what_it_cannot_hold(name: str, match: str, tmp_path: Path) -> None:
+    with pytest.raises(cr.FileError, match=f"{match}.*Use .npz"):
+        cr.save(tmp_path / "file.csv", PREDICTIONS[name])
+
+
+def test_csv_refuses_float32_rows_that_are_none_as_doubles(tmp_path: Path) -> None:
+    # off by 1.5e-6: within 1e-6 + 4 eps sqrt(2) = 1.7e-6 for float32, outside 1e-6 for float64
+    probs = np.array([[0.5, 0.5 + 1.5e-6]], dtype=np.float32)
+    predictions = cr.Point(probs)
+    with pytest.raises(cr.FileError, match="as doubles row 0 sums to"):
+        cr.save(tmp_path / "file.csv", predictions)
+    assert_same(cr.load(cr.save(tmp_path / "file.npz", predictions)).predictions, predictions)
+
+
+@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt"])
+def test_everything_beside_the_predictions(extension: str, tmp_path: Path) -> None:
+    if extension in (".parquet", ".pt"):
+        pytest.importorskip({".parquet": "pyarrow", ".pt": "torch"}[extension])
+    features = RNG.normal(size=(6, 2))
+    meta = {"model": "ä <b>", "epochs": 3, "nested": {"lr": [0.1, 0.2]}}
+    path = cr.save(
+        tmp_path / f"all{extension}",
+        PREDICTIONS["ensemble"],
+        cr.LabelCounts(np.arange(18).reshape(6, 3) + 1),
+        features=features,
+        groups=["a", "b"] * 3,
+        ids=np.arange(100, 106),
+        classes=("cat", "dog", "ünï"),
+        meta=meta,
+    )
+    found = cr.load(path)
+    np.testing.assert_array_equal(found.labels.counts, np.arange(18).reshape(6, 3) + 1)
+    np.testing.assert_array_equal(found.features, features)
+    assert found.groups.tolist() == ["a", "b"] * 3
+    np.testing.assert_array_equal(found.ids, np.arange(100, 106))
+    assert found.classes == ("cat", "dog", "ünï")
+    assert found.meta == meta
+    assert found.source == str(path)
+    assert found.dropped == 0
+
+
+def test_csv_with_everything_a_table_can_hold(tmp_path: Path) -> None:
+    features = RNG.normal(size=(6, 2))
+    path = cr.save(
+        tmp_path / "all.csv",
+        PREDICTIONS["ensemble"],
+        [0, 1, 2, 0, 1, 2],
+        features=features,
+        groups=list("aabbcc"),
+        ids=[f"image, {i}" for i in range(6)],  # the delimiter inside a cell
+        classes=["cat", "dog", "cow"],
+    )
+    found = cr.load(path)
+    assert_same(found.predictions, PREDICTIONS["ensemble"])
+    assert found.labels.tolist() == [0, 1, 2, 0, 1, 2]
+    np.testing.assert_array_equal(found.features, features)
+    assert found.groups.tolist() == list("aabbcc")
+    assert found.ids.tolist() == [f"image, {i}" for i in range(6)]
+    assert found.classes == ("cat", "dog", "cow")
+
+
+def test_equal_records_give_equal_bytes_and_digests(tmp_path: Path) -> None:
+    first = cr.save(tmp_path / "a.npz", PREDICTIONS["ensemble"], [0] * 6)
+    second = cr.save(tmp_path / "b.npz", PREDICTIONS["ensemble"], [0] * 6)
+    other = cr.save(tmp_path / "c.npz", PREDICTIONS["ensemble"], [1] * 6)
+    assert first.read_bytes() == second.read_bytes()
+    assert cr.load(first).digest == cr.load(second).digest != cr.load(other).digest
+    assert len(cr.load(first).digest) == 16
+
+
+def test_digest_covers_the_labels_file(tmp_path: Path) -> None:
+    path = cr.save(tmp_path / "probs.npy", PREDICTIONS["point"])
+    np.save(tmp_path / "one.npy", np.zeros(6, dtype=int))
+    np.save(tmp_path / "two.npy", np.ones(6, dtype=int))
+    one, two = (cr.load(path, labels=tmp_path / f"{name}.npy").digest for name in ("one", "two"))
+    assert len({one, two, cr.load(path).digest}) == 3
+
+
+def test_json_is_plain_enough_for_others(tmp_path: Path) -> None:
+    path = cr.save(tmp_path / "file.json", cr.Point([[0.25, 0.75]]), [1])
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["probs"] == [[0.25, 0.75]]
+    assert document["y"] == [1]
+
+
+def test_torch_predictions_are_saved_from_their_device(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    predictions = cr.Point(torch.tensor([[0.25, 0.75], [0.5, 0.5]], dtype=torch.float64))
+    found = cr.load(cr.save(tmp_path / "file.npz", predictions, torch.tensor([0, 1])))
+    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+
+
+def test_save_checks_before_it_writes(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"`y` must have one entry per prediction \(6\); got 5"):
+        cr.save(tmp_path / "file.npz", PREDICTIONS["point"], [0] * 5)
+    with pytest.raises(cr.InputError, match="`classes` must be 3 different names"):
+        cr.save(tmp_path / "file.npz", PREDICTIONS["point"], classes=["a", "b"])
+    with pytest.raises(cr.FileError, match=r"must end in one of .*got '.xlsx'"):
+        cr.save(tmp_path / "file.xlsx", PREDICTIONS["point"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arrays_of_covers_every_prediction_type() -> None:
+    kinds = {type(predictions) for predictions in PREDICTIONS.values()}
+    classes = {
+        value
+        for value in vars(cr).values()
+        if isinstance(value, type) and issubclass(value, cr.predictions.Predictions)
+    }
+    assert kinds == classes  # a new prediction type needs a place in files
+    for predictions in PREDICTIONS.values():
+        rows, _ = arrays_of(predictions)
+        assert all(len(array) == len(predictions) for array in rows.values())

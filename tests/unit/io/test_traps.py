@@ -1,0 +1,365 @@
+"""The traps real files hold: each is read with a note, or refused with the keyword and flag that help."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+RNG = np.random.default_rng(11)
+PROBS = RNG.dirichlet(np.ones(4), size=12)
+MEMBERS = RNG.dirichlet(np.ones(4), size=(12, 3))
+LABELS = np.arange(12) % 4
+
+
+def save_npy(folder: Path, array: Any, name: str = "array.npy") -> Path:
+    np.save(folder / name, array)
+    return folder / name
+
+
+def save_npz(folder: Path, **arrays: Any) -> Path:
+    np.savez(folder / "file.npz", **arrays)
+    return folder / "file.npz"
+
+
+# Arrays without a name
+
+
+def test_rows_of_probabilities_are_read_as_such_and_noted(tmp_path: Path) -> None:
+    found = cr.load(save_npy(tmp_path, PROBS), labels=LABELS)
+    assert isinstance(found.predictions, cr.Point)
+    assert any("all rows sum to 1" in note and "`kind='probs'`" in note for note in found.notes)
+
+
+def test_an_averaged_ensemble_is_told_what_it_lost(tmp_path: Path) -> None:
+    found = cr.load(save_npy(tmp_path, MEMBERS.mean(axis=1)))
+    assert any("Bayesian predictive check) cannot be run" in note for note in found.notes)
+    whole = cr.load(save_npy(tmp_path, MEMBERS, "members.npy"))
+    assert not any("cannot be run" in note for note in whole.notes)
+
+
+@pytest.mark.parametrize(
+    ("array", "looks", "remedy"),
+    [
+        (np.log(PROBS), "like logits", r"kind='logits'.*--kind logits"),
+        (1 + 5 * PROBS, "like Dirichlet parameters", r"kind='alpha'.*--kind alpha"),
+        (PROBS * 0.7, "like beliefs of focal sets", "focal_sets"),
+        (RNG.integers(0, 9, (12, 4)), "like label counts", r"kind='counts'.*--kind counts"),
+        (PROBS.T, "sums along axis 0 are 1", "last axis"),
+        (np.moveaxis(MEMBERS, 2, 1), "sums along axis 1 are 1", "last axis"),
+        (np.where(PROBS > 0.3, 5 * PROBS, 0.0), "like evidence or scores", r"alpha = evidence \+ 1"),
+        (np.full((3, 4), np.nan), "no entry is finite", "Check how"),
+    ],
+)
+def test_other_numbers_are_explained(array: Any, looks: str, remedy: str, tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=f"(?s)rows of probabilities.*{looks}.*{remedy}"):
+        cr.load(save_npy(tmp_path, array))
+
+
+@pytest.mark.parametrize(
+    ("kind", "array", "made"),
+    [
+        ("logits", np.log(PROBS), cr.Point),
+        ("alpha", 1 + 5 * PROBS, cr.Dirichlet),
+        ("samples", RNG.normal(size=(5, 9)), cr.Samples),
+        ("counts", RNG.integers(1, 9, (12, 4)), cr.LabelCounts),
+        ("probs", MEMBERS, cr.Ensemble),
+        ("logits", np.log(MEMBERS), cr.Ensemble),
+    ],
+)
+def test_kind_says_what_a_nameless_array_is(kind: str, array: Any, made: type, tmp_path: Path) -> None:
+    assert isinstance(cr.load(save_npy(tmp_path, array), kind=kind).predictions, made)
+
+
+def test_logits_become_their_softmax(tmp_path: Path) -> None:
+    found = cr.load(save_npy(tmp_path, np.log([[1.0, 3.0]])), kind="logits")
+    np.testing.assert_allclose(found.predictions.probs, [[0.25, 0.75]], rtol=1e-15)  # 1 : 3
+
+
+def test_a_kind_of_two_arrays_needs_both_names(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match="kind 'intervals' needs the arrays `lower` and `upper`"):
+        cr.load(save_npy(tmp_path, PROBS), kind="intervals")
+    with pytest.raises(cr.InputError, match="`upper` is not in the file"):
+        cr.load(save_npz(tmp_path, lower=PROBS / 2))
+
+
+def test_an_unknown_kind_is_corrected(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"`kind` must be one of .*Did you mean 'logits'\?"):
+        cr.load(save_npy(tmp_path, PROBS), kind="logit")
+
+
+def test_one_dimensional_scores_are_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"got array \(12,\) float64.*numpy.stack\(\[1 - p, p\]"):
+        cr.load(save_npy(tmp_path, PROBS[:, 0]))
+
+
+# Axes
+
+
+def test_members_first_is_refused_until_said(tmp_path: Path) -> None:
+    path = save_npy(tmp_path, np.moveaxis(MEMBERS, 1, 0))
+    with pytest.raises(cr.InputError, match=r"there are 12 labels.*`member_axis=0` \(`--member-axis 0`\)"):
+        cr.load(path, labels=LABELS)
+    with pytest.raises(cr.InputError, match="nothing in the file tells the instances"):
+        cr.load(path)
+    found = cr.load(path, labels=LABELS, member_axis=0)
+    np.testing.assert_array_equal(found.predictions.probs, MEMBERS)
+
+
+def test_instances_first_is_noted(tmp_path: Path) -> None:
+    found = cr.load(save_npy(tmp_path, MEMBERS), labels=LABELS)
+    assert any("12 instances of 3 members" in note for note in found.notes)
+
+
+def test_a_square_ensemble_must_say_its_axes(tmp_path: Path) -> None:
+    square = RNG.dirichlet(np.ones(3), size=(5, 5))
+    path = save_npy(tmp_path, square)
+    with pytest.raises(cr.InputError, match="must say which axis holds the members"):
+        cr.load(path, labels=[0] * 5)
+    np.testing.assert_array_equal(
+        cr.load(path, labels=[0] * 5, member_axis=0).predictions.probs, np.moveaxis(square, 0, 1)
+    )
+
+
+@pytest.mark.parametrize("kind", ["alpha", "samples", "logits"])
+def test_members_first_of_other_kinds(kind: str, tmp_path: Path) -> None:
+    array = RNG.gamma(2.0, size=(3, 12, 4))
+    found = cr.load(save_npy(tmp_path, array), kind=kind, member_axis=0)
+    assert len(found) == 12
+    assert found.predictions.n_members == 3
+
+
+def test_gaussian_members_first(tmp_path: Path) -> None:
+    mean, std = RNG.normal(size=(3, 12)), RNG.gamma(2.0, size=(3, 12))
+    path = save_npz(tmp_path, mean=mean, std=std, y=np.zeros(12))
+    with pytest.raises(cr.InputError, match="--member-axis 0"):
+        cr.load(path)
+    np.testing.assert_array_equal(cr.load(path, member_axis=0).predictions.mean, mean.T)
+
+
+def test_a_useless_or_wrong_member_axis(tmp_path: Path) -> None:
+    found = cr.load(save_npy(tmp_path, PROBS), member_axis=0)
+    assert any("`member_axis` is not used" in note for note in found.notes)
+    with pytest.raises(cr.InputError, match="`member_axis` must be 0 or 1; got 2"):
+        cr.load(save_npy(tmp_path, MEMBERS), member_axis=2)
+
+
+# Names
+
+
+def test_two_kinds_in_one_file_must_be_chosen_from(tmp_path: Path) -> None:
+    path = save_npz(tmp_path, probs=PROBS, logits=np.log(PROBS))
+    with pytest.raises(cr.InputError, match=r"found probs, logits.*--kind probs.*--kind logits"):
+        cr.load(path)
+    assert isinstance(cr.load(path, kind="logits").predictions, cr.Point)
+
+
+def test_a_kind_the_file_does_not_hold(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"needs the array `alpha`; the file holds `probs`"):
+        cr.load(save_npz(tmp_path, probs=PROBS), kind="alpha")
+
+
+def test_aliases_are_noted_and_two_of_them_refused(tmp_path: Path) -> None:
+    found = cr.load(save_npz(tmp_path, Softmax=PROBS, y_true=LABELS, extra=np.zeros(3)))
+    np.testing.assert_array_equal(found.labels, LABELS)
+    assert "array 'y_true' is read as `y`" in found.notes
+    assert any(note.startswith("not used: extra (3,)") for note in found.notes)
+    path = save_npz(tmp_path, probs=PROBS, gold=LABELS, target=LABELS)
+    with pytest.raises(cr.InputError, match=r"found target and gold.*--labels target"):
+        cr.load(path)
+    np.testing.assert_array_equal(cr.load(path, labels="gold").labels, LABELS)
+
+
+def test_a_file_without_predictions_lists_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"must name its predictions.*a \(2, 2\) float64, b \(2, 2\)"):
+        cr.load(save_npz(tmp_path, a=np.eye(2), b=np.eye(2)))
+
+
+def test_labels_and_counts_in_one_file(tmp_path: Path) -> None:
+    counts = RNG.integers(1, 5, (12, 4))
+    path = save_npz(tmp_path, probs=PROBS, y=LABELS, counts=counts)
+    found = cr.load(path)
+    np.testing.assert_array_equal(found.labels, LABELS)
+    assert any("--labels label_counts" in note for note in found.notes)
+    np.testing.assert_array_equal(cr.load(path, labels="label_counts").labels.counts, counts)
+
+
+def test_beliefs_and_masses(tmp_path: Path) -> None:
+    sets = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0]])
+    beliefs = np.array([[0.2, 0.3, 0.7]])
+    found = cr.load(save_npz(tmp_path, beliefs=beliefs, focal_sets=sets)).predictions
+    # m({0}) = .2, m({1}) = .3, m({0, 1}) = .7 - .2 - .3, the rest 1 - .7 on all three classes
+    np.testing.assert_allclose(found.masses, [[0.2, 0.3, 0.2, 0.3]], atol=1e-15)
+    with pytest.raises(cr.InvalidRowsError, match=r"sums to 1.2.*--kind belief"):
+        cr.load(save_npz(tmp_path, masses=beliefs, focal_sets=sets))
+    with pytest.raises(cr.InputError, match=r"table .focal sets, classes. of 0 and 1"):
+        cr.load(save_npz(tmp_path, masses=beliefs, focal_sets=sets * 2))
+
+
+# Labels
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.bool_, np.float32])
+def test_labels_of_any_whole_type_become_int64(dtype: Any, tmp_path: Path) -> None:
+    labels = (LABELS % 2).astype(dtype)
+    found = cr.load(save_npz(tmp_path, probs=PROBS, y=labels))
+    assert found.labels.dtype == np.int64  # uint8 labels wrap when subtracted
+    np.testing.assert_array_equal(found.labels, LABELS % 2)
+    assert any("float32 whole numbers" in note for note in found.notes) == (dtype is np.float32)
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (np.r_[LABELS[:-1].astype(np.uint8), np.uint8(255)], "row 11 is 255"),
+        (np.r_[LABELS[:-1], -1], "row 11 is -1"),
+        (LABELS + 1, "start at 1"),
+        (LABELS + 0.5, "must be class indices; the first that is none is 0.5"),
+        (np.eye(4)[LABELS], "one-hot"),
+        (LABELS[:-1], r"one entry per prediction \(12\); got 11"),
+        (np.array(["cat"] * 12), "must be class indices where the file does not name its classes"),
+        (np.array([2**64 - 1] * 12, dtype=np.uint64), "stored as unsigned"),
+    ],
+)
+def test_wrong_labels_are_named(labels: Any, match: str, tmp_path: Path) -> None:
+    with pytest.raises((cr.InputError, cr.InputTypeError), match=match):
+        cr.load(save_npz(tmp_path, probs=PROBS, y=labels))
+
+
+def test_label_names_are_matched(tmp_path: Path) -> None:
+    names = np.array(["ant", "bee", "cat", "dog"])
+    found = cr.load(save_npz(tmp_path, probs=PROBS, y=names[LABELS], classes=names))
+    np.testing.assert_array_equal(found.labels, LABELS)
+    with pytest.raises(cr.InvalidRowsError, match=r"row 0 is 'eel' \(1 of 12 rows\)") as caught:
+        cr.load(save_npz(tmp_path, probs=PROBS, y=np.r_[["eel"], names[LABELS[1:]]], classes=names))
+    assert caught.value.rows == [0]
+
+
+def test_labels_that_name_nothing(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match="no file 'annotator', and the arrays are array"):
+        cr.load(save_npy(tmp_path, PROBS), labels="annotator")
+    with pytest.raises(cr.FileError, match="no such file"):
+        cr.load(save_npy(tmp_path, PROBS), labels=str(tmp_path / "labels.npy"))
+
+
+# Dropping rows on purpose
+
+
+def test_drop_invalid_drops_from_every_array_and_counts(tmp_path: Path) -> None:
+    probs = PROBS.copy()
+    probs[3] *= 2  # sums to 2
+    probs[7, 0] = np.nan
+    path = save_npz(
+        tmp_path,
+        probs=probs,
+        y=LABELS,
+        features=np.arange(24.0).reshape(12, 2),
+        id=np.arange(12),
+        group=LABELS,
+    )
+    with pytest.raises(cr.InvalidRowsError, match="--drop-invalid") as caught:
+        cr.load(path)
+    assert caught.value.rows == [7]  # finite comes first
+    found = cr.load(path, drop_invalid=True)
+    kept = [0, 1, 2, 4, 5, 6, 8, 9, 10, 11]
+    assert found.dropped == 2
+    assert found.ids.tolist() == kept
+    np.testing.assert_array_equal(found.predictions.probs, PROBS[kept])
+    np.testing.assert_array_equal(found.labels, LABELS[kept])
+    np.testing.assert_array_equal(found.groups, LABELS[kept])
+    assert found.features[:, 0].tolist() == [2.0 * i for i in kept]
+    assert sum("dropped on purpose" in note for note in found.notes) == 2
+
+
+def test_drop_invalid_of_labels_and_features(tmp_path: Path) -> None:
+    features = np.zeros((12, 1))
+    features[2] = np.inf
+    y = LABELS.astype(float)
+    y[5] = np.nan
+    found = cr.load(
+        save_npz(tmp_path, probs=PROBS, y=y, features=features, id=np.arange(12)), drop_invalid=True
+    )
+    assert found.ids.tolist() == [0, 1, 3, 4, 6, 7, 8, 9, 10, 11]
+
+
+def test_drop_invalid_never_drops_everything_or_the_wrong_axis(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match="none is left"):
+        cr.load(save_npz(tmp_path, probs=np.full((3, 2), np.nan)), drop_invalid=True)
+    path = save_npz(tmp_path, values=np.zeros((5, 2)), levels=np.array([0.5, np.nan]))
+    with pytest.raises(cr.InvalidRowsError, match="`levels` must be finite"):
+        cr.load(path, drop_invalid=True)
+
+
+def test_the_error_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match=r"array.npy': predictions must"):
+        cr.load(save_npy(tmp_path, np.log(PROBS)))
+
+
+# Files larger than memory
+
+
+def test_arrays_above_the_budget_stay_on_disk(tmp_path: Path) -> None:
+    probs = np.full((150_000, 2), 0.5)  # 2.4 MB
+    path = save_npy(tmp_path, probs)
+    with cr.memory_limit(2**20):
+        found = cr.load(path)
+        assert isinstance(found.predictions.probs, np.memmap)
+        assert any("stay on disk" in note for note in found.notes)
+        probs[149_999] = 2.0
+        save_npy(tmp_path, probs)
+        with pytest.raises(cr.InvalidRowsError, match="row 149999 sums to 4"):
+            cr.load(path)
+    assert not isinstance(cr.load(save_npy(tmp_path, probs[:10])).predictions.probs, np.memmap)
+
+
+def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
+    array = np.lib.format.open_memmap(tmp_path / "big.npy", "w+", np.float32, (4_000_000, 8))
+    array[:] = 0.125  # 128 MB
+    array.flush()
+    del array
+    with cr.memory_limit(2**20):
+        tracemalloc.start()
+        try:
+            found = cr.load(tmp_path / "big.npy")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert len(found) == 4_000_000
+    assert peak < 2**25  # a quarter of the file; blocks of 2**20 numbers and what is computed from them
+
+
+# Real files
+
+
+@pytest.mark.data
+def test_corrupt_rows_of_a_published_file(data_dir: Path) -> None:
+    path, labels = data_dir / "cifar10" / "lbbnn_avg.npy", data_dir / "cifar10" / "labels.npy"
+    sums = np.load(path).sum(axis=1, dtype=np.float64)
+    with pytest.raises(cr.InvalidRowsError, match=r"row 44 sums to 10 \(24 of 10000 rows") as caught:
+        cr.load(path, labels=labels)
+    assert caught.value.rows == np.flatnonzero(np.abs(sums - 1) > 1e-3).tolist()
+    assert len(caught.value.rows) == 24
+    found = cr.load(path, labels=labels, drop_invalid=True)
+    assert (len(found), found.dropped, len(found.labels)) == (9976, 24, 9976)
+    np.testing.assert_array_equal(found.labels, np.delete(np.load(labels), caught.value.rows))
+
+
+@pytest.mark.data
+def test_a_published_ensemble_of_logits(data_dir: Path) -> None:
+    found = cr.load(data_dir / "snli" / "snli_dev_ensemble.npz")
+    assert (len(found), found.predictions.n_members, found.predictions.n_classes) == (4921, 5, 3)
+    # README of the data: accuracy .9226
+    assert float(cr.accuracy(found.predictions, found.labels)) == pytest.approx(0.9226, abs=5e-5)
+
+
+@pytest.mark.data
+def test_published_annotations(data_dir: Path) -> None:
+    found = cr.load(data_dir / "snli" / "chaosnli_snli.npz", labels="counts")
+    assert isinstance(found.labels, cr.LabelCounts)
+    assert set(found.labels.totals.tolist()) == {100}  # 100 annotators
+    assert found.classes == ("entailment", "neutral", "contradiction")
