@@ -31,7 +31,7 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
 
     `remedy` is what to do about values that are no numbers.
     """
-    kind = type(value).__name__
+    kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     if is_torch(value):
         return _dense(value, name)
     if not is_array(value):

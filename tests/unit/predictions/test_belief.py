@@ -118,9 +118,16 @@ def test_the_set_of_all_classes_is_added_where_it_is_missing():
     assert found.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]]))
 
 
+def test_inversion_of_a_chain_by_hand():
+    # {0} in {0, 1} in {0, 1, 2}: each mass is what its set adds, 0.1, 0.2, 0.3, and 0.4 is left over
+    chain = [{0, 1, 2}, {0}, {0, 1}]
+    found = cr.Belief.from_beliefs([[0.6, 0.1, 0.3]], chain, n_classes=4)
+    assert found.masses == pytest.approx(np.array([[0.3, 0.1, 0.2, 0.4]]))
+
+
 @given(st.data())
 def test_inversion_undoes_the_belief(data):
-    k = data.draw(st.integers(2, 4))
+    k = data.draw(st.integers(2, 5))
     sets = data.draw(strategies.focal_sets(k))
     if set(range(k)) not in sets:
         sets = [*sets, set(range(k))]
