@@ -116,6 +116,10 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "asymptotic"))
     one_of("`resample`", resample, ("labels", "instances"))
+    if progress is not None and not callable(progress):
+        raise InputTypeError(
+            "`progress`", "must be callable with (done, total)", f"got {progress!r}", "Leave it out."
+        )
     require_order(predictions, labels)
     given = as_predictions(predictions)
     observed = _observed(given, labels, sample_weight)

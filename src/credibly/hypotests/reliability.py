@@ -105,7 +105,7 @@ def classwise_curves(
     observed = top.labels(given, labels, sample_weight)
     k = given.n_classes  # type: ignore[attr-defined]
     for target in targets:
-        if target != "top_label" and not (isinstance(target, (int, np.integer)) and 0 <= target < k):
+        if target != "top_label" and not _is_class(target, k):
             raise InputError(
                 "`target`",
                 f'must be "top_label" or a class from 0 to {k - 1}',
@@ -149,6 +149,12 @@ def classwise_curves(
             )
         )
     return curves
+
+
+def _is_class(target: object, n_classes: int) -> bool:
+    if isinstance(target, bool) or not isinstance(target, (int, np.integer)):
+        return False
+    return 0 <= int(target) < n_classes
 
 
 def _band(

@@ -73,7 +73,7 @@ def _column(name: str, values: list[Any], source: str) -> np.ndarray[Any, Any]:
 def read_frame(frame: Any) -> Content:
     """Read a pandas, polars or pyarrow table through narwhals."""
     source = f"<{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}>"
-    narwhals = require_module("narwhals", source, "`pip install narwhals`")
+    narwhals = require_module("narwhals", source, '`pip install "credibly[tables]"`')
     try:
         table = narwhals.from_native(frame, eager_only=True)
     except TypeError as error:

@@ -1,17 +1,14 @@
 """The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
 
 from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.labels import (
-    Classes,
-    Counts,
     LabelCounts,
-    Labels,
-    Reals,
     as_labels,
     as_point,
     label_dtype,

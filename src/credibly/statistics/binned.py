@@ -15,7 +15,7 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, as_point
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins, width_edges
@@ -38,6 +38,7 @@ class BinnedStatistic(CellStatistic):
         check_bins(self.n_bins, self.binning, self.closed)
         if not isinstance(self.p, (int, float)) or not 1 <= self.p < math.inf:
             raise InputError("`p`", "must be a finite number of at least 1", f"got {self.p!r}", "Use 1 or 2.")
+        one_of("`debiased`", self.debiased, (True, False))
         if self.debiased and self.p != 2:
             raise InputError(
                 "`debiased=True`",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import one_of, require_positive
+from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import Array, device, is_numpy, like, namespace, to_host
 from credibly._arrays.sums import add_mask
 from credibly._arrays.threads import in_tiles
@@ -19,12 +19,15 @@ from credibly._arrays.tiles import CACHE_ELEMENTS
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
 
+MOST_BINS = 10_000
 _FEW_BINS = 64
 
 
 def check_bins(n_bins: int, binning: str, closed: str) -> None:
     """Raise unless the three settings describe bins."""
     require_positive("`n_bins`", n_bins, "Try 15.")
+    if n_bins > MOST_BINS:
+        raise InputError("`n_bins`", f"must be at most {MOST_BINS}", f"got {n_bins}", "Try 15.")
     one_of("`binning`", binning, ("equal_width", "equal_mass"))
     one_of("`closed`", closed, ("left", "right"))
 
