@@ -1,0 +1,126 @@
+"""The verbs in one place, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from credibly._arrays.errors import CrediblyError
+from credibly.cli import catalogue, codes, files, numbers, reports, wording
+
+# typer carries click inside in new versions and imports it in old ones; this name is the same in both.
+UsageProblem: type[Any] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+
+app = typer.Typer(
+    name="credibly",
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: examples can be copied from a narrow terminal
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+VERBS: dict[str, tuple[Callable[..., None], str]] = {
+    "inspect": (files.inspect_files, "credibly inspect predictions.npz other.csv"),
+    "evaluate": (numbers.evaluate_file, "credibly evaluate predictions.npy --labels labels.npy"),
+    "test": (
+        numbers.test_file,
+        "credibly test predictions.npz --statistic brier --statistic confidence_ece",
+    ),
+    "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
+    "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
+    "list": (catalogue.list_names, "credibly list --json"),
+    "demo": (reports.demo, "credibly demo --out demo-report.html"),
+}
+for _name, (_verb, _example) in VERBS.items():
+    app.command(_name, epilog=f"Example:\n\n\b\n    {_example}")(_verb)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        # The version is written once, in the package itself, which is loaded when anything here runs.
+        # tach-ignore(the version is a constant of the package)
+        from credibly import __version__
+
+        sys.stdout.write(f"credibly {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """How far can a model's claims about its own uncertainty be believed?
+
+    Begin with `credibly demo`, or with `credibly report FILE`.
+    """
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands after the command's name; taken from the process where not given.
+
+    Returns
+    -------
+    int
+        0 when it ran, 1 for a conflict under ``--fail-on conflict``, 2 for bad input, 130 after Ctrl-C.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a poor locale must not stop a result
+    try:
+        _invoke(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except typer.Exit as wanted:
+        return wanted.exit_code
+    except CrediblyError as error:
+        return _fail(wording.sentence(error))
+    except UsageProblem as error:
+        return _fail(f"{error.format_message()} Try `{_help_of(error)}`.")
+    except BrokenPipeError:
+        # The reader has gone; Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return codes.CLOSED_PIPE
+    except (OSError, MemoryError) as error:
+        return _fail(wording.system_sentence(error))
+    except KeyboardInterrupt:
+        sys.stderr.write("credibly: stopped.\n")
+        return codes.INTERRUPTED
+    except Exception:  # noqa: BLE001 - a defect must not look like the conflict that exit code 1 means
+        traceback.print_exc()
+        sys.stderr.write("credibly: this is a defect of credibly, not of your input; please report it.\n")
+        return codes.DEFECT
+    return codes.RAN
+
+
+def _invoke(arguments: list[str]) -> None:
+    """Run the verb; typer's own `main` has other exit codes for closed pipes and interrupts."""
+    group = typer.main.get_command(app)
+    with group.make_context("credibly", arguments) as context:
+        group.invoke(context)
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"credibly: {text}\n")
+    return codes.BAD_INPUT
+
+
+def _help_of(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'credibly'} --help"

@@ -1,0 +1,99 @@
+"""`credibly inspect` and `credibly convert`: what a file holds, and the same in another format."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from credibly._arrays.errors import CrediblyError
+from credibly.cli import codes, options
+from credibly.cli.output import Output, Table
+from credibly.cli.reading import Reading
+from credibly.cli.wording import sentence, with_flags
+from credibly.io import Inspection, inspect, require_writable, save
+from credibly.statistics import registered
+
+COLUMNS = ("file", "what", "value")
+
+
+def inspect_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Shapes, kind and axes, problems, what can be computed."""
+    output = Output(as_json, quiet)
+    entries: list[dict[str, Any]] = []
+    rows: list[tuple[str, str, str]] = []
+    failed = False
+    for file in files:
+        try:
+            found = inspect(file, kind=kind, labels=labels, member_axis=member_axis)
+        except CrediblyError as error:  # one unreadable file must not hide the others
+            failed = True
+            sys.stderr.write(f"credibly: {sentence(error)}\n")
+            entries.append({"source": str(file), "error": sentence(error)})
+            continue
+        entries.append({**found.to_dict(), "computable": found.computable(registered())})
+        facts = _facts(found)
+        if output.terminal and not as_json:
+            output.pairs(facts, heading=str(file))
+        rows += [(str(file), what, value) for what, value in facts]
+    if as_json:
+        output.json(entries)
+    elif rows and not output.terminal:
+        output.table(Table(COLUMNS, rows))
+    if failed:
+        raise typer.Exit(codes.BAD_INPUT)
+
+
+def convert_file(
+    file: options.PredictionsFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
+    force: options.Force = False,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """The same predictions and labels in another format."""
+    output = Output(as_json, quiet)
+    require_writable(out, overwrite=force)
+    data = Reading(file, labels, kind, member_axis, drop_invalid).dataset(output)
+    written = save(
+        out,
+        data.predictions,
+        data.labels,
+        features=data.features,
+        groups=data.groups,
+        ids=data.ids,
+        classes=data.classes,
+        meta=data.meta,
+        overwrite=force,
+    )
+    if as_json:
+        output.json({"written": str(written), "n": len(data), "dropped": data.dropped})
+    else:
+        output.line(str(written))
+
+
+def _facts(found: Inspection) -> list[tuple[str, str]]:
+    facts = [("format", found.format), ("bytes", str(found.size)), ("sha256", found.digest)]
+    facts += [("array", f"{one.name} {one.shape} {one.dtype}") for one in found.arrays]
+    facts += [("kind", found.kind or "unknown"), ("type", found.type or "unknown")]
+    facts += [(f"axis {name}", str(length)) for name, length in found.axes.items()]
+    facts += [("labels", found.labels or "none")]
+    if found.classes is not None:
+        facts.append(("classes", ", ".join(found.classes)))
+    facts += [("problem", with_flags(problem)) for problem in found.problems]
+    facts += [("note", with_flags(note)) for note in found.notes]
+    facts.append(("computable", ", ".join(found.computable(registered())) or "nothing"))
+    return facts

@@ -1,0 +1,52 @@
+"""Arguments and options that several verbs share: one name, one meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+KINDS = "probs, logits, alpha, belief, mass, intervals, gaussian, samples, quantiles, counts"
+
+PredictionsFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Predictions: npz, npy, csv, tsv, json, parquet, pt, netCDF.")
+]
+Labels = Annotated[
+    str | None,
+    typer.Option("--labels", metavar="FILE|NAME", help="File with the labels, or the array that holds them."),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind", metavar="KIND", help=f"What the numbers are, where the file does not say: {KINDS}."
+    ),
+]
+MemberAxis = Annotated[
+    int | None,
+    typer.Option(
+        "--member-axis", metavar="0|1", help="Axis of the members: 1 for (n, m, k), 0 for (m, n, k)."
+    ),
+]
+DropInvalid = Annotated[
+    bool,
+    typer.Option("--drop-invalid", help="Leave invalid rows out, and say how many, instead of stopping."),
+]
+Statistics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--statistic", metavar="NAME", help="Statistic to use; repeat for several (`credibly list`)."
+    ),
+]
+Resamples = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Replicates of each test.")]
+Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Bins of the binned statistics.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed; the same seed gives the same p-values.")
+]
+FailOn = Annotated[
+    Literal["conflict"] | None,
+    typer.Option("--fail-on", metavar="conflict", help="Exit with 1 when a test finds a conflict."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only: no notes, no progress.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]

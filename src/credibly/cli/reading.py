@@ -1,0 +1,64 @@
+"""From the options of a verb to data with labels, and to the command that would do it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import Any
+
+from credibly._arrays.errors import InputError
+from credibly.cli.output import Output
+from credibly.cli.wording import with_flags
+from credibly.io import Dataset, load
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How a file is to be read."""
+
+    file: Path
+    labels: str | None = None
+    kind: str | None = None
+    member_axis: int | None = None
+    drop_invalid: bool = False
+
+    def dataset(self, output: Output) -> Dataset:
+        """Read the file; what was inferred or left out is noted on stderr."""
+        data = load(
+            self.file,
+            kind=self.kind,
+            labels=self.labels,
+            member_axis=self.member_axis,
+            drop_invalid=self.drop_invalid,
+        )
+        output.notes(map(with_flags, data.notes))
+        return data
+
+    def labelled(self, output: Output) -> Dataset:
+        """Read the file and insist on labels."""
+        data = self.dataset(output)
+        if data.labels is None:
+            raise InputError(
+                f"'{self.file}'",
+                "must come with labels",
+                "it holds predictions only",
+                "Name their file: `--labels FILE`.",
+            )
+        return data
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        typed = [str(self.file)]
+        if self.labels is not None:
+            typed += ["--labels", self.labels]
+        if self.kind is not None:
+            typed += ["--kind", self.kind]
+        if self.member_axis is not None:
+            typed += ["--member-axis", str(self.member_axis)]
+        return [*typed, "--drop-invalid"] if self.drop_invalid else typed
+
+
+def command(verb: str, *words: Any) -> str:
+    """Return the command line that makes the same numbers again."""
+    return shlex.join(["credibly", verb, *map(str, words)])

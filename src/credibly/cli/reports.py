@@ -1,0 +1,98 @@
+"""`credibly report` and `credibly demo`: one self-contained HTML file, and what it says first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from credibly._arrays.results import SCHEMA_VERSION
+from credibly.cli import options
+from credibly.cli.numbers import leave, remarks, run
+from credibly.cli.output import Output
+from credibly.cli.reading import Reading
+from credibly.evaluation import Evaluation
+from credibly.io import demo as demo_data
+from credibly.io import require_writable
+
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Where to write; default: beside the predictions."),
+]
+SENTENCES = 3
+"""What the demo says of its report."""
+
+
+def report_file(
+    file: options.PredictionsFile,
+    out: ReportFile = None,
+    force: options.Force = False,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    statistic: options.Statistics = None,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    fail_on: options.FailOn = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """One self-contained HTML file: verdicts, numbers, figures."""
+    output = Output(as_json, quiet)
+    target = out or file.with_name(f"{file.stem}-report.html")
+    require_writable(target, overwrite=force)
+    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    data = reading.labelled(output)
+    words = [*reading.words(), "--out", str(target)]
+    evaluation = run(
+        data, "report", words, output, statistics=statistic, n_resamples=n_resamples, n_bins=n_bins, seed=seed
+    )
+    _write(evaluation, target, force, output, len(evaluation.verdicts))
+    leave(fail_on, (one.word for one in evaluation.verdicts))
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path(
+        "demo-report.html"
+    ),
+    force: options.Force = False,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="Which of the bundled models to evaluate.")
+    ] = "ensemble",
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """The main job on bundled real predictions, no download."""
+    output = Output(as_json, quiet)
+    require_writable(out, overwrite=force)
+    data = demo_data(model)
+    output.notes(data.notes)
+    words = ["--model", model, "--out", str(out)]
+    evaluation = run(data, "demo", words, output, n_resamples=n_resamples, n_bins=n_bins, seed=seed)
+    _write(evaluation, out, force, output, SENTENCES)
+
+
+def _write(evaluation: Evaluation, target: Path, force: bool, output: Output, sentences: int) -> None:
+    """Write the report; end with its path and its first sentences."""
+    written = evaluation.report(target, overwrite=force)
+    first = evaluation.verdicts[:sentences]
+    if output.as_json:
+        output.json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "type": "ReportWritten",
+                "report": str(written),
+                "verdicts": [one.to_dict() for one in first],
+            }
+        )
+        return
+    output.notes(remarks(evaluation))
+    output.line(str(written))
+    if not output.quiet:
+        output.pairs((one.word, one.sentence) for one in first)

@@ -1,0 +1,223 @@
+"""What users rely on at the command line: verbs, options, exit codes, light imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly
+from credibly.cli import app as application
+from credibly.cli import catalogue, main
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+VERBS = ("inspect", "evaluate", "test", "report", "convert", "list", "demo")
+READING = ("--labels", "--kind", "--member-axis")
+COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "inspect": READING,
+    "evaluate": (*READING, *COMPUTING),
+    "test": (*READING, *COMPUTING),
+    "report": (*READING, *COMPUTING, "--out", "--force"),
+    "convert": (*READING, "--drop-invalid", "--force"),
+    "list": (),
+    "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
+}
+
+
+def run(*words: object, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m credibly``; stdout, stderr and environment can be given."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, **settings}
+    command = [sys.executable, "-m", "credibly", *map(str, words)]
+    return subprocess.run(command, text=True, timeout=60, check=False, **given)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the examples in the help name."""
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(np.ones(3), size=60)
+    labels = rng.integers(0, 3, size=60)
+    np.savez(tmp_path / "predictions.npz", probs=probs, y=labels)
+    np.save(tmp_path / "predictions.npy", probs)
+    np.save(tmp_path / "labels.npy", labels)
+    np.savetxt(tmp_path / "other.csv", probs, delimiter=",")
+    np.savetxt(tmp_path / "logits.csv", np.log(probs), delimiter=",")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Verbs and options
+
+
+def test_the_verbs_are_these() -> None:
+    assert tuple(application.VERBS) == VERBS
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    offered = re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, flags=re.MULTILINE)
+    assert set(offered) == {*OPTIONS[verb], "--json", "--quiet", "--help"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_of_the_help_runs(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    (example,) = re.findall(
+        r"^ +(credibly .+)$", capsys.readouterr().out.partition("Example")[2], re.MULTILINE
+    )
+    words = shlex.split(example)[1:]
+    assert words[0] == verb
+    if verb == "convert":
+        (folder / words[2]).unlink()
+    assert main(words) == 0, capsys.readouterr().err
+
+
+def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = "predictions.npz"
+    fast = ("--n-resamples", "19")
+    commands = {
+        "inspect": (file,),
+        "evaluate": (file, *fast),
+        "test": (file, *fast),
+        "report": (file, *fast),
+        "convert": (file, "new.npz"),
+        "list": (),
+        "demo": fast,
+    }
+    assert set(commands) == set(VERBS)
+    for verb, words in commands.items():
+        assert main([verb, *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)
+
+
+def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^  {verb} ", shown, flags=re.MULTILINE) for verb in VERBS)
+    assert "..." not in shown.partition("Commands")[2]  # no summary is cut
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evalute"], "evalute"),
+        (["test"], "FILE"),
+        (["test", "x.npz", "--sed", "1"], "--sed"),
+        (["test", "x.npz", "--seed", "one"], "--seed"),
+    ],
+)
+def test_misuse_is_one_line_with_the_way_to_the_help(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    assert said in line
+    assert "--help`" in line
+
+
+# The process
+
+
+def test_version_loads_no_plots() -> None:
+    program = (
+        "import sys\n"
+        "from credibly.cli import main\n"
+        "code = main(['--version'])\n"
+        "heavy = {'matplotlib', 'jinja2', 'rich', 'torch', 'pandas', 'dask'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else code)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"credibly {credibly.__version__}\n", "")
+
+
+def test_module_and_exit_code(folder: Path) -> None:
+    good = run("test", "predictions.npz", "--n-resamples", 99, "--fail-on", "conflict")
+    assert good.returncode == 1, good.stderr  # labels drawn without regard to the predictions
+    bad = run("test", "none.npz")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert len(bad.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ran = run("list", stdout=write)
+    finally:
+        os.close(write)
+    assert (ran.returncode, ran.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which is always full")
+def test_full_disk_behind_stdout() -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = run("list", stdout=full)
+    assert ran.returncode == 2
+    assert ran.stderr == "credibly: the disk is full; free some space, or write to another one.\n"
+
+
+def test_a_poor_locale_does_not_stop_a_result(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    np.savez(file, probs=[[0.5, 0.5]], classes=["K\u00e4se", "Brot"])
+    ran = run("inspect", file, env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"})
+    assert ran.returncode == 0, ran.stderr
+    assert "K\\xe4se, Brot" in ran.stdout
+
+
+# Failures that are nobody's mistake
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "credibly: stopped.\n"),
+        (MemoryError(), 2, "credibly: there is not enough memory for this; try fewer rows.\n"),
+        (OSError(5, "Input/output error", "x.npz"), 2, "credibly: x.npz: Input/output error.\n"),
+    ],
+)
+def test_what_the_machine_refuses(
+    raised: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise raised
+
+    monkeypatch.setattr(catalogue, "registered", fail)
+    assert main(["list"]) == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_defect_shows_its_traceback_and_is_not_taken_for_a_conflict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(catalogue, "registered", fail)
+    assert main(["list"]) == 70
+    printed = capsys.readouterr().err
+    assert "ZeroDivisionError: ours" in printed
+    assert "please report it" in printed

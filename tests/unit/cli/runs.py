@@ -1,0 +1,44 @@
+"""What the tests of the command line share: sizes, predictions whose truth is known, what a run gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+N, M, K = 200, 4, 3
+FAST = ("--n-resamples", 99)
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The TSV on stdout, one dictionary per row."""
+        header, *lines = [line.split("\t") for line in self.out.splitlines()]
+        return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+Command = Callable[..., Ran]
+
+
+class World(NamedTuple):
+    """Labels drawn from `calibrated`; `overconfident` is the same, sharpened."""
+
+    calibrated: np.ndarray[Any, Any]
+    overconfident: np.ndarray[Any, Any]
+    members: np.ndarray[Any, Any]
+    labels: np.ndarray[Any, Any]
+
+
+def make_world() -> World:
+    rng = np.random.default_rng(20)
+    probs = rng.dirichlet(np.ones(K), size=N)
+    labels = (rng.random((N, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    sharp = probs**4
+    members = rng.dirichlet(np.ones(K), size=(N, M))
+    return World(probs, sharp / sharp.sum(axis=1, keepdims=True), members, labels)

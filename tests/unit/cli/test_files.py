@@ -1,0 +1,75 @@
+"""`credibly inspect` and `credibly convert` for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from unit.cli.runs import Command, K, N, Ran, World
+
+
+def values(ran: Ran, what: str) -> list[str]:
+    return [row["value"] for row in ran.rows if row["what"] == what]
+
+
+def test_inspect_says_shapes_kind_axes_and_what_can_be_computed(credibly: Command, calibrated: Path) -> None:
+    ran = credibly("inspect", calibrated)
+    assert ran.code == 0
+    assert values(ran, "array") == [f"probs ({N}, {K}) float64", f"y ({N},) int64"]
+    assert values(ran, "kind") == ["probs"]
+    assert values(ran, "axis n") == [str(N)]
+    assert values(ran, "labels") == ["classes"]
+    assert values(ran, "computable") == [", ".join(cr.registered())]
+    assert values(ran, "problem") == []
+
+
+def test_inspect_names_an_averaged_ensemble(credibly: Command, calibrated: Path) -> None:
+    assert any("averaged ensemble" in note for note in values(credibly("inspect", calibrated), "note"))
+
+
+def test_inspect_goes_on_after_a_bad_file(credibly: Command, calibrated: Path, tmp_path: Path) -> None:
+    ran = credibly("inspect", tmp_path / "none.npz", calibrated)
+    assert ran.code == 2
+    assert "none.npz" in ran.err
+    assert {row["file"] for row in ran.rows} == {str(calibrated)}
+    entries = json.loads(credibly("inspect", tmp_path / "none.npz", calibrated, "--json").out)
+    assert "must exist" in entries[0]["error"]
+    assert entries[1]["kind"] == "probs"
+
+
+def test_inspect_lists_problems_with_the_flag_that_helps(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "logits.npy", np.log(world.calibrated) - 3)
+    ran = credibly("inspect", tmp_path / "logits.npy")
+    assert ran.code == 0
+    (problem,) = values(ran, "problem")
+    assert "`--kind logits`" in problem
+    assert "kind=" not in problem
+
+
+@pytest.mark.parametrize("extension", ["npz", "csv", "json"])
+def test_convert_there_and_back(
+    extension: str, credibly: Command, world: World, calibrated: Path, tmp_path: Path
+) -> None:
+    there, back = tmp_path / f"there.{extension}", tmp_path / "back.npz"
+    ran = credibly("convert", calibrated, there)
+    assert (ran.code, ran.out) == (0, f"{there}\n")
+    assert credibly("convert", there, back).code == 0
+    data = cr.load(back)
+    np.testing.assert_array_equal(data.predictions.probs, world.calibrated)
+    np.testing.assert_array_equal(data.labels, world.labels)
+
+
+def test_convert_keeps_what_is_there(credibly: Command, calibrated: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npz"
+    out.write_bytes(b"mine")
+    ran = credibly("convert", calibrated, out)
+    assert ran.code == 2
+    assert "`--force`" in ran.err
+    assert out.read_bytes() == b"mine"
+    assert credibly("convert", calibrated, out, "--force").code == 0

@@ -1,0 +1,211 @@
+"""`credibly test` and `credibly evaluate` for programs: TSV, JSON, notes on stderr, exit codes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.cli.numbers import ESTIMATE_COLUMNS, TEST_COLUMNS, verdict
+from unit.cli.runs import FAST, Command, M, N, World
+
+
+def test_test_is_the_calibration_test(credibly: Command, world: World, overconfident: Path) -> None:
+    ran = credibly("test", overconfident, "--seed", 3, *FAST)
+    direct = cr.calibration_test(world.overconfident, world.labels, n_resamples=99, rng=3)
+    (row,) = ran.rows
+    assert ran.code == 0
+    assert float(row["value"]) == direct.statistic  # full precision: text reads back as the same number
+    assert float(row["pvalue"]) == direct.pvalue
+    assert (float(row["acceptance_low"]), float(row["acceptance_high"])) == direct.acceptance_region
+    assert (row["verdict"], row["adjusted_pvalue"]) == ("conflict", "")
+    assert (row["n"], row["m"], row["n_resamples"]) == (str(N), "1", "99")
+    assert "hypothesis: the label of every instance was drawn" in ran.err
+
+
+def test_columns_are_stable(credibly: Command, calibrated: Path) -> None:
+    header = credibly("test", calibrated, *FAST).out.splitlines()[0].split("\t")
+    assert header == [
+        "statistic",
+        "value",
+        "acceptance_low",
+        "acceptance_high",
+        "tail",
+        "pvalue",
+        "pvalue_interval_low",
+        "pvalue_interval_high",
+        "adjusted_pvalue",
+        "effect_size",
+        "n",
+        "m",
+        "n_resamples",
+        "verdict",
+    ]
+    assert len(header) == len(TEST_COLUMNS) + 2  # two intervals
+
+
+def test_several_statistics_make_an_omnibus_test(
+    credibly: Command, world: World, overconfident: Path
+) -> None:
+    names = ["brier", "confidence_ece"]
+    ran = credibly("test", overconfident, "--statistic", names[0], "--statistic", names[1], *FAST)
+    direct = cr.calibration_test(world.overconfident, world.labels, statistic=names, n_resamples=99, rng=0)
+    assert [row["statistic"] for row in ran.rows] == [*names, direct.statistic_name]
+    assert [float(row["adjusted_pvalue"]) for row in ran.rows[:2]] == [
+        direct.components[name].adjusted_pvalue for name in names
+    ]
+    assert float(ran.rows[2]["pvalue"]) == direct.pvalue
+
+
+def test_bins_reach_binned_statistics_and_leave_others_alone(
+    credibly: Command, world: World, calibrated: Path
+) -> None:
+    words = ("--statistic", "confidence_ece", "--statistic", "brier", "--n-bins", 5)
+    rows = credibly("test", calibrated, *words, *FAST).rows
+    assert float(rows[0]["value"]) == float(cr.confidence_ece(world.calibrated, world.labels, n_bins=5))
+    assert float(rows[0]["value"]) != float(cr.confidence_ece(world.calibrated, world.labels))
+    assert float(rows[1]["value"]) == pytest.approx(
+        float(cr.brier(world.calibrated, world.labels)), rel=1e-14
+    )
+
+
+def test_json_of_a_test_is_its_dictionary(credibly: Command, world: World, overconfident: Path) -> None:
+    ran = credibly("test", overconfident, "--json", "--quiet", *FAST)
+    direct = cr.calibration_test(world.overconfident, world.labels, n_resamples=99, rng=0)
+    assert json.loads(ran.out) == direct.to_dict()
+    assert ran.err == ""
+
+
+def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) -> None:
+    np.savez(tmp_path / "members.npz", probs=world.members, y=world.labels)
+    ran = credibly("test", tmp_path / "members.npz", *FAST)
+    assert ran.rows[0]["m"] == str(M)
+    assert f"mean of {M} members" in ran.err
+
+
+def test_members_first_needs_its_flag(credibly: Command, world: World, tmp_path: Path) -> None:
+    np.savez(tmp_path / "members.npz", probs=np.moveaxis(world.members, 1, 0), y=world.labels)
+    refused = credibly("test", tmp_path / "members.npz", *FAST)
+    assert refused.code == 2
+    assert "`--member-axis 0`" in refused.err
+    assert credibly("test", tmp_path / "members.npz", "--member-axis", 0, *FAST).rows[0]["m"] == str(M)
+
+
+def test_labels_from_a_file_of_their_own(credibly: Command, world: World, tmp_path: Path) -> None:
+    np.save(tmp_path / "probs.npy", world.calibrated)
+    np.save(tmp_path / "labels.npy", world.labels.astype(np.uint8))
+    refused = credibly("test", tmp_path / "probs.npy", *FAST)
+    assert refused.code == 2
+    assert "`--labels FILE`" in refused.err
+    assert credibly("test", tmp_path / "probs.npy", "--labels", tmp_path / "labels.npy", *FAST).code == 0
+
+
+def test_evaluate_prints_every_estimate_with_its_interval(
+    credibly: Command, world: World, overconfident: Path
+) -> None:
+    ran = credibly("evaluate", overconfident, *FAST)
+    evaluation = cr.evaluate(world.overconfident, world.labels, n_resamples=99, rng=0)
+    assert ran.code == 0
+    assert [row["statistic"] for row in ran.rows] == list(evaluation.estimates)
+    words = {one.statistic: one.word for one in evaluation.verdicts}
+    for row in ran.rows:
+        estimate = evaluation.estimates[row["statistic"]]
+        assert float(row["value"]) == estimate.value
+        assert row["verdict"] == words[row["statistic"]]
+        if estimate.interval_refusal is None:
+            assert (float(row["interval_low"]), float(row["interval_high"])) == estimate.interval(0.95)
+        else:
+            assert (row["interval_low"], row["interval_high"]) == ("", "")
+    assert list(ran.rows[0])[:2] == list(ESTIMATE_COLUMNS[:2])
+
+
+def test_evaluate_json_can_be_made_again_from_its_command(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    logits = np.log(np.moveaxis(world.members, 1, 0))
+    logits[2, 7] = np.nan  # so that without --drop-invalid nothing comes out
+    np.save(tmp_path / "logits.npy", logits)
+    np.save(tmp_path / "labels.npy", world.labels)
+    words = ("--labels", tmp_path / "labels.npy", "--kind", "logits", "--member-axis", 0, "--drop-invalid")
+    settings = ("--statistic", "confidence_ece", "--seed", 5, "--n-bins", 4, *FAST)
+    result = json.loads(credibly("evaluate", tmp_path / "logits.npy", *words, *settings, "--json").out)
+    assert result["type"] == "Evaluation"
+    assert list(result["estimates"]) == ["confidence_ece"]
+    assert result["predictions"]["n"] == N - 1
+    command = shlex.split(result["source"]["command"])
+    assert command[0] == "credibly"
+    assert json.loads(credibly(*command[1:], "--json").out) == result
+
+
+def test_every_note_is_said_once(credibly: Command, overconfident: Path) -> None:
+    notes = credibly("evaluate", overconfident, *FAST).err.splitlines()
+    assert len(notes) > 1
+    assert len(set(notes)) == len(notes)
+
+
+def test_the_adjusted_pvalue_decides(world: World) -> None:
+    alone = cr.calibration_test(world.overconfident, world.labels, n_resamples=99, rng=0)
+    assert verdict(alone) == "conflict"
+    assert verdict(dataclasses.replace(alone, adjusted_pvalue=0.06)) == "no conflict found"
+
+
+def test_groups_get_rows_of_their_own(credibly: Command, world: World, tmp_path: Path) -> None:
+    group = np.array(["a", "b"])[np.arange(N) % 2]
+    np.savez(tmp_path / "grouped.npz", probs=world.calibrated, y=world.labels, group=group)
+    rows = credibly("evaluate", tmp_path / "grouped.npz", "--statistic", "accuracy", *FAST).rows
+    assert [row["group"] for row in rows] == ["", "a", "b"]
+    right = world.calibrated.argmax(axis=1) == world.labels
+    assert float(rows[1]["value"]) == pytest.approx(right[::2].mean())
+
+
+def test_quiet_leaves_stderr_empty(credibly: Command, overconfident: Path) -> None:
+    loud, quiet = credibly("evaluate", overconfident, *FAST), credibly("evaluate", overconfident, "-q", *FAST)
+    assert loud.err
+    assert quiet.err == ""
+    assert loud.out == quiet.out
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "test", "report"])
+@pytest.mark.parametrize(("name", "code"), [("overconfident", 1), ("calibrated", 0)])
+def test_fail_on_conflict(
+    verb: str, name: str, code: int, credibly: Command, overconfident: Path, calibrated: Path
+) -> None:
+    file = {"overconfident": overconfident, "calibrated": calibrated}[name]
+    assert credibly(verb, file, *FAST, "--fail-on", "conflict").code == code
+
+
+def test_a_conflict_alone_is_no_failure(credibly: Command, overconfident: Path) -> None:
+    ran = credibly("test", overconfident, *FAST)
+    assert (ran.code, ran.rows[0]["verdict"]) == (0, "conflict")
+
+
+def test_fail_on_takes_nothing_else(credibly: Command, calibrated: Path) -> None:
+    ran = credibly("test", calibrated, "--fail-on", "doubt")
+    assert ran.code == 2
+    assert "--fail-on" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--n-resamples", 0), "`--n-resamples` must be a positive integer"),
+        (("--n-bins", -1), "`--n-bins` must be a positive integer"),
+        (("--statistic", "confidence"), "Did you mean 'confidence_ece'?"),
+        (("--member-axis", "x"), "--member-axis"),
+        (("--kind", "prob"), "`--kind` must be one of"),
+        (("--seed", -1), "`--seed`"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["test", "evaluate"])
+def test_bad_settings_are_told_by_their_flags(
+    verb: str, words: tuple[object, ...], said: str, credibly: Command, calibrated: Path
+) -> None:
+    ran = credibly(verb, calibrated, *words)
+    assert ran.code == 2
+    assert said in ran.err.splitlines()[-1]
+    assert ran.out == ""

@@ -1,0 +1,80 @@
+"""`credibly report` and `credibly demo` for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import credibly as cr
+from unit.cli.runs import FAST, Command
+
+
+def test_report_stands_beside_the_file_and_is_never_overwritten(
+    credibly: Command, overconfident: Path
+) -> None:
+    report = overconfident.with_name("overconfident-report.html")
+    ran = credibly("report", overconfident, *FAST)
+    assert ran.code == 0
+    path, *sentences = ran.out.splitlines()
+    assert path == str(report)
+    assert sentences[0].startswith("conflict\t")
+    assert len(sentences) == len(cr.registered())
+    written = report.read_bytes()
+    assert written.startswith(b"<!")
+
+    report.write_text("mine", encoding="utf-8")
+    refused = credibly("report", overconfident, *FAST)
+    assert refused.code == 2
+    assert "`--force`" in refused.err
+    assert report.read_text(encoding="utf-8") == "mine"
+    assert credibly("report", overconfident, "--force", *FAST).code == 0
+    assert report.read_bytes() == written  # the same seed, the same bytes
+
+
+def test_quiet_report_prints_its_path_only(credibly: Command, overconfident: Path, tmp_path: Path) -> None:
+    ran = credibly("report", overconfident, "--out", tmp_path / "r.html", "-q", *FAST)
+    assert (ran.out, ran.err) == (f"{tmp_path / 'r.html'}\n", "")
+
+
+def test_report_json(credibly: Command, overconfident: Path, tmp_path: Path) -> None:
+    ran = credibly("report", overconfident, "--out", tmp_path / "r.html", "--json", *FAST)
+    result = json.loads(ran.out)
+    assert Path(result["report"]).is_file()
+    assert result["verdicts"][0]["word"] == "conflict"
+
+
+def test_demo_ends_with_path_and_three_sentences(
+    credibly: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = credibly("demo", "--model", "single", *FAST)
+    assert ran.code == 0
+    path, *sentences = ran.out.splitlines()
+    assert path == "demo-report.html"
+    assert Path(path).stat().st_size < 500_000
+    assert len(sentences) == 3
+    assert credibly("demo").code == 2  # the report is there now
+    assert credibly("demo", "--model", "single", "--force", "--json", *FAST).code == 0
+
+
+def test_demo_names_its_models(credibly: Command, tmp_path: Path) -> None:
+    ran = credibly("demo", "--model", "ensembel", "--out", tmp_path / "r.html")
+    assert ran.code == 2
+    assert "`--model`" in ran.err
+    assert "'ensemble'" in ran.err
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("verb", ["report", "demo"])
+def test_an_existing_report_is_refused_before_anything_is_computed(
+    verb: str, credibly: Command, overconfident: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compute(*_: object, **__: object) -> None:
+        pytest.fail("computed")
+
+    monkeypatch.setattr("credibly.cli.numbers.evaluate", compute)
+    (tmp_path / "r.html").touch()
+    file = (overconfident,) if verb == "report" else ()
+    assert credibly(verb, *file, "--out", tmp_path / "r.html").code == 2

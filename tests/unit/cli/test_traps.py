@@ -1,0 +1,198 @@
+"""What real files hold: one clear sentence, exit 2, no traceback, nothing on stdout, nothing half-written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unit.cli.runs import FAST, Command, Ran, World
+
+DATA = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
+
+
+def complaint(ran: Ran) -> str:
+    """The one line on stderr of a command that refused."""
+    assert ran.code == 2
+    assert ran.out == ""
+    (line,) = [line for line in ran.err.splitlines() if not line.startswith("note: ")]
+    assert line.startswith("credibly: ")
+    assert "Traceback" not in ran.err
+    return line
+
+
+def write_truncated(path: Path, world: World) -> Path:
+    np.savez(path / "x.npz", probs=world.calibrated, y=world.labels)
+    content = (path / "x.npz").read_bytes()
+    (path / "truncated.npz").write_bytes(content[: len(content) // 2])
+    return path / "truncated.npz"
+
+
+def write_text_cell(path: Path, world: World) -> Path:
+    (path / "cell.csv").write_text("p_0,p_1,y\n0.5,0.5,1\n0.25,oops,0\n", encoding="utf-8")
+    return path / "cell.csv"
+
+
+def write_pickle(path: Path, world: World) -> Path:
+    (path / "x.pkl").write_bytes(pickle.dumps({"probs": world.calibrated}))
+    return path / "x.pkl"
+
+
+def write_objects(path: Path, world: World) -> Path:
+    np.savez(path / "objects.npz", probs=np.array([{"a": 1}], dtype=object))
+    return path / "objects.npz"
+
+
+def write_logits(path: Path, world: World) -> Path:
+    np.savez(path / "logits.npz", probs=np.log(world.calibrated), y=world.labels)
+    return path / "logits.npz"
+
+
+def write_one_based(path: Path, world: World) -> Path:
+    np.savez(path / "one.npz", probs=world.calibrated, y=world.labels + 1)
+    return path / "one.npz"
+
+
+def write_short_labels(path: Path, world: World) -> Path:
+    np.savez(path / "short.npz", probs=world.calibrated, y=world.labels[:-1])
+    return path / "short.npz"
+
+
+def write_empty(path: Path, world: World) -> Path:
+    (path / "empty.csv").touch()
+    return path / "empty.csv"
+
+
+TRAPS: dict[str, tuple[Callable[[Path, World], Path], str]] = {
+    "missing": (lambda path, world: path / "none.npz", "there is no such file"),
+    "directory": (lambda path, world: path, "it is a directory"),
+    "truncated": (write_truncated, "must be a whole"),
+    "text cell": (write_text_cell, "'oops'"),
+    "pickle": (write_pickle, "pickle"),
+    "objects": (write_objects, "objects.npz"),
+    "logits called probs": (write_logits, "`--kind logits`"),
+    "labels from 1": (write_one_based, "start at 1"),
+    "labels too short": (write_short_labels, "199"),
+    "empty": (write_empty, "it is empty"),
+}
+
+
+@pytest.mark.parametrize("verb", ["test", "evaluate", "report", "convert"])
+@pytest.mark.parametrize("trap", TRAPS)
+def test_bad_files(trap: str, verb: str, credibly: Command, world: World, tmp_path: Path) -> None:
+    write, said = TRAPS[trap]
+    path = write(tmp_path, world)
+    before = set(tmp_path.iterdir())
+    out = {"report": ("--out", tmp_path / "new.html"), "convert": (tmp_path / "new.npz",)}.get(verb, ())
+    assert said in complaint(credibly(verb, path, *out))
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_inspect_tells_wrong_numbers_and_refuses_unreadable_files(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    assert "must be a whole" in complaint(credibly("inspect", write_truncated(tmp_path, world)))
+    ran = credibly("inspect", write_logits(tmp_path, world))
+    assert ran.code == 0
+    assert any(row["what"] == "problem" and "--kind logits" in row["value"] for row in ran.rows)
+
+
+def test_headerless_space_separated_csv(credibly: Command, world: World, tmp_path: Path) -> None:
+    table = np.column_stack([world.calibrated, world.labels])
+    np.savetxt(tmp_path / "x.csv", table, fmt=["%.17g"] * 3 + ["%d"])
+    ran = credibly("test", tmp_path / "x.csv", *FAST)
+    assert ran.code == 0
+    assert "space-separated" in ran.err
+    assert "no header" in ran.err
+    assert "read as the label" in ran.err
+
+
+def test_raters_cannot_be_tested_as_independent(credibly: Command, world: World, tmp_path: Path) -> None:
+    counts = np.eye(3, dtype=int)[world.labels] + 1
+    np.savez(tmp_path / "raters.npz", probs=world.calibrated, label_counts=counts)
+    assert "raters" in complaint(credibly("test", tmp_path / "raters.npz"))
+    ran = credibly("evaluate", tmp_path / "raters.npz", *FAST)
+    assert ran.code == 0
+    assert "not run: calibration tests" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["report", "convert"])
+def test_no_write_permission(
+    verb: str, credibly: Command, calibrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def denied(path: object, flags: int, *mode: int, **rest: int) -> int:
+        # Patched, because root, as which containers run tests, may write everywhere.
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(path, flags, *mode, **rest)  # type: ignore[arg-type]
+
+    before = set(tmp_path.iterdir())
+    out = ("--out", tmp_path / "new.html", *FAST) if verb == "report" else (tmp_path / "new.npz",)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", denied)
+        ran = credibly(verb, calibrated, *out)
+    assert "Permission denied. Choose a directory you may write to." in complaint(ran)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_report_into_no_directory(credibly: Command, calibrated: Path, tmp_path: Path) -> None:
+    out = tmp_path / "none" / "r.html"
+    assert "mkdir -p" in complaint(credibly("report", calibrated, "--out", out))
+
+
+@pytest.mark.parametrize("verb", ["report", "convert"])
+def test_disk_full_leaves_the_old_file(
+    verb: str, credibly: Command, calibrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / ("old.html" if verb == "report" else "old.npz")
+    old.write_bytes(b"old")
+    before = set(tmp_path.iterdir())
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    out = ("--out", old, *FAST) if verb == "report" else (old,)
+    line = complaint(credibly(verb, calibrated, *out, "--force"))
+    assert "No space left on device" in line
+    assert old.read_bytes() == b"old"
+    assert set(tmp_path.iterdir()) == before  # no hidden leftovers
+
+
+@pytest.mark.data
+class TestCorruptRows:
+    """cifar10/lbbnn_avg.npy has 24 rows whose sums are 2 to 10."""
+
+    @pytest.fixture
+    def words(self) -> tuple[object, ...]:
+        folder = DATA / "cifar10"
+        if not (folder / "lbbnn_avg.npy").is_file():
+            pytest.skip("CREDIBLY_DATA does not hold cifar10/lbbnn_avg.npy")
+        return (folder / "lbbnn_avg.npy", "--labels", folder / "labels.npy")
+
+    @pytest.mark.parametrize("verb", ["test", "evaluate"])
+    def test_refused_with_their_number_and_the_flag(
+        self, verb: str, words: tuple[object, ...], credibly: Command
+    ) -> None:
+        line = complaint(credibly(verb, *words))
+        assert "24 of 10000 rows: 44, 391" in line
+        assert "`--drop-invalid`" in line
+
+    def test_dropped_on_purpose(self, words: tuple[object, ...], credibly: Command) -> None:
+        ran = credibly("test", *words, "--drop-invalid", *FAST)
+        assert ran.code == 0
+        assert ran.rows[0]["n"] == "9976"  # 10000 - 24
+        assert "24 rows were dropped" in ran.err
+
+    def test_inspected(self, words: tuple[object, ...], credibly: Command) -> None:
+        ran = credibly("inspect", *words)
+        assert ran.code == 0
+        (problem,) = [row["value"] for row in ran.rows if row["what"] == "problem"]
+        assert "24 of 10000 rows" in problem

@@ -1,0 +1,69 @@
+"""Errors in the words of the command line: Python keywords become flags."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from credibly import FileError, InputError, InvalidRowsError
+from credibly.cli.wording import sentence, system_sentence
+
+
+def said(remedy: str, subject: str = "`probs`") -> str:
+    return sentence(InputError(subject, "must be so", "it is not", remedy))
+
+
+@pytest.mark.parametrize(
+    ("remedy", "flag"),
+    [
+        ("Pass `member_axis=0`.", "Pass `--member-axis 0`."),
+        ("Replace it with `overwrite=True`.", "Replace it with `--force`."),
+        ("Replace it with `overwrite=True` (`--force`).", "Replace it with `--force`."),
+        ("Use `kind='logits'`.", "Use `--kind logits`."),
+        ('Use kind="alpha".', "Use `--kind alpha`."),
+        ("Use `kind='probs'` (`--kind probs`), or rename.", "Use `--kind probs`, or rename."),
+        ("Say `kind=`.", "Say `--kind`."),
+        ("Pass `drop_invalid=True`.", "Pass `--drop-invalid`."),
+        ("Pass `labels=`.", "Pass `--labels`."),
+        ("Pass `labels='y.npy'`.", "Pass `--labels y.npy`."),
+        ("Pass `rng=7`.", "Pass `--seed 7`."),
+        ("They look like logits: use `Point.from_logits`.", "They look like logits: use `--kind logits`."),
+        ("They look like logits: use `Ensemble.from_logits`.", "They look like logits: use `--kind logits`."),
+    ],
+)
+def test_the_remedy_names_the_flag(remedy: str, flag: str) -> None:
+    assert said(remedy) == f"`probs` must be so; it is not. {flag}"
+
+
+@pytest.mark.parametrize(
+    ("subject", "flag"),
+    [("`n_resamples`", "`--n-resamples`"), ("`n_bins`", "`--n-bins`"), ("`statistic`", "`--statistic`")],
+)
+def test_the_subject_is_the_flag(subject: str, flag: str) -> None:
+    assert said("Try 999.", subject).startswith(f"{flag} must")
+
+
+def test_labels_themselves_are_no_flag() -> None:
+    assert said("Subtract 1.", "`labels`").startswith("`labels` must")
+
+
+def test_invalid_rows_can_be_left_out() -> None:
+    remedy = "Drop or repair them, or use `Point.from_scores` to normalise on purpose."
+    text = sentence(InvalidRowsError("`probs`", "rows must sum to 1", "row 4 sums to 2", remedy, [4]))
+    assert text.endswith("Drop or repair them. To leave these rows out: `--drop-invalid`.")
+    assert "from_scores" not in text
+
+
+def test_one_line_whatever_the_file_is_called() -> None:
+    text = sentence(FileError("'a\nb\x1b[2J'", "must exist", "it does not", "Check the name."))
+    assert "\n" not in text
+    assert "\x1b" not in text
+
+
+def test_full_disk_and_small_memory() -> None:
+    assert "disk is full" in system_sentence(OSError(errno.ENOSPC, "No space left on device"))
+    assert "memory" in system_sentence(MemoryError())
+    assert system_sentence(PermissionError(errno.EACCES, "Permission denied", "x.html")) == (
+        "x.html: Permission denied."
+    )
