@@ -26,7 +26,7 @@ test: .venv/.dev ## run all tests (ARGS="-k name" goes to pytest)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/tests.xml $(ARGS)
 
 validity: .venv/.dev ## only the simulations of size, power and coverage
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m validity $(ARGS)
+	CREDIBLY_VALIDITY=full $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m validity $(ARGS)
 
 lint: .venv/.dev ## format, lint rules, public docstrings
 	$(BIN)/ruff format --check .

@@ -27,8 +27,8 @@ def as_seed(rng: Any) -> Seed:
     if isinstance(rng, np.random.Generator):
         words = rng.integers(0, 2**64, size=2, dtype=np.uint64, endpoint=False)
         return int(words[0]), int(words[1])
-    if isinstance(rng, tuple) and len(rng) == 2 and all(map(_is_word, rng)):
-        return rng
+    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(map(_is_word, rng)):
+        return rng[0], rng[1]  # the seed of an earlier result
     if isinstance(rng, np.random.SeedSequence):
         sequence = rng
     elif rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):

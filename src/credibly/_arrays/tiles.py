@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cache
+from typing import Any
 
 from credibly._arrays.errors import InputError
 
@@ -68,7 +70,15 @@ def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:
 
 def blas_threads(limit: int | None) -> AbstractContextManager[object]:
     """Limit BLAS threads inside a ``with`` block; None leaves them alone."""
+    if limit is None:
+        return nullcontext()
+    limits: AbstractContextManager[object] = _blas_controller().limit(limits=limit, user_api="blas")
+    return limits
+
+
+@cache
+def _blas_controller() -> Any:
+    """Return the loaded BLAS libraries; looking for them costs more than a small test, so it is done once."""
     import threadpoolctl
 
-    limits: AbstractContextManager[object] = threadpoolctl.threadpool_limits(limits=limit, user_api="blas")
-    return limits
+    return threadpoolctl.ThreadpoolController()

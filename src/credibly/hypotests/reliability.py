@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import ReliabilityCurve, require_level
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.replicates import Replicates
-from credibly.predictions import as_point, as_predictions, require_order
+from credibly.predictions import Classes, Labels, as_point, as_predictions, require_order
 from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
 
@@ -123,6 +123,7 @@ def classwise_curves(
             sums = {key: to_host(value)[0] for key, value in state.items()}
             band = None
             if level is not None:
+                _require_single_labels(observed)
                 require_level(level)
                 require_resamples(n_resamples)
                 band = _band(bound, given, observed.weights, level, n_resamples, as_seed(rng))
@@ -151,6 +152,17 @@ def classwise_curves(
     return curves
 
 
+def _require_single_labels(labels: Labels) -> None:
+    """Raise for label counts: how much raters of one instance vary together is not in the predictions."""
+    if not isinstance(labels, Classes):
+        raise UnsupportedError(
+            "the consistency band",
+            "is drawn with one label per instance",
+            "got label counts",
+            "Pass `level=None` for the curve without a band.",
+        )
+
+
 def _is_class(target: object, n_classes: int) -> bool:
     if isinstance(target, bool) or not isinstance(target, (int, np.integer)):
         return False
@@ -161,8 +173,6 @@ def _band(
     bound: Any, given: Any, weights: Any, level: float, n_resamples: int, seed: tuple[int, int]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return per-cell quantiles of the observed frequency over replicates."""
-    from credibly.predictions import Classes
-
     replicates = Replicates(as_point(given)[0].probs, seed)
     drawn = []
     for reps in tiles(n_resamples, max(1, _TILE_LABELS // len(given))):

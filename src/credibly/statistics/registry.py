@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError, nearest
@@ -28,13 +29,13 @@ ENTRY_POINTS = "credibly.statistics"
 
 
 @cache
-def registered() -> dict[str, Statistic]:
+def registered() -> Mapping[str, Statistic]:
     """Return all statistics by name: the built-in ones, then those of installed packages.
 
     Returns
     -------
-    dict
-        Name to statistic. Other packages register theirs under the entry point group
+    mapping
+        Name to statistic, read-only. Other packages register theirs under the entry point group
         ``credibly.statistics``; a name already taken is refused.
 
     Examples
@@ -61,7 +62,7 @@ def registered() -> dict[str, Statistic]:
                 "Rename it.",
             )
         found[loaded.name] = loaded
-    return found
+    return MappingProxyType(found)
 
 
 def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:

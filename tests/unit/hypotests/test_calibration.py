@@ -315,3 +315,11 @@ def test_the_result_is_json_safe_also_where_it_is_infinite() -> None:
     assert told["statistic"] == "Infinity"
     assert told["pvalue"] == 2 / 20  # two-sided: no replicate is infinite
     assert told["settings"]["seed"] == result.settings["seed"]
+
+
+def test_a_result_runs_again_from_its_own_settings():
+    probs = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]])
+    first = cr.calibration_test(probs, [0, 1, 0], n_resamples=19)
+    again = cr.calibration_test(probs, [0, 1, 0], n_resamples=19, rng=first.settings["seed"])
+    assert again.pvalue == first.pvalue
+    np.testing.assert_array_equal(again.null_distribution, first.null_distribution)

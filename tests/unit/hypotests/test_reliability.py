@@ -104,3 +104,10 @@ def test_the_curve_is_json_safe() -> None:
     told = cr.reliability_curve(PROBS, LABELS, n_bins=5, level=None).to_dict()
     assert told["observed"][0] == "NaN"
     assert math.isclose(told["observed"][4], 0.5)
+
+
+def test_a_band_for_label_counts_is_refused():
+    counts = cr.LabelCounts([[2, 1], [0, 3]])
+    with pytest.raises(cr.UnsupportedError, match="one label per instance.*level=None"):
+        cr.reliability_curve([[0.5, 0.5], [0.2, 0.8]], counts)
+    assert cr.reliability_curve([[0.5, 0.5], [0.2, 0.8]], counts, level=None).band is None

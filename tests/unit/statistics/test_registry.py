@@ -93,3 +93,8 @@ def test_a_plain_function_must_declare_its_tail() -> None:
 def test_anything_else_is_refused() -> None:
     with pytest.raises(cr.InputTypeError, match="must be a statistic or a name; got 7"):
         as_statistic(7)
+
+
+def test_the_registry_cannot_be_changed_by_its_readers():
+    with pytest.raises(TypeError):
+        cr.registered()["mine"] = cr.brier
