@@ -64,7 +64,7 @@ def test_tables_without_narwhals(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ImportError(module)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(cr.MissingExtraError, match="pip install narwhals"):
+    with pytest.raises(cr.MissingExtraError, match=r"credibly\[tables\]"):
         cr.load(object())
 
 
@@ -206,7 +206,7 @@ def test_zarr(tmp_path: Path) -> None:
     pytest.importorskip("zarr", reason="needs the xarray extra with zarr")
     xarray = pytest.importorskip("xarray")
     dataset = xarray.Dataset({"probs": (("instance", "class"), PROBS), "y": ("instance", LABELS)})
-    dataset.to_zarr(tmp_path / "file.zarr")
+    dataset.to_zarr(tmp_path / "file.zarr", consolidated=False)
     found = cr.load(tmp_path / "file.zarr")
     np.testing.assert_array_equal(found.predictions.probs, PROBS)
     np.testing.assert_array_equal(found.labels, LABELS)
