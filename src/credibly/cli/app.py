@@ -81,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 when it ran, 1 for a conflict under ``--fail-on conflict``, 2 for bad input, 130 after Ctrl-C.
     """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a poor locale must not stop a result
@@ -107,6 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("credibly: this is a defect of credibly, not of your input; please report it.\n")
         return codes.DEFECT
     return codes.RAN
+
+
+def _open_closed_streams() -> None:
+    """Give the process streams to write to where it was started without (`>&-`): the exit code remains."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open while we run
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def _invoke(arguments: list[str]) -> None:

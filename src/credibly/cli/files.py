@@ -66,8 +66,10 @@ def convert_file(
 ) -> None:
     """The same predictions and labels in another format."""
     output = Output(as_json, quiet)
+    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).dataset(output)
+    data = reading.dataset(output)
     written = save(
         out,
         data.predictions,

@@ -47,6 +47,17 @@ class Reading:
             )
         return data
 
+    def require_elsewhere(self, target: Path) -> None:
+        """Raise if `target` is one of the files that are read: `--force` must not destroy the data."""
+        for source in (self.file, *([] if self.labels is None else [Path(self.labels)])):
+            if _same_file(source, target):
+                raise InputError(
+                    f"'{target}'",
+                    "must not be a file that is read",
+                    f"it is '{source}'",
+                    "Choose another name to write to.",
+                )
+
     def words(self) -> list[str]:
         """Return these options as they are typed."""
         typed = [str(self.file)]
@@ -57,6 +68,13 @@ class Reading:
         if self.member_axis is not None:
             typed += ["--member-axis", str(self.member_axis)]
         return [*typed, "--drop-invalid"] if self.drop_invalid else typed
+
+
+def _same_file(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except (OSError, ValueError):  # one of them is not there, or no name of a file at all
+        return False
 
 
 def command(verb: str, *words: Any) -> str:

@@ -40,11 +40,15 @@ def report_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """One self-contained HTML file: verdicts, numbers, figures."""
+    """One self-contained HTML file: verdicts, numbers, figures.
+
+    One FILE, one report; for several files run it once for each.
+    """
     output = Output(as_json, quiet)
     target = out or file.with_name(f"{file.stem}-report.html")
-    require_writable(target, overwrite=force)
     reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading.require_elsewhere(target)
+    require_writable(target, overwrite=force)
     data = reading.labelled(output)
     words = [*reading.words(), "--out", str(target)]
     evaluation = run(

@@ -73,3 +73,33 @@ def test_convert_keeps_what_is_there(credibly: Command, calibrated: Path, tmp_pa
     assert "`--force`" in ran.err
     assert out.read_bytes() == b"mine"
     assert credibly("convert", calibrated, out, "--force").code == 0
+
+
+@pytest.mark.parametrize("verb", ["report", "convert"])
+@pytest.mark.parametrize("victim", ["predictions", "labels", "link"])
+def test_force_never_replaces_what_is_read(
+    verb: str, victim: str, credibly: Command, world: World, tmp_path: Path
+) -> None:
+    files = {name: tmp_path / f"{name}.npy" for name in ("predictions", "labels", "link")}
+    np.save(files["predictions"], world.calibrated)
+    np.save(files["labels"], world.labels)
+    files["link"].symlink_to(files["predictions"])
+    before = {name: path.read_bytes() for name, path in files.items()}
+    target = ("--out", files[victim]) if verb == "report" else (files[victim],)
+    ran = credibly(verb, files["predictions"], *target, "--labels", files["labels"], "--force")
+    assert (ran.code, ran.out) == (2, "")
+    assert "must not be a file that is read" in ran.err
+    assert {name: path.read_bytes() for name, path in files.items()} == before
+
+
+def test_inspect_drops_nothing_and_says_nothing_was_dropped(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    probs = world.calibrated.copy()
+    probs[3] = 2.0
+    np.savez(tmp_path / "one.npz", probs=probs, y=world.labels)
+    rows = credibly("inspect", tmp_path / "one.npz").rows
+    assert {"file": str(tmp_path / "one.npz"), "what": "axis n", "value": str(len(probs))} in rows
+    assert not any("were dropped" in row["value"] for row in rows)
+    problem = next(row["value"] for row in rows if row["what"] == "problem")
+    assert "To leave these rows out: `--drop-invalid`" in problem
