@@ -64,8 +64,12 @@ class UnsupportedError(CrediblyError, ValueError):
 def nearest(name: object, known: Iterable[str]) -> str:
     """Name the closest known word, or list all of them, as a remedy sentence."""
     words = sorted(known)
-    close = difflib.get_close_matches(str(name), words, n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"Known names: {', '.join(words)}."
+    return _closest(name, words) or f"Known names: {', '.join(words)}."
+
+
+def _closest(name: object, words: Iterable[str]) -> str | None:
+    close = difflib.get_close_matches(str(name), list(words), n=1)
+    return f"Did you mean {close[0]!r}?" if close else None
 
 
 def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
@@ -73,7 +77,7 @@ def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
     options = tuple(allowed)
     if value not in options:
         shown = ", ".join(repr(option) for option in options)
-        remedy = nearest(value, [str(option) for option in options])
+        remedy = _closest(value, map(str, options)) or "Choose one of these."
         raise InputError(subject, f"must be one of {shown}", f"got {value!r}", remedy)
 
 

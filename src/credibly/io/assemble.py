@@ -7,8 +7,9 @@ import dataclasses
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
+from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array
+from credibly.io.bounds import load_limit, readable_size
 from credibly.io.content import FIELDS, sets_of
 from credibly.io.labels import resolve_labels
 from credibly.io.parts import Parts
@@ -56,7 +57,7 @@ def assemble(parts: Parts, *, drop_invalid: bool) -> Assembled:
             _check_beside(parts, predictions)
             break
         except InvalidRowsError as error:
-            problems.append(str(error))
+            problems.append(str(_for_files(error, parts)))
             if not drop_invalid or error.subject in _NOT_ROWS:
                 raise _for_files(error, parts) from error
             keep = np.ones(parts.n, dtype=bool)
@@ -80,6 +81,8 @@ def _make(parts: Parts) -> Predictions:
     kind, fields = parts.kind, parts.fields
     leading = fields[FIELDS[kind][0]]
     weights = parts.beside.get("member_weights")
+    if kind == "logits" and isinstance(leading, np.memmap):
+        _require_room(leading)
     if kind in ("probs", "logits") and leading.ndim == 3:
         make = Ensemble if kind == "probs" else Ensemble.from_logits
         return make(leading, weights=weights, member_axis=1)
@@ -110,6 +113,18 @@ def _make(parts: Parts) -> Predictions:
     single = {"probs": Point, "logits": Point.from_logits, "samples": Samples, "counts": LabelCounts}
     made: Predictions = single[kind](leading)
     return made
+
+
+def _require_room(logits: Array) -> None:
+    """Raise if the probabilities of memory-mapped logits, doubles in memory, would not fit."""
+    needed = 8 * int(logits.size)
+    if needed > load_limit():
+        raise FileError(
+            "`logits`",
+            f"must have probabilities that fit into half of the memory ({readable_size(load_limit())})",
+            f"they take {readable_size(needed)}",
+            "Save the probabilities themselves as .npy, which stay on disk.",
+        )
 
 
 def _check_beside(parts: Parts, predictions: Predictions) -> None:
@@ -158,7 +173,7 @@ def _for_files(error: CrediblyError, parts: Parts) -> CrediblyError:
     remedy = error.remedy
     kind = next((kind for word, kind in _FLAGS.items() if word in remedy), None)
     if kind is not None and kind != parts.kind and parts.kind in ("probs", "mass"):
-        remedy += f" For a file say `kind={kind!r}` (`--kind {kind}`), and name the array so."
+        remedy += f" In a file with named arrays it must be called `{FIELDS[kind][0]}`."
     if isinstance(error, InvalidRowsError) and error.subject not in _NOT_ROWS:
         remedy += " To leave these rows out: `drop_invalid=True` (`--drop-invalid`)."
     return reworded(error, remedy=remedy)

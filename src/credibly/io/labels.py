@@ -117,7 +117,7 @@ def _from_table(predictions: ClassPredictions, labels: Array, notes: list[str]) 
         raise InputError(
             "`labels`",
             "must be one class index per instance",
-            f"got shape {tuple(labels.shape)} with one rater per row: one-hot labels?",
+            f"got shape {tuple(labels.shape)} with one rater per row, as one-hot labels have",
             "Save `labels.argmax(axis=1)`; for counts of one rater name the array `label_counts`.",
         )
     counts = LabelCounts(labels)

@@ -37,6 +37,13 @@ def kind_of_lone(content: Content, kind: str | None) -> str:
         raise InputError(
             "predictions", "must have at least one row", f"got {describe(name, array)}", "Check the file."
         )
+    if array.shape[-1] == 1 and kind in (None, "probs"):
+        raise InputError(
+            "predictions",
+            "must have one column per class",
+            f"got {describe(name, array)}",
+            "For binary scores p save both columns, `numpy.stack([1 - p, p], axis=-1)`; as table: p_0, p_1.",
+        )
     if kind is None:
         share = share_of_distributions(array)
         if share < 0.5:

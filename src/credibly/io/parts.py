@@ -97,6 +97,8 @@ def take_apart(
 
 def _orient(parts: Parts, member_axis: int | None, *, said: bool) -> None:
     """Put the members second; where the order is not known, raise and name the keyword."""
+    if member_axis not in (None, 0, 1):
+        raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")
     fields = parts.fields
     name = FIELDS[parts.kind][0]
     array = fields[name]
@@ -127,8 +129,6 @@ def _orient(parts: Parts, member_axis: int | None, *, said: bool) -> None:
     elif member_axis == 0:
         for key, other in fields.items():
             fields[key] = np.moveaxis(other, 0, 1) if other.ndim == array.ndim else other
-    elif member_axis != 1:
-        raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")
 
 
 def _require_lengths(parts: Parts) -> None:

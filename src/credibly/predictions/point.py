@@ -15,8 +15,9 @@ from credibly._arrays.checks import (
     require_finite,
     require_rows,
     require_shape,
+    row_blocks,
 )
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions.base import ClassPredictions
 
@@ -108,7 +109,12 @@ def softmax_logits(logits: Any, shapes: tuple[str, ...]) -> Array:
         fact=lambda row: f"holds {_worst_logit(row)}",
         remedy="Drop or repair these rows.",
     )
-    return softmax(as_float64(values))
+    if not is_numpy(values):
+        return softmax(as_float64(values))
+    probs = np.empty(values.shape)  # filled in blocks: of a memory map no whole copy is made beside it
+    for start, block in row_blocks(values):
+        probs[start : start + len(block)] = softmax(as_float64(block))
+    return probs
 
 
 def normalise_scores(scores: Any, shapes: tuple[str, ...]) -> Array:

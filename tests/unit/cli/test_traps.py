@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,3 +199,36 @@ class TestCorruptRows:
         assert ran.code == 0
         (problem,) = [row["value"] for row in ran.rows if row["what"] == "problem"]
         assert "24 of 10000 rows" in problem
+
+
+def test_advice_about_one_column_of_scores(credibly: Command, tmp_path: Path) -> None:
+    (tmp_path / "binary.csv").write_text("p,y\n0.2,0\n0.9,1\n")
+    line = complaint(credibly("evaluate", tmp_path / "binary.csv"))
+    assert "must have one column per class" in line
+    assert "p_0, p_1" in line
+
+
+def test_advice_about_logits_called_probs_can_be_followed(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    logits = np.log(world.calibrated)
+    np.savez(tmp_path / "wrong.npz", probs=logits, y=world.labels)
+    line = complaint(credibly("evaluate", tmp_path / "wrong.npz", *FAST))
+    assert "`--kind logits`. In a file with named arrays it must be called `logits`" in line
+    np.savez(tmp_path / "right.npz", logits=logits, y=world.labels)
+    assert credibly("evaluate", tmp_path / "right.npz", *FAST).code == 0
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_closed_streams(stream: str, calibrated: Path) -> None:
+    """As in `credibly test FILE >&-`: Python then has no stream at all."""
+    redirect = ">&-" if stream == "stdout" else "2>&-"
+    command = f"{shlex.quote(sys.executable)} -m credibly test {shlex.quote(str(calibrated))} {redirect}"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stdout + ran.stderr
+
+
+def test_an_axis_that_cannot_be(credibly: Command, calibrated: Path) -> None:
+    line = complaint(credibly("evaluate", calibrated, "--member-axis", 7))
+    assert "`--member-axis` must be 0 or 1; got 7" in line

@@ -195,7 +195,7 @@ def test_beliefs_and_masses(tmp_path: Path) -> None:
     found = cr.load(save_npz(tmp_path, beliefs=beliefs, focal_sets=sets)).predictions
     # m({0}) = .2, m({1}) = .3, m({0, 1}) = .7 - .2 - .3, the rest 1 - .7 on all three classes
     np.testing.assert_allclose(found.masses, [[0.2, 0.3, 0.2, 0.3]], atol=1e-15)
-    with pytest.raises(cr.InvalidRowsError, match=r"sums to 1.2.*--kind belief"):
+    with pytest.raises(cr.InvalidRowsError, match=r"sums to 1.2.*called `beliefs`"):
         cr.load(save_npz(tmp_path, masses=beliefs, focal_sets=sets))
     with pytest.raises(cr.InputError, match=r"table .focal sets, classes. of 0 and 1"):
         cr.load(save_npz(tmp_path, masses=beliefs, focal_sets=sets * 2))
@@ -331,6 +331,27 @@ def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
             tracemalloc.stop()
     assert len(found) == 4_000_000
     assert peak < 2**25  # a quarter of the file; blocks of 2**20 numbers and what is computed from them
+
+
+def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.lib.format.open_memmap(tmp_path / "logits.npy", "w+", np.float32, (1_000_000, 8))
+    array[:, 0] = 1.0  # 32 MB
+    array.flush()
+    del array
+    with cr.memory_limit(2**20):
+        tracemalloc.start()
+        try:
+            found = cr.load(tmp_path / "logits.npy", kind="logits")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e / (np.e + 7))
+        assert peak < 64e6 + 2**26  # the probabilities in double precision, and blocks of 2**20 numbers
+        monkeypatch.setattr("credibly.io.bounds.physical_memory", lambda: 100 * 10**6)
+        with pytest.raises(cr.FileError, match=r"`logits` must have probabilities that fit.*61.0 MiB"):
+            cr.load(tmp_path / "logits.npy", kind="logits")
 
 
 # Real files
