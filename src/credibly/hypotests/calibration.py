@@ -166,7 +166,7 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             "`calibration_test`",
             "needs class predictions",
             f"got {type(predictions).__name__}",
-            "Regression is checked with `predictive_check`.",
+            "There is no test of real-valued predictions in this version.",
         )
     if isinstance(labels, LabelCounts):
         raise UnsupportedError(

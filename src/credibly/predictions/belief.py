@@ -98,6 +98,11 @@ class Belief(ClassPredictions):
         -------
         Belief
             The predictions.
+
+        Notes
+        -----
+        The inversion runs on the host in double precision. Masses of torch beliefs return to their device,
+        but without the graph: no gradient reaches `beliefs`.
         """
         one_of("`negative`", negative, ("raise", "clamp"))
         values = as_real(beliefs, "beliefs")

@@ -108,6 +108,6 @@ def test_the_curve_is_json_safe() -> None:
 
 def test_a_band_for_label_counts_is_refused():
     counts = cr.LabelCounts([[2, 1], [0, 3]])
-    with pytest.raises(cr.UnsupportedError, match="one label per instance.*level=None"):
+    with pytest.raises(cr.UnsupportedError, match=r"one label per instance.*level=None"):
         cr.reliability_curve([[0.5, 0.5], [0.2, 0.8]], counts)
     assert cr.reliability_curve([[0.5, 0.5], [0.2, 0.8]], counts, level=None).band is None
