@@ -81,6 +81,8 @@ class Estimate(Result):
         What was accepted, converted or left out on the way.
     interval_refusal : str or None
         Why no interval is offered, None where it is.
+    interval_method : {"normal", "wilson"}
+        ``value +- z stderr``, or Wilson's interval of a share, which holds near 0 and 1 too.
     """
 
     name: str
@@ -90,12 +92,13 @@ class Estimate(Result):
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     interval_refusal: str | None = None
+    interval_method: Literal["normal", "wilson"] = "normal"
 
     def __float__(self) -> float:
         return self.value
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the normal interval, where its coverage was checked by simulation.
+        """Return the interval of `interval_method`, where its coverage was checked by simulation.
 
         Parameters
         ----------
@@ -121,14 +124,24 @@ class Estimate(Result):
                 f"an interval for `{self.name}`",
                 "is only given where its coverage was checked",
                 reason,
-                "Use `calibration_test`, whose acceptance region is valid, or a debiased variant.",
+                "Use more instances, the debiased variant of a binned error, or `calibration_test`, whose "
+                "acceptance region is valid for any n.",
             )
-        half = float(ndtri((1 + level) / 2)) * self.stderr
-        return self.value - half, self.value + half
+        z = float(ndtri((1 + level) / 2))
+        if self.interval_method == "wilson":
+            return _wilson(self.value, self.n, z)
+        return self.value - z * self.stderr, self.value + z * self.stderr
 
     def __str__(self) -> str:
         error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
         return f"{self.name} {self.value:.6g}{error} (n = {self.n})"
+
+
+def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
+    """Return the shares that a z-test would not reject; Wilson 1927."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,6 +207,15 @@ class HypotestResult(Result):
     adjusted_pvalue: float | None = None
     components: Mapping[str, HypotestResult] = dataclasses.field(default_factory=dict)
 
+    @property
+    def is_beyond_replicates(self) -> bool:
+        """Whether the statistic is more extreme than every replicate: no p-value could be smaller."""
+        null = self.null_distribution
+        if null is None:
+            return False
+        above = self.statistic > null.max()
+        return bool(above or (self.tail == "two-sided" and self.statistic < null.min()))
+
     def rejects(self, level: float = 0.05) -> bool:
         """Tell whether the p-value is at most `level`."""
         require_level(level)
@@ -203,13 +225,16 @@ class HypotestResult(Result):
         """Return the test's answer in one of three words.
 
         "conflict" is a rejection. "cannot tell" means that a rejection was out of reach: no p-value these
-        replicates can give is small enough, or the acceptance region spans more than half of all values
-        the statistic can take. Everything else is "no conflict found".
+        replicates can give is small enough (also where the statistic lies beyond all of them, but an
+        adjusted p-value does not follow), or the acceptance region spans more than half of all values the
+        statistic can take. Everything else is "no conflict found".
         """
         if self.rejects(level):
             return "conflict"
         sides = 2 if self.tail == "two-sided" else 1
         if self.n_resamples and sides / (self.n_resamples + 1) > level:
+            return "cannot tell"
+        if self.is_beyond_replicates:
             return "cannot tell"
         if self.statistic_range is not None:
             width = self.acceptance_region[1] - self.acceptance_region[0]

@@ -69,6 +69,8 @@ def shown(value: float) -> str:
         return "not defined"
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinite"
+    if abs(value) >= 1e6:
+        return f"{value:.3g}"
     if abs(value) >= 100:
         return f"{value:.0f}"
     if 0 < abs(value) < 1e-6:
@@ -172,6 +174,12 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
         return (
             f"{start}: cannot tell, because {result.n_resamples} replicates give no p-value below "
             f"{shown(smallest)}."
+        )
+    if result.is_beyond_replicates:
+        return (
+            f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
+            f"({percent(1 - level)} acceptance {region}), but they are too few to tell it from chance among "
+            "several statistics; use more."
         )
     return f"{start}: cannot tell, because this check would accept anything from {region}."
 

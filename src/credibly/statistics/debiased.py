@@ -10,7 +10,6 @@ sparse they do not: instances alone in a cell add nothing to the estimate and hi
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,13 +44,6 @@ def influence(cells: Cells, labels: Classes) -> Array:
     own = xp.reshape(xp.take(gap, xp.astype(groups[0, :], xp.int64), axis=0), deviation.shape)
     values = 2.0 * own * deviation - own**2
     return xp.mean(values, axis=1) if values.ndim == 2 else values
-
-
-def standard_error(values: Array) -> float:
-    """Return the standard error of the mean of values (n,)."""
-    xp = namespace(values)
-    n = values.shape[0]
-    return math.sqrt(float(to_host(xp.sum((values - xp.mean(values)) ** 2))) / (n - 1) / n)
 
 
 def _events(cells: Cells, labels: Classes) -> Array:

@@ -15,7 +15,8 @@ from credibly.predictions import Classes, as_predictions, require_order
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.cells import CellBound
-from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse, standard_error
+from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse
+from credibly.statistics.means import mean_refusal, standard_error
 from credibly.statistics.proper import MeanBound, brier
 
 
@@ -93,24 +94,23 @@ def decompose_brier(
     loss = float(to_host(score(batch))[0])
     settings = {**errors.settings(), "n_classes": k}
 
-    part_errors: tuple[float | None, float | None] = (None, None)
-    refusal = "standard errors are known for the debiased split of single labels only"
+    unknown = "standard errors are known for the debiased split of single labels only"
+    of_calibration: tuple[float | None, str | None] = (None, unknown)
+    of_refinement = of_calibration
     if debiased and isinstance(batch, Classes) and is_sparse(bound.cells):
-        refusal = SPARSE_REFUSAL
+        of_calibration = of_refinement = (None, SPARSE_REFUSAL)
     elif debiased and isinstance(batch, Classes):
         effect = k * influence(bound.cells, batch)
-        part_errors = (
-            standard_error(effect),
-            standard_error(score.contributions(batch)[0, :] - effect),
-        )
+        rest = score.contributions(batch)[0, :] - effect
+        of_calibration = (standard_error(effect), None)
+        of_refinement = (standard_error(rest), mean_refusal(rest))
 
-    def part(name: str, value: float, stderr: float | None) -> Estimate:
-        why = None if stderr is not None else refusal
-        return Estimate(name, value, stderr, len(given), settings, bound.notes, why)
+    def part(name: str, value: float, error: tuple[float | None, str | None]) -> Estimate:
+        return Estimate(name, value, error[0], len(given), settings, bound.notes, error[1])
 
     stderr, why = score.stderr(batch)
     return BrierDecomposition(
         Estimate("brier", loss, stderr, len(given), {}, score.notes, why),
-        part("calibration_loss", calibration, part_errors[0]),
-        part("refinement_loss", loss - calibration, part_errors[1]),
+        part("calibration_loss", calibration, of_calibration),
+        part("refinement_loss", loss - calibration, of_refinement),
     )

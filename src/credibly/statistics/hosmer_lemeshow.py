@@ -10,6 +10,7 @@ Hosmer and Lemeshow 1980; Fagerland, Hosmer and Bofin 2008.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import one_of
@@ -77,6 +78,7 @@ class HosmerLemeshow(CellStatistic):
         differentiable=False,
         multiplicities=False,  # equal-mass edges are quantiles of the rows, which weights do not repeat
         duplicate_invariant=False,
+        range=(0.0, math.inf),
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
     papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_width"}}

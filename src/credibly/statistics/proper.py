@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly.statistics.means import mean_refusal, standard_error
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
 
@@ -65,17 +66,17 @@ class MeanBound(Bound):
         """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
         values = self.contributions(labels)[0, :]
         xp = namespace(values)
-        n = values.shape[0]
         mean = float(to_host(self(labels))[0])
         if not math.isfinite(mean):
             return None, "the mean is infinite"
-        if n < 2:
+        if values.shape[0] < 2:
             return None, "one instance has no standard error"
-        if labels.weights is None:
-            return math.sqrt(float(to_host(xp.sum((values - mean) ** 2))) / (n - 1) / n), None
-        weights = labels.weights[0, :] / xp.sum(labels.weights[0, :])
-        spread = xp.sum(_weighted(xp, weights**2, (values - mean) ** 2))
-        return math.sqrt(float(to_host(spread)) * n / (n - 1)), None
+        deviations = values - mean
+        if labels.weights is not None:
+            weights = labels.weights[0, :] * (values.shape[0] / xp.sum(labels.weights[0, :]))
+            deviations = _weighted(xp, weights, deviations)
+        refusal = None if self.interval_method(labels) == "wilson" else mean_refusal(deviations)
+        return standard_error(deviations), refusal
 
 
 def gather(table: Array, labels: Array) -> Array:
@@ -160,6 +161,10 @@ class HitBound(MeanBound):
         self.probs = probs
         self.predicted = top_label(probs)[1]
 
+    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
+        """Hits of single labels are a binomial count; weighted or shared ones are not."""
+        return "wilson" if isinstance(labels, Classes) and labels.weights is None else "normal"
+
     def contributions(self, labels: Labels) -> Array:
         """Return 1 where the label is the predicted class."""
         if isinstance(labels, Classes):
@@ -219,7 +224,7 @@ class LogLoss(ProperScore):
 
     clip: float = 0.0
     name: ClassVar[str] = "log_loss"
-    traits: ClassVar[Traits] = _traits(True, None)
+    traits: ClassVar[Traits] = _traits(True, (0.0, math.inf))
     reference: ClassVar[str] = "Good 1952"
     papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
 

@@ -51,7 +51,7 @@ class Traits:
     duplicate_invariant : bool
         Whether listing all data twice leaves the value unchanged.
     range : tuple of float or None
-        Smallest and largest possible value, None where unbounded.
+        Smallest and largest possible value, infinite where there is no limit; None where both are not known.
     """
 
     reduction: Literal["sum", "pairwise", "smoother", "opaque"]
@@ -106,6 +106,10 @@ class Bound(ABC):
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error on single labels and, where no interval holds, the reason."""
         return None, "no standard error is known for this statistic"
+
+    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
+        """Return which interval `Estimate.interval` makes of the value."""
+        return "normal"
 
     def reference_pvalue(self, value: float) -> tuple[float, str] | None:
         """Return a p-value from a reference distribution and its name, where one is known."""
@@ -167,7 +171,8 @@ class Statistic(ABC):
         value = float(to_host(bound(batch))[0])
         stderr, refusal = bound.stderr(batch)
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
-        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal)
+        method = bound.interval_method(batch)
+        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal, method)
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.

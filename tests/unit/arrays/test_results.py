@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import credibly as cr
 from credibly._arrays.results import SCHEMA_VERSION, jsonable, require_level
@@ -39,6 +40,13 @@ def test_interval_is_the_normal_one():
     assert (low, high) == pytest.approx((0.3 - 0.1959964, 0.3 + 0.1959964), abs=1e-7)
     # 1.644854 * 0.1 at 90 %
     assert cr.Estimate("brier", 0.3, 0.1, 50).interval(0.9)[1] == pytest.approx(0.4644854, abs=1e-7)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (297, 300), (150, 300), (1, 2)])
+def test_shares_have_wilsons_interval(hits, n):
+    estimate = cr.Estimate("accuracy", hits / n, 0.0, n, interval_method="wilson")
+    reference = scipy.stats.binomtest(hits, n).proportion_ci(0.9, method="wilson")
+    assert estimate.interval(0.9) == pytest.approx((reference.low, reference.high))
 
 
 def test_interval_is_refused_with_its_reason():
@@ -90,6 +98,12 @@ def test_the_decision_follows_from_the_pvalue():
         # a test without replicates has no smallest p-value
         ({"n_resamples": 0}, "no conflict found"),
         ({"n_resamples": 9, "pvalue": 0.03}, "conflict"),
+        # an adjusted p-value that stays above the level though no replicate is as extreme
+        ({"statistic": 0.7, "pvalue": 0.06}, "cannot tell"),
+        ({"statistic": 0.3, "pvalue": 0.06}, "no conflict found"),
+        ({"statistic": 0.3, "pvalue": 0.06, "tail": "two-sided"}, "cannot tell"),
+        ({"statistic": 0.6, "pvalue": 0.06}, "no conflict found"),  # a tie is not beyond
+        ({"statistic": 0.7, "pvalue": 0.06, "null_distribution": None}, "no conflict found"),
     ],
 )
 def test_verdict(changes, verdict):

@@ -91,6 +91,17 @@ def test_too_few_replicates_cannot_tell() -> None:
     assert "2 replicates give no p-value below 0.333" in verdict.finding
 
 
+def test_beyond_all_replicates_but_too_few_for_a_family_cannot_tell() -> None:
+    tests = {
+        "accuracy": result(statistic_name="accuracy", statistic=1.5, pvalue=0.02, adjusted_pvalue=0.06),
+        "brier": result(statistic_name="brier", adjusted_pvalue=0.9),
+    }
+    first, _ = verdicts(tests, POINT, 0.05)
+    assert (first.statistic, first.word) == ("accuracy", "cannot tell")
+    assert "It lies beyond all 99 replicates" in first.finding
+    assert "they are too few to tell it from chance among several statistics" in first.finding
+
+
 def test_a_region_that_accepts_most_values_cannot_tell() -> None:
     verdict = one(statistic_range=(0.0, 1.0))  # 0 to 0.95 of 0 to 1
     assert verdict.word == "cannot tell"
@@ -149,6 +160,7 @@ def test_no_verdict_praises() -> None:
         (0.12345, "0.123"),
         (12.345, "12.3"),
         (1234.5, "1234"),
+        (3070728216651629.0, "3.07e+15"),
         (0.0, "0"),
         (2.53e-5, "0.0000253"),
         (2e-9, "2.0e-09"),
