@@ -58,8 +58,7 @@ def script():
 def points(demo):
     """One probability row per instance and model, written from the README's words."""
     alpha, lower, upper = (
-        demo[name].astype(float)
-        for name in ("evidential/alpha", "intervals/lower", "intervals/upper")
+        demo[name].astype(float) for name in ("evidential/alpha", "intervals/lower", "intervals/upper")
     )
     fraction = (1 - lower.sum(1)) / (upper - lower).sum(1)
     return {
