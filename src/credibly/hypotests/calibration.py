@@ -49,6 +49,7 @@ from credibly.predictions import (
 )
 from credibly.statistics import Bound, Statistic, as_statistic
 
+MOST_RESAMPLES = 10_000_000
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
 
@@ -190,8 +191,15 @@ def _require_distinct(chosen: list[Statistic]) -> None:
 
 
 def require_resamples(n_resamples: int) -> None:
-    """Raise unless there is at least one replicate."""
+    """Raise unless there is at least one replicate and the values of all of them can be kept."""
     require_positive("`n_resamples`", n_resamples, "Try 999.")
+    if n_resamples > MOST_RESAMPLES:
+        raise InputError(
+            "`n_resamples`",
+            f"must be at most {MOST_RESAMPLES}",
+            f"got {n_resamples}",
+            "Try 9999: it gives p-values down to 0.0001.",
+        )
 
 
 def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
