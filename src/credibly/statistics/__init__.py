@@ -3,9 +3,13 @@
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
+from credibly.statistics.kde import kde_ce
+from credibly.statistics.kl import kl_ce
+from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.skce import skce
 from credibly.statistics.user import statistic
 
 __all__ = [
@@ -22,8 +26,12 @@ __all__ = [
     "confidence_ece",
     "decompose_brier",
     "hosmer_lemeshow",
+    "kde_ce",
+    "kl_ce",
     "log_loss",
+    "mmd_ce",
     "registered",
+    "skce",
     "statistic",
     "top_label_ece",
 ]
