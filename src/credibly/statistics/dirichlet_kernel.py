@@ -2,8 +2,9 @@
 
     log K(f_j; f_i) = sum_c (f_ic / h) log f_jc - log B(f_i / h + 1)
 
-is the log-density at f_j of a Dirichlet distribution around f_i. It is not symmetric. As a product it reads queries
-[log f_j, 1] times keys [f_i / h, -log B].   Ouimet and Tolosana-Delgado 2022; Popordanoska et al. 2022.
+is the log-density at f_j of a Dirichlet distribution around f_i. It is not symmetric. As a product it reads
+queries [log f_j, 1] times keys [f_i / h, -log B].   Ouimet and Tolosana-Delgado 2022; Popordanoska et al.
+2022.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, as_float64, namespace, to_host
 from credibly._arrays.special import gammaln, logsumexp
-from credibly.statistics.kernels import distinct_rows
+from credibly.statistics.kernels import distinct_rows, taken
 
 BANDWIDTHS = np.logspace(-4, 0, 25)
 """Candidates of the likelihood rule, six per factor of ten."""
@@ -23,7 +24,7 @@ LIKELIHOOD_ROWS = 1000
 
 
 def safe_log(probs: Array, dtype: Any) -> tuple[Array, int]:
-    """Return log f with f clipped at the smallest normal number of `dtype`, and how many entries that touched."""
+    """Return log f, clipped at the smallest normal number of `dtype`, and how many entries that touched."""
     xp = namespace(probs)
     least = float(xp.finfo(dtype).smallest_normal)
     low = probs < least
@@ -59,13 +60,12 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
     chosen = distinct_rows(probs, LIKELIHOOD_ROWS)
     if chosen.size < 2:
         return float(BANDWIDTHS[-1]), ("all predictions are equal: every bandwidth gives one estimate",)
-    points = to_host(probs).astype(np.float64, copy=False)[chosen]
+    points = to_host(taken(probs, chosen)).astype(np.float64, copy=False)
     scores = leave_one_out_likelihoods(points, BANDWIDTHS)
     best = int(np.argmax(scores))
     found = float(BANDWIDTHS[best])
-    notes = [
-        f"bandwidth {found:.4g} has the largest leave-one-out likelihood over {chosen.size} distinct predictions"
-    ]
+    of = f"{chosen.size} distinct predictions"
+    notes = [f"bandwidth {found:.4g} has the largest leave-one-out likelihood of {of}"]
     if best in (0, BANDWIDTHS.size - 1):
         end = "smallest" if best == 0 else "largest"
         notes.append(f"it is the {end} of the grid {BANDWIDTHS[0]:g} to {BANDWIDTHS[-1]:g}")

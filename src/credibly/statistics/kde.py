@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, is_numpy, is_torch, namespace
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, namespace
 from credibly._arrays.special import softmax
 from credibly.predictions import Labels, Predictions, as_point
 from credibly.statistics.dirichlet_kernel import likelihood_bandwidth, queries_and_keys
@@ -58,22 +58,13 @@ class SmootherBound(PairwiseBound):
             least = float(namespace(probs).finfo(self.dtype).smallest_normal)
             note = f"{touched} of {probs.shape[0] * probs.shape[1]} probabilities are read as {least:.2g}"
             self.notes = (*self.notes, f"{note} inside the logarithm of the kernel")
-        self._multiplicities = False
 
-    def state(self, labels: Labels, rows: slice | None = None) -> State:
-        """Return the sums of a block of rows; multiplicities need the weight a row gives its own copies."""
-        multiplicities = labels.weights is not None
-        if multiplicities != self._multiplicities:
-            self._multiplicities = multiplicities
-            self._tiles.clear()
-        return super().state(labels, rows)
-
-    def tile(self, rows: slice) -> SmootherTile:
+    def tile(self, rows: slice, weighted: bool) -> SmootherTile:
         """Return exp(log K - largest) of these rows, each row without itself."""
         xp = namespace(self.probs)
         logs = self.queries[rows, :] @ self.keys.T
         own = None
-        if self._multiplicities:
+        if weighted:
             own = xp.vecdot(self.queries[rows, :], self.keys[rows, :])
         logs = set_diagonal(logs, rows.start, -float("inf"))
         top = xp.max(logs, axis=1)
@@ -99,6 +90,7 @@ class SmootherBound(PairwiseBound):
         found = xp.reshape(self.product(values, tile.weights), shape)
         if labels.weights is None:
             return _divided(found, tile.totals[None, None, :])
+        assert tile.own is not None
         # one copy of a row is left out; its other copies stay
         counted = xp.astype(labels.weights, self.dtype)
         others = xp.clip(counted[:, rows] - 1.0, 0.0, None) * tile.own[None, :]
@@ -117,7 +109,7 @@ class SmootherBound(PairwiseBound):
         if not bool(xp.any(lost)):
             return found
         parts = []
-        at = xp.arange(self.n, device=found.device)
+        at = xp.arange(self.n, device=device(found))
         for d in range(found.shape[0]):
             columns = []
             weights = counted[d if counted.shape[0] > 1 else 0, :]
@@ -136,7 +128,9 @@ class SmootherBound(PairwiseBound):
                         "Give at least two.",
                     )
                 logs = as_float64(self.keys @ self.queries[row, :])
-                logs = xp.where(left > 0, logs + xp.log(xp.where(left > 0, left, xp.ones_like(left))), -xp.inf)
+                logs = xp.where(
+                    left > 0, logs + xp.log(xp.where(left > 0, left, xp.ones_like(left))), -xp.inf
+                )
                 columns.append(xp.astype(onehot @ softmax(logs), found.dtype))
             parts.append(xp.stack(columns, axis=1))
         return xp.stack(parts, axis=0)
@@ -193,13 +187,13 @@ class SmoothedError(Statistic):
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "likelihood":
             return BandwidthPlan(len(predictions), None, float(self.bandwidth))
-        point, _ = as_point(predictions)  # type: ignore[arg-type]
+        point, _ = as_point(predictions)
         found, notes = likelihood_bandwidth(point.probs)
         return BandwidthPlan(len(predictions), None, found, notes)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(plan, BandwidthPlan)
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
+        point, notes = as_point(predictions)
         resolved = dataclasses.replace(self, bandwidth=plan.number)
         return resolved.bound(point.probs, plan, (*notes, *plan.notes))
 
@@ -236,8 +230,8 @@ class KdeCe(SmoothedError):
     Parameters
     ----------
     bandwidth : float or "likelihood"
-        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the predictions over
-        a grid, on at most 1000 evenly spaced rows.
+        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the
+        predictions over a grid, on at most 1000 evenly spaced rows.
     precision : {"float64", "float32", "tf32"}
         Of weights and matrix product; "tf32" needs torch on CUDA. Sums are always double.
     p : float
@@ -245,15 +239,15 @@ class KdeCe(SmoothedError):
 
     Notes
     -----
-    Costs one (n, n) matrix product per class and label vector, in tiles. The estimate is biased upwards at small n or
-    bandwidth; compare it with its null distribution (`calibration_test`), not with 0. Weights of instances are
-    multiplicities: a weight of 2 is the instance listed twice.
+    Costs one (n, n) matrix product per class and label vector, in tiles. The estimate is biased upwards at
+    small n or bandwidth; compare it with its null distribution (`calibration_test`), not with 0. Weights of
+    instances are multiplicities: a weight of 2 is the instance listed twice.
 
     Examples
     --------
     >>> import credibly as cr
     >>> round(float(cr.kde_ce([[0.8, 0.2], [0.7, 0.3], [0.1, 0.9]], [0, 1, 1], bandwidth=0.1)), 6)
-    0.702362
+    0.699164
     """
 
     p: float = 2.0

@@ -2,8 +2,8 @@
 
     exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
 
-Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are taken entry by
-entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts duplicates 1e-8 apart.
+Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
+taken entry by entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts duplicates 1e-8 apart.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, is_numpy, is_torch, like, namespace, to_host, without_graph
-from credibly.statistics.pairwise import exponential, flushed, tracks_gradient
+from credibly._arrays.namespace import Array, device, is_numpy, is_torch, like, namespace, to_host
+from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
 Norm = Literal["euclidean", "l1", "tv"]
@@ -68,11 +68,10 @@ def distances(left: Array, right: Array, norm: Norm) -> Array:
 def _class_by_class(left: Array, right: Array, norm: Norm) -> Array:
     """Add up the classes one by one: nothing of size (n, m, k) is made."""
     xp = namespace(left)
-    total = None
+    total = xp.zeros((left.shape[0], right.shape[0]), dtype=left.dtype, device=device(left))
     for column in range(left.shape[1]):
         gap = left[:, column, None] - right[None, :, column]
-        term = gap * gap if norm == "euclidean" else xp.abs(gap)
-        total = term if total is None else total + term
+        total = total + (gap * gap if norm == "euclidean" else xp.abs(gap))
     if norm != "euclidean":
         return total
     apart = total > 0  # the root has no derivative at 0
@@ -99,9 +98,14 @@ def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
     """
     n = probs.shape[0]
     chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
-    host = to_host(probs[like(chosen, probs), :] if n > most else probs)
+    host = to_host(taken(probs, chosen) if n > most else probs)
     _, first = np.unique(host, axis=0, return_index=True)
     return chosen[np.sort(first)]
+
+
+def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
+    """Return some rows, by host indices."""
+    return namespace(probs).take(probs, like(rows, probs), axis=0)
 
 
 def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
@@ -109,11 +113,10 @@ def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
     chosen = distinct_rows(probs, MEDIAN_ROWS)
     if chosen.size < 2:
         return 1.0, ("all predictions are equal: every bandwidth gives one kernel, 1 is used",)
-    points = probs[like(chosen, probs), :]
-    upper = np.triu_indices(chosen.size, 1)
+    points = taken(probs, chosen)
     if tracks_gradient(probs):
         xp = namespace(probs)
-        pairs = distances(points, points, norm)[upper]
+        pairs = distances(points, points, norm)[np.triu_indices(chosen.size, 1)]
         ordered = xp.sort(pairs)
         middle = pairs.shape[0] // 2
         # the median's own gradient belongs to the gradient of the number that is returned
@@ -124,5 +127,5 @@ def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
         host = to_host(points).astype(np.float64, copy=False)
         found = float(np.median(pdist(host, "euclidean" if norm == "euclidean" else "cityblock")))
         found *= 0.5 if norm == "tv" else 1.0
-    note = f"bandwidth {float(without_graph(found)):.4g} is the median {norm} distance of {chosen.size} distinct predictions"
-    return found, (note,)
+    what = f"the median {norm} distance of {chosen.size} distinct predictions"
+    return found, (f"bandwidth {as_number(found):.4g} is {what}",)

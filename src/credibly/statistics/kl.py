@@ -2,8 +2,8 @@
 
     CE_KL = mean_j sum_c E[y | f_j]_c log(E[y | f_j]_c / f_jc),   0 log 0 = 0
 
-with the kernel estimate of `kde_ce`. Infinite where a class of predicted probability 0 has a positive estimate.
-Popordanoska et al. 2024; J25 eq. 8.
+with the kernel estimate of `kde_ce`. Infinite where a class of predicted probability 0 has a positive
+estimate. Popordanoska et al. 2024; J25 eq. 8.
 """
 
 from __future__ import annotations
@@ -29,10 +29,8 @@ class KlBound(SmootherBound):
         if bool(xp.isfinite(self(labels)[0])):
             return ()
         zeros = int(xp.sum(xp.astype(self.probs == 0, xp.int64)))
-        return (
-            f"infinite: {zeros} predicted probabilities are 0, and neighbours of such a prediction had that label; "
-            "`clip` reads them as a small number",
-        )
+        cause = f"{zeros} predicted probabilities are 0 and neighbours of such a prediction had that label"
+        return (f"infinite: {cause}; `clip` reads them as a small number",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +40,8 @@ class KlCe(SmoothedError):
     Parameters
     ----------
     bandwidth : float or "likelihood"
-        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the predictions over
-        a grid, on at most 1000 evenly spaced rows.
+        Spread of the Dirichlet kernel; "likelihood" takes the largest leave-one-out likelihood of the
+        predictions over a grid, on at most 1000 evenly spaced rows.
     precision : {"float64", "float32", "tf32"}
         Of weights and matrix product; "tf32" needs torch on CUDA. Sums are always double.
     clip : float
@@ -51,13 +49,14 @@ class KlCe(SmoothedError):
 
     Notes
     -----
-    Costs one (n, n) matrix product per class and label vector, in tiles. Weights of instances are multiplicities.
+    Costs one (n, n) matrix product per class and label vector, in tiles. Weights of instances are
+    multiplicities.
 
     Examples
     --------
     >>> import credibly as cr
     >>> round(float(cr.kl_ce([[0.8, 0.2], [0.7, 0.3], [0.1, 0.9]], [0, 1, 1], bandwidth=0.1)), 6)
-    1.152757
+    0.662314
     """
 
     clip: float = 0.0

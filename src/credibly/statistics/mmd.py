@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_array, like, to_host
 from credibly.statistics.protocol import Traits
-from credibly.statistics.skce import KernelError, kernel_traits
+from credibly.statistics.skce import KERNEL_TRAITS, KernelError
 
 LABEL_KERNELS = ("delta", "ordinal")
 
@@ -40,24 +40,25 @@ class MmdCe(KernelError):
     precision : {"float64", "float32", "tf32"}
         Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
-        Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is exp(-|c - c'|), for
-        classes in an order; a matrix must be symmetric and positive semidefinite.
+        Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is exp(-|c -
+        c'|), for classes in an order; a matrix must be symmetric and positive semidefinite.
 
     Notes
     -----
-    A label kernel says which mistakes are alike: residuals that confuse similar classes partly cancel. Cost as `skce`.
+    A label kernel says which mistakes are alike: residuals that confuse similar classes partly cancel. Cost
+    as `skce`.
 
     Examples
     --------
     >>> import credibly as cr
     >>> probs, labels = [[0.8, 0.2, 0.0], [0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], [1, 1, 2]
     >>> round(float(cr.mmd_ce(probs, labels, bandwidth=1.0, label_kernel="ordinal")), 6)
-    0.200545
+    0.21987
     """
 
     label_kernel: Any = "delta"
     name: ClassVar[str] = "mmd_ce"
-    traits: ClassVar[Traits] = kernel_traits(None)
+    traits: ClassVar[Traits] = KERNEL_TRAITS
     reference: ClassVar[str] = "Marx et al. 2023"
 
     def __post_init__(self) -> None:
@@ -95,7 +96,8 @@ def named_label_kernel(
         return None
     if kernel == "ordinal":
         classes = np.arange(k)
-        return np.exp(-np.abs(classes[:, None] - classes[None, :]).astype(np.float64))
+        matrix: np.ndarray[Any, Any] = np.exp(-np.abs(np.subtract.outer(classes, classes)).astype(np.float64))
+        return matrix
     return np.asarray(kernel, dtype=np.float64)
 
 

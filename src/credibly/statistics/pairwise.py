@@ -1,11 +1,12 @@
 """Statistics whose instances meet in pairs: row tiles of an (n, n) matrix times all label vectors at once.
 
-The matrix depends on predictions only. Labels become rows of a matrix of values, one row per replicate and class, so
+The matrix depends on predictions only. Labels become rows of a matrix of values, one row per replicate and
+class, so
 
     values (b k, n) @ tile.T (n, rows)
 
-serves every label vector of a batch with one matrix product per tile. Tiles fit the memory budget; they are kept
-where all of them fit and made again otherwise.
+serves every label vector of a batch with one matrix product per tile. Tiles fit the memory budget; they are
+kept where all of them fit and made again otherwise.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, namespace, without_graph
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    is_array,
+    is_numpy,
+    is_torch,
+    namespace,
+    to_host,
+)
 from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
 from credibly.predictions import Classes, Counts, Labels
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -28,7 +38,7 @@ Precision = Literal["float64", "float32", "tf32"]
 PRECISIONS = ("float64", "float32", "tf32")
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
-_TRIANGLE_TILES = 16  # tiles of a symmetric matrix: half the work plus one part in 32
+_TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
 
@@ -42,7 +52,12 @@ class BandwidthPlan(Plan):
     @property
     def number(self) -> float:
         """The bandwidth as a number, outside any graph."""
-        return float(without_graph(self.bandwidth))
+        return as_number(self.bandwidth)
+
+
+def as_number(value: Any) -> float:
+    """Return a number or a one-element array as a float, outside any graph."""
+    return float(to_host(value)) if is_array(value) else float(value)
 
 
 class PairwiseBound(Bound):
@@ -69,11 +84,14 @@ class PairwiseBound(Bound):
         self.dtype = xp.float64 if precision == "float64" else xp.float32
         self.exact = as_float64(probs)
         self.probs = xp.astype(self.exact, self.dtype)  # (n, k)
-        self._tiles: dict[tuple[int, int], Any] = {}
+        self._kept: dict[tuple[int, bool], Any] = {}
 
     @abstractmethod
-    def tile(self, rows: slice) -> Any:
-        """Return the matrix of these rows: all columns, or from the first row on where symmetric."""
+    def tile(self, rows: slice, weighted: bool) -> Any:
+        """Return the matrix of these rows: all columns, or from the first row on where symmetric.
+
+        `weighted` says that instances have multiplicities.
+        """
 
     @abstractmethod
     def values(self, labels: Labels) -> Array:
@@ -90,21 +108,32 @@ class PairwiseBound(Bound):
         """
         require_same_n(labels, self.n)
         first, last, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
-        blocks = [slice(first + t.start, first + t.stop) for t in tiles(last - first, self._rows_per_tile())]
-        batches = list(tiles(len(labels), self._replicates_per_batch(labels.n_classes)))  # type: ignore[union-attr]
-        sums: dict[int, State] = {}
-        kept: tuple[int, Array] | None = None
+        # One grid of tiles whatever the block, so that kept tiles serve every call.
+        grid = list(tiles(self.n, self._rows_per_tile()))
+        blocks = [
+            slice(max(first, t.start), min(last, t.stop)) for t in grid if t.start < last and first < t.stop
+        ]
+        n_classes = self.probs.shape[1]
+        batches = list(tiles(len(labels), self._replicates_per_batch(n_classes)))
+        keep = self._keeps_tiles()
         # Whichever is dearer to make again stays in the outer loop.
         pairs = (
             [(block, batch) for batch in batches for block in blocks]
-            if self._keeps_tiles()
+            if keep
             else [(block, batch) for block in blocks for batch in batches]
         )
+        sums: dict[int, State] = {}
+        values_of: tuple[int, Array] | None = None
+        tile_of: tuple[int, Any] | None = None
         for block, batch in pairs:
             part = replicates(labels, batch)
-            if kept is None or kept[0] != batch.start:
-                kept = batch.start, self.values(part)
-            found = self.contribution(self._tile(block), block, kept[1], part)
+            if values_of is None or values_of[0] != batch.start:
+                values_of = None  # let go of the old before the new is made
+                values_of = batch.start, self.values(part)
+            if tile_of is None or tile_of[0] != block.start:
+                tile_of = None
+                tile_of = block.start, self._tile(block, labels.weights is not None, keep and block in grid)
+            found = self.contribution(tile_of[1], block, values_of[1], part)
             before = sums.get(batch.start)
             sums[batch.start] = found if before is None else before + found
         xp = namespace(self.probs)
@@ -114,18 +143,16 @@ class PairwiseBound(Bound):
     def product(self, values: Array, matrix: Array) -> Array:
         """Return values @ matrix.T, (b k, rows), in the precision that was asked for."""
         with matrix_product_precision(self.precision, values):
-            return values @ matrix.T
+            return (matrix @ values.T).T  # this order multiplies narrow tiles faster
 
-    def _tile(self, rows: slice) -> Any:
-        key = (rows.start, rows.stop)
-        if key not in self._tiles:
-            if not self._keeps_tiles():
-                self._tiles.clear()
-            made = self.tile(rows)
-            if self.tracked:
-                return made  # a graph serves one backward pass
-            self._tiles[key] = made
-        return self._tiles[key]
+    def _tile(self, rows: slice, weighted: bool, keep: bool) -> Any:
+        key = (rows.start, weighted)
+        found = self._kept.get(key) if keep else None
+        if found is None:
+            found = self.tile(rows, weighted)
+            if keep:
+                self._kept[key] = found
+        return found
 
     def _item_bytes(self) -> int:
         return 8 if self.precision == "float64" else 4
@@ -181,14 +208,14 @@ def set_diagonal(tile: Array, start: int, value: float) -> Array:
         tile[at, at + start] = value
         return tile
     columns = xp.arange(tile.shape[1], device=device(tile))
-    return xp.where(columns[None, :] == at[:, None] + start, xp.asarray(value, dtype=tile.dtype), tile)
+    return xp.where(columns[None, :] == at[:, None] + start, xp.full_like(tile, value), tile)
 
 
 def flushed(values: Array) -> Array:
     """Return non-negative values with those near the denormal range set to 0, which changes no sum.
 
-    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest normal
-    number, so that products with label values cannot fall below it either.
+    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest
+    normal number, so that products with label values cannot fall below it either.
     """
     xp = namespace(values)
     facts = xp.finfo(values.dtype)
@@ -215,7 +242,7 @@ def exponential(values: Array) -> Array:
 
 @contextmanager
 def matrix_product_precision(precision: Precision, reference: Array) -> Iterator[None]:
-    """Let torch multiply single precision as asked inside a ``with`` block; its own setting comes back after."""
+    """Let torch multiply as asked inside a ``with`` block; its own setting comes back after."""
     if precision == "float64" or not is_torch(reference):
         yield
         return

@@ -167,7 +167,8 @@ class Statistic(ABC):
         value = float(to_host(bound(batch))[0])
         stderr, refusal = bound.stderr(batch)
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
-        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal)
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        return Estimate(self.name, value, stderr, bound.n, bound.statistic.settings(), notes, refusal)
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.

@@ -2,7 +2,7 @@
 
     h_ij = k(p_i, p_j) <r_i, r_j>,   r = onehot(y) - p
     unbiased  mean of h over pairs i != j       biased  mean over all i, j
-    linear    mean over the pairs (1, 2), (3, 4), ...       block  mean over blocks of the unbiased estimate in each
+    linear    mean over (1, 2), (3, 4), ...     block   mean over blocks of the unbiased estimate in each
 
 Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the identity.
 """
@@ -10,13 +10,13 @@ Widmann, Lindsten and Zachariah 2019. The matrix-valued kernel is k times the id
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
 from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.kernels import Norm, check_kernel, kernel_matrix, median_distance
-from credibly.statistics.kernels import KernelName as KernelName
+from credibly.statistics.kernels import KernelName, Norm, check_kernel, kernel_matrix, median_distance
 from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
@@ -30,9 +30,7 @@ from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Stati
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
 
-_DEGENERATE = (
-    "a quadratic estimate has no normal limit where the model is calibrated, so no normal interval covers there"
-)
+_DEGENERATE = "a quadratic estimate has no normal limit under calibration, so no normal interval covers there"
 
 
 class QuadraticBound(PairwiseBound):
@@ -52,7 +50,7 @@ class QuadraticBound(PairwiseBound):
         super().__init__(statistic, probs, plan, statistic.precision, notes)
         self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
 
-    def tile(self, rows: slice) -> Array:
+    def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
         right = self.probs[rows.start :, :]
         made = kernel_matrix(
@@ -82,13 +80,11 @@ class QuadraticBound(PairwiseBound):
         b, k = len(labels), self.probs.shape[1]
         own = values[:, rows]
         product = self.product(values[:, rows.start :], tile)
-        if self.label_kernel is not None:
-            product = self._between_labels(product, b)
+        product = self.between_labels(product, b)
         pairs = xp.sum(xp.reshape(as_float64(xp.vecdot(own, product)), (b, k)), axis=1)
         plain = own if labels.weights is None else self._residuals(labels, rows, weighted=False)
-        mixed = plain if self.label_kernel is None else self._between_labels(plain, b)
         # k(p, p) = 1
-        squares = xp.sum(xp.reshape(plain * mixed, (b, k, -1)), axis=1)
+        squares = xp.sum(xp.reshape(plain * self.between_labels(plain, b), (b, k, -1)), axis=1)
         if labels.weights is not None:
             squares = squares * xp.astype(labels.weights[:, rows], self.dtype)
         return State(
@@ -97,11 +93,22 @@ class QuadraticBound(PairwiseBound):
             weight=total_weight(labels, rows, values),
         )
 
-    def _between_labels(self, values: Array, b: int) -> Array:
+    def between_labels(self, values: Array, b: int) -> Array:
         """Apply the label kernel, (b k, n) -> (b k, n)."""
+        if self.label_kernel is None:
+            return values
         xp = namespace(values)
         apart = xp.reshape(values, (b, self.probs.shape[1], -1))
         return xp.reshape(xp.matmul(xp.astype(self.label_kernel, self.dtype), apart), values.shape)
+
+    def kernel_rows(self, rows: slice) -> Array:
+        """Return the kernel of these rows with all rows, (rows, n)."""
+        chosen = self.statistic
+        return kernel_matrix(self.probs[rows, :], self.probs, chosen.kernel, chosen.norm, self.bandwidth)
+
+    def pair_terms(self, residual: Array, rows: slice) -> Array:
+        """Return h_ij of these rows with all rows for one label vector, (k, n) -> (rows, n)."""
+        return as_float64(self.kernel_rows(rows) * (residual[:, rows].T @ self.between_labels(residual, 1)))
 
     def finish(self, state: State) -> Array:
         """Divide by the number of pairs."""
@@ -112,7 +119,7 @@ class QuadraticBound(PairwiseBound):
         if bool(xp.any(weight <= 1)):
             raise InputError(
                 "`sample_weight`",
-                f"counts how often an instance occurs; the unbiased `{self.statistic.name}` needs a sum above 1",
+                f"counts occurrences; the unbiased `{self.statistic.name}` needs a sum above 1",
                 f"got a sum of {float(xp.min(weight)):.6g}",
                 'Give multiplicities, or use estimator="biased".',
             )
@@ -167,7 +174,7 @@ class KernelError(Statistic):
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "median":
             return BandwidthPlan(len(predictions), None, float(self.bandwidth))
-        point, _ = as_point(predictions)  # type: ignore[arg-type]
+        point, _ = as_point(predictions)
         found, notes = median_distance(as_float64(point.probs), self.norm)
         return BandwidthPlan(len(predictions), None, found, notes)
 
@@ -179,8 +186,11 @@ class KernelError(Statistic):
         from credibly.statistics.skce_blocks import BlockBound
 
         assert isinstance(plan, BandwidthPlan)
-        point, notes = as_point(predictions)  # type: ignore[arg-type]
-        resolved = dataclasses.replace(self, bandwidth=plan.number)
+        point, notes = as_point(predictions)
+        size = self.block_size
+        if self.estimator == "block" and size is None:
+            size = max(2, math.isqrt(plan.n))
+        resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size)
         labels = self.label_kernel_matrix(point.probs)
         noted = (*notes, *plan.notes)
         if self.estimator in ("linear", "block"):
@@ -188,22 +198,21 @@ class KernelError(Statistic):
         return QuadraticBound(resolved, point.probs, plan, labels, noted)
 
 
-def kernel_traits(bounds: tuple[float, float] | None) -> Traits:
-    """Return the traits of the kernel errors."""
-    return Traits(
-        reduction="pairwise",
-        tail="greater",
-        labels=CLASS_LABELS,
-        differentiable=True,
-        multiplicities=True,
-        duplicate_invariant=False,
-        range=bounds,
-    )
+KERNEL_TRAITS = Traits(
+    reduction="pairwise",
+    tail="greater",
+    labels=CLASS_LABELS,
+    differentiable=True,
+    multiplicities=True,
+    duplicate_invariant=False,
+    # Values lie in -2 / (n - 1) to 2, but only an n-free range could be compared with an acceptance region.
+    range=None,
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Skce(KernelError):
-    """Squared kernel calibration error, of the whole predicted distribution; unbiased estimates may be negative.
+    """Squared kernel calibration error of the whole distribution; unbiased estimates may be negative.
 
     Parameters
     ----------
@@ -222,18 +231,18 @@ class Skce(KernelError):
 
     Notes
     -----
-    Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n times the
-    block size. Weights of instances are multiplicities: a weight of 2 is the instance listed twice.
+    Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
+    times the block size. Weights of instances are multiplicities: a weight of 2 is the instance listed twice.
 
     Examples
     --------
     >>> import credibly as cr
     >>> round(float(cr.skce([[0.8, 0.2], [0.8, 0.2], [0.1, 0.9]], [1, 1, 1], bandwidth=1.0)), 6)
-    0.350158
+    0.466304
     """
 
     name: ClassVar[str] = "skce"
-    traits: ClassVar[Traits] = kernel_traits((-2.0, 2.0))
+    traits: ClassVar[Traits] = KERNEL_TRAITS
     reference: ClassVar[str] = "Widmann et al. 2019"
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         "M23": {"kernel": "exponential", "norm": "tv", "bandwidth": 2.0}

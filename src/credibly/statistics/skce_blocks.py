@@ -49,8 +49,7 @@ class BlockBound(Bound):
     ) -> None:
         require_pairs(statistic.name, probs)
         require_precision(statistic.precision, probs)
-        self.size = 2 if statistic.estimator == "linear" else statistic.block_size or math.isqrt(plan.n)
-        self.size = max(2, self.size)
+        self.size = statistic.block_size or 2
         self.n_blocks = plan.n // self.size
         if not self.n_blocks:
             raise InputError(
