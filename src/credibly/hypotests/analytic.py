@@ -82,7 +82,7 @@ def _lowest(bound: Bound) -> float:
 
 def _moments(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, QuadraticBound) or bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "moments", 'exact null moments (the unbiased "skce" has)')
+        raise _unknown(bound, "moments", 'exact null moments (the unbiased `skce` has)')
     if bound.label_kernel is not None:
         raise _unknown(bound, "moments", "exact null moments for other label kernels than the delta kernel")
     n = bound.n
@@ -111,7 +111,7 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
 
 def _bound(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, (QuadraticBound, BlockBound)):
-        raise _unknown(bound, "bound", "a distribution-free bound")
+        raise _unknown(bound, "bound", "distribution-free bound")
     kernel = None if bound.label_kernel is None else to_host(bound.label_kernel)
     largest = largest_term(kernel)
     return {
@@ -148,7 +148,7 @@ def _signs(
     bound: QuadraticBound, observed: Classes, value: float, n_resamples: int, seed: Seed
 ) -> dict[str, Any]:
     if bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "asymptotic", "a limit distribution for this estimator")
+        raise _unknown(bound, "asymptotic", "known limit distribution")
     null = wild_null(bound, observed, n_resamples, seed)
     pvalue, interval = monte_carlo_pvalue(value, null, "greater")
     spread = float(null.std(ddof=1)) if null.size > 1 else math.nan
@@ -168,7 +168,7 @@ def _signs(
 def _reference(bound: Bound, value: float) -> dict[str, Any]:
     reference = bound.reference_pvalue(value)
     if reference is None:
-        raise _unknown(bound, "asymptotic", "a reference distribution")
+        raise _unknown(bound, "asymptotic", "reference distribution")
     return {
         "pvalue": reference[0],
         "acceptance_region": (0.0, _reference_bound(bound)),
@@ -199,7 +199,7 @@ def _unknown(bound: Bound, method: str, what: str) -> UnsupportedError:
     which = f" with estimator={settings!r}" if settings else ""
     return UnsupportedError(
         f"`{bound.statistic.name}`{which}",
-        f"has not {what}",
+        f"has no {what}",
         f'got method="{method}"',
         'Use method="resample", which is exact for every statistic.',
     )
