@@ -17,7 +17,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.results import HypotestResult
 from credibly._arrays.tiles import memory_budget
 from credibly.hypotests.kernel_bounds import bound_pvalue, bound_upper, largest_term
-from credibly.hypotests.moments import pearson3_survival, pearson3_upper, quadratic_null_moments
+from credibly.hypotests.moments import QuadraticForm, leading_eigenvalues, quadratic_null_moments
 from credibly.hypotests.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.wild import wild_null
 from credibly.predictions import Classes
@@ -82,7 +82,7 @@ def _lowest(bound: Bound) -> float:
 
 def _moments(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, QuadraticBound) or bound.statistic.estimator != "unbiased":
-        raise _unknown(bound, "moments", 'exact null moments (the unbiased `skce` has)')
+        raise _unknown(bound, "moments", "exact null moments (the unbiased `skce` has)")
     if bound.label_kernel is not None:
         raise _unknown(bound, "moments", "exact null moments for other label kernels than the delta kernel")
     n = bound.n
@@ -96,16 +96,17 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
             f'Use method="resample", or `with memory_limit({need})`.',
         )
     kernel = to_host(bound.kernel_rows(slice(0, n))).astype(np.float64, copy=False)
-    variance, third = quadratic_null_moments(kernel, to_host(bound.exact))
+    probs = to_host(bound.exact)
+    null = QuadraticForm(leading_eigenvalues(kernel, probs), *quadratic_null_moments(kernel, probs))
     pairs = n * (n - 1)
-    scale = math.sqrt(variance) / pairs
+    scale = null.scale / pairs
     return {
         # never 0: the approximation says nothing about probabilities below what a float can tell from 0
-        "pvalue": max(pearson3_survival(value * pairs, variance, third), float(np.finfo(np.float64).tiny)),
-        "acceptance_region": (_lowest(bound), pearson3_upper(LEVEL, variance, third) / pairs),
+        "pvalue": max(null.survival(value * pairs), float(np.finfo(np.float64).tiny)),
+        "acceptance_region": (_lowest(bound), null.upper(LEVEL) / pairs),
         "effect_size": value,
         "z_score": value / scale if scale > 0 else math.nan,
-        "note": "p-value from a Pearson III distribution with the exact mean, variance and third moment",
+        "note": "p-value from a quadratic form with the exact mean, variance and third moment",
     }
 
 

@@ -31,7 +31,7 @@ from credibly.statistics.protocol import Bound, State
 if TYPE_CHECKING:
     from credibly.statistics.skce import KernelError
 
-_FEWEST_BLOCKS = 30  # the normal interval was checked from here on
+_FEWEST_BLOCKS = 50  # the normal interval was checked from here on
 
 
 class BlockBound(Bound):

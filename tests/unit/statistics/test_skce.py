@@ -272,7 +272,7 @@ def test_gradients_that_do_not_fit_are_refused() -> None:
 
 
 def test_no_interval_of_the_quadratic_estimate() -> None:
-    probs, labels = oracle.example(80, 3)
+    probs, labels = oracle.example(100, 3)
     with pytest.raises(cr.UnsupportedError, match="no normal limit under calibration"):
         cr.skce(probs, labels).interval()
     low, high = cr.skce(probs, labels, estimator="linear").interval()
