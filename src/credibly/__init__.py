@@ -14,6 +14,7 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
+from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
@@ -41,6 +42,8 @@ from credibly.statistics import (
     classwise_ece,
     confidence_ece,
     decompose_brier,
+    error_over_simplex,
+    error_over_weights,
     hosmer_lemeshow,
     kde_ce,
     kl_ce,
@@ -78,6 +81,7 @@ __all__ = [
     "Quantiles",
     "ReliabilityCurve",
     "Samples",
+    "SimplexMap",
     "Statistic",
     "Traits",
     "UnsupportedError",
@@ -88,6 +92,8 @@ __all__ = [
     "classwise_ece",
     "confidence_ece",
     "decompose_brier",
+    "error_over_simplex",
+    "error_over_weights",
     "evaluate",
     "hosmer_lemeshow",
     "kde_ce",

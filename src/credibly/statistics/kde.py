@@ -28,6 +28,7 @@ from credibly.statistics.pairwise import (
     exponential,
     flushed,
     label_values,
+    matrix_product_precision,
     set_diagonal,
     total_weight,
 )
@@ -62,7 +63,8 @@ class SmootherBound(PairwiseBound):
     def tile(self, rows: slice, weighted: bool) -> SmootherTile:
         """Return exp(log K - largest) of these rows, each row without itself."""
         xp = namespace(self.probs)
-        logs = self.queries[rows, :] @ self.keys.T
+        with matrix_product_precision("float32", self.keys):  # exponents need every digit, also for TF32
+            logs = self.queries[rows, :] @ self.keys.T
         own = None
         if weighted:
             own = xp.vecdot(self.queries[rows, :], self.keys[rows, :])
