@@ -164,7 +164,8 @@ class PairwiseBound(Bound):
     def _rows_per_tile(self) -> int:
         if self.tracked:
             return self.n
-        rows = rows_within_budget(4 * self.n * self._item_bytes(), 0.4)  # a tile and its temporaries
+        # A tile and a temporary of its size. The larger the tile, the rarer label values are made again.
+        rows = rows_within_budget(2 * self.n * self._item_bytes(), 0.6)
         if self.symmetric:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
         return rows

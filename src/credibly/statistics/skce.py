@@ -13,6 +13,8 @@ import dataclasses
 import math
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
 from credibly.predictions import Labels, Predictions, as_point
@@ -49,6 +51,8 @@ class QuadraticBound(PairwiseBound):
     ) -> None:
         super().__init__(statistic, probs, plan, statistic.precision, notes)
         self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
+        # classes first, like values, and next to each other in memory
+        self.by_class = np.ascontiguousarray(self.probs.T) if is_numpy(self.probs) else self.probs.T
 
     def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
@@ -67,9 +71,9 @@ class QuadraticBound(PairwiseBound):
         chosen = labels.rows(rows)
         residual = label_values(chosen, xp, self.dtype)
         if is_numpy(residual):
-            residual -= self.probs[rows, :].T[None, :, :]
+            residual -= self.by_class[:, rows]
         else:
-            residual = residual - self.probs[rows, :].T[None, :, :]
+            residual = residual - self.by_class[:, rows][None, :, :]
         if weighted and chosen.weights is not None:
             residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
         return xp.reshape(residual, (-1, residual.shape[-1]))
