@@ -14,6 +14,7 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
+from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
@@ -41,9 +42,15 @@ from credibly.statistics import (
     classwise_ece,
     confidence_ece,
     decompose_brier,
+    error_over_simplex,
+    error_over_weights,
     hosmer_lemeshow,
+    kde_ce,
+    kl_ce,
     log_loss,
+    mmd_ce,
     registered,
+    skce,
     statistic,
     top_label_ece,
 )
@@ -74,6 +81,7 @@ __all__ = [
     "Quantiles",
     "ReliabilityCurve",
     "Samples",
+    "SimplexMap",
     "Statistic",
     "Traits",
     "UnsupportedError",
@@ -84,14 +92,20 @@ __all__ = [
     "classwise_ece",
     "confidence_ece",
     "decompose_brier",
+    "error_over_simplex",
+    "error_over_weights",
     "evaluate",
     "hosmer_lemeshow",
+    "kde_ce",
+    "kl_ce",
     "load",
     "log_loss",
     "memory_limit",
+    "mmd_ce",
     "registered",
     "reliability_curve",
     "save",
+    "skce",
     "statistic",
     "thread_limit",
     "top_label_ece",

@@ -3,6 +3,7 @@
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.simplex_maps import SimplexDisplay, simplex_data, simplex_heat_map
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "ClasswiseDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "SimplexDisplay",
     "classwise_data",
     "classwise_diagrams",
     "new_axes",
@@ -22,4 +24,6 @@ __all__ = [
     "printable",
     "reliability_data",
     "reliability_diagram",
+    "simplex_data",
+    "simplex_heat_map",
 ]

@@ -171,8 +171,9 @@ class Statistic(ABC):
         value = float(to_host(bound(batch))[0])
         stderr, refusal = bound.stderr(batch)
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
-        method = bound.interval_method(batch)
-        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal, method)
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        settings, method = bound.statistic.settings(), bound.interval_method(batch)
+        return Estimate(self.name, value, stderr, bound.n, settings, notes, refusal, method)
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.
