@@ -1,0 +1,1 @@
+"""Geometry and measures of sets of distributions."""
