@@ -1,4 +1,4 @@
-"""Geometry and measures of sets of distributions: bounds, masses, non-specificity, entropies, distances, decisions."""
+"""Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
 from credibly.credal.bounds import lower_probability, upper_probability
 from credibly.credal.budgets import focal_budget

@@ -71,7 +71,7 @@ def _chords(
 def _relax(
     masses: HostArray, allowed: HostArray, terms: Callable[[HostArray], HostArray]
 ) -> tuple[float, float, HostArray, HostArray]:
-    """Let every set choose the smallest slope: the bound, the true value, the probabilities and the choice."""
+    """Let every set choose the smallest slope: bound, true value, probabilities and choice."""
     low, at_low, slopes = _chords(masses, allowed, terms)
     choice = np.argmin(np.where(allowed, slopes, np.inf), axis=1)
     probs = np.bincount(choice, weights=masses, minlength=allowed.shape[1])

@@ -1,8 +1,8 @@
 """Lower and upper probabilities: the least and the greatest P(A) over a set of distributions.
 
-    hull        min_m P_m(A)                         max_m P_m(A)
-    intervals   max(l(A), 1 - u(not A))              1 - lower(not A)
-    belief      sum of masses of sets inside A       sum of masses of sets that meet A
+hull        min_m P_m(A)                         max_m P_m(A)
+intervals   max(l(A), 1 - u(not A))              1 - lower(not A)
+belief      sum of masses of sets inside A       sum of masses of sets that meet A
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def lower_probability(
     ----------
     predictions : Predictions or array
         Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
-    events : set of int, sequence of sets, or boolean array (k,) or (e, k), optional
+    events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several; every single class where not given.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
@@ -72,7 +72,7 @@ def upper_probability(
     ----------
     predictions : Predictions or array
         Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
-    events : set of int, sequence of sets, or boolean array (k,) or (e, k), optional
+    events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several; every single class where not given.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
@@ -181,7 +181,7 @@ def event_bounds(credal: CredalSet, events: Array, *, upper: bool) -> Array:
 
 
 def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
-    """min or max over members of P_m(A); rows in tiles, one member at a time."""
+    """Min or max over members of P_m(A); rows in tiles, one member at a time."""
     xp = namespace(probs)
     columns = events.T
     pick = xp.maximum if upper else xp.minimum

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, device, like, namespace
+from credibly._arrays.namespace import Array, like, namespace
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.envelope import event_sizes
 
@@ -39,18 +39,23 @@ def least_over_orders(lower: Array, terms: Callable[[Array, int, slice], Array])
     found = []
     for rows in tiles(lower.shape[0], max(1, CACHE_ELEMENTS // size)):
         block = lower[rows, :]
-        best = xp.full(block.shape, xp.inf, dtype=xp.float64, device=device(block))
-        best[:, 0] = 0.0
+        best = xp.zeros_like(block[:, :1])  # least sums to the events of the size before: the empty one
+        place = np.zeros(size, dtype=np.int64)
         for count in range(1, k + 1):
             events = np.flatnonzero(sizes == count)
+            reached = xp.take(block, like(events, block), axis=1)
+            paths = xp.full_like(reached, xp.inf)
             for j in range(k):
-                having = events[(events >> j) & 1 == 1]
-                into, source = like(having, block), like(having ^ (1 << j), block)
-                gained = xp.take(block, into, axis=1) - xp.take(block, source, axis=1)
+                having = (events >> j) & 1 == 1
+                source = np.where(having, events ^ (1 << j), 0)
+                gained = reached - xp.take(block, like(source, block), axis=1)
                 gained = xp.where(gained > 0, gained, xp.zeros_like(gained))
-                path = xp.take(best, source, axis=1) + terms(gained, j, rows)
-                best[:, into] = xp.minimum(xp.take(best, into, axis=1), path)
-        found.append(best[:, -1])
+                before = xp.take(best, like(np.where(having, place[source], 0), block), axis=1)
+                path = before + terms(gained, j, rows)
+                paths = xp.where(like(having, block) & (path < paths), path, paths)
+            best = paths
+            place[events] = np.arange(events.size)
+        found.append(best[:, 0])
     return xp.concat(found, axis=0)
 
 
@@ -64,8 +69,10 @@ def least_over_intervals(
     n, k = lower.shape
     best = np.full(n, np.inf)
     limit = max(16, _NODE_ELEMENTS // k)
-    stack = [(np.arange(n)[rows], lower[rows], upper[rows], np.full(rows.stop - rows.start, -np.inf))
-             for rows in tiles(n, limit)]
+    stack = [
+        (np.arange(n)[rows], lower[rows], upper[rows], np.full(rows.stop - rows.start, -np.inf))
+        for rows in tiles(n, limit)
+    ]
     budget = _NODES_PER_ROW * n
     while stack:
         owner, low, high, bound = stack.pop()
@@ -93,15 +100,17 @@ def least_over_intervals(
         owner, bound = np.concatenate([owner, owner]), np.concatenate([bound, bound])
         low, high = _tighten(np.concatenate([low, above]), np.concatenate([below, high]))
         order = np.argsort(-bound, kind="stable")  # the most promising nodes come off the stack first
-        stack.extend((owner[part], low[part], high[part], bound[part])
-                     for part in (order[piece] for piece in tiles(order.size, limit)))
+        stack.extend(
+            (owner[part], low[part], high[part], bound[part])
+            for part in (order[piece] for piece in tiles(order.size, limit))
+        )
     return best
 
 
 def _relax(
     low: HostArray, high: HostArray, target: HostArray, terms: Terms
 ) -> tuple[HostArray, HostArray, HostArray, HostArray]:
-    """Minimise the chords: return the bound, the true value there, the distribution and the class in between."""
+    """Minimise the chords: return bound, true value, distribution and the class between its bounds."""
     width = high - low
     at_low, at_high = terms(low, target), terms(high, target)
     wide = width > 0

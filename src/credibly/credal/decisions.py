@@ -1,4 +1,4 @@
-"""Decisions from sets of distributions: which classes are still reasonable, and what a set-valued answer is worth.
+"""Decisions from sets of distributions: which classes stay, and what a set-valued answer is worth.
 
     interval dominance   j stays unless some i has lower(i) > upper(j)
     maximality           j stays unless some i has P(i) > P(j) for every P in the set
@@ -59,9 +59,9 @@ def credal_decision(
 
     Notes
     -----
-    For intervals and beliefs maximality is interval dominance: one class can be at its lower and another at its
-    upper probability at once. E-admissibility of a hull is the value of a small game per class, a linear program
-    on the host, asked only for maximal classes that no member puts first.
+    For intervals and beliefs maximality is interval dominance: one class can be at its lower and another at
+    its upper probability at once. E-admissibility of a hull is the value of a small game per class, a linear
+    program on the host, asked only for maximal classes that no member puts first.
 
     References
     ----------
@@ -154,7 +154,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
 
 
 def _maximal(credal: Ensemble) -> Array:
-    """j stays unless some i has P_mi > P_mj for every member m."""
+    """J stays unless some i has P_mi > P_mj for every member m."""
     xp = credal.xp
     n, m, k = credal.probs.shape
     kept = []
@@ -187,7 +187,7 @@ def _admissible(credal: CredalSet, kept: Array, lower: Array, upper: Array) -> A
 
 
 def _admissible_in_intervals(lower: Array, upper: Array) -> Array:
-    """Give j its upper probability v: the others must fit below v, that is hold 1 - v within [l, min(u, v)]."""
+    """Give j its upper probability v: the others must hold 1 - v within [l, min(u, v)]."""
     xp = namespace(lower)
     columns = []
     for j in range(lower.shape[-1]):
@@ -199,20 +199,21 @@ def _admissible_in_intervals(lower: Array, upper: Array) -> Array:
 
 
 def _admissible_in_belief(credal: Belief, upper: Array) -> Array:
-    """Give j all mass it can have, Pl(j); the other sets, spread as evenly as they can, must stay below it."""
+    """Give j all it can have, Pl(j): the other sets, spread as evenly as can be, must stay below."""
     xp = credal.xp
     masses, table = as_float64(credal.masses), credal.membership
     columns = []
     for j in range(credal.n_classes):
         apart = table[:, j] == 0
-        rest = masses[:, like(np.flatnonzero(apart), masses)] if apart.any() else masses[:, :0]
+        rest = xp.take(masses, like(np.flatnonzero(apart), masses), axis=1)
         total = xp.sum(rest, axis=-1)
         if not apart.any():
             columns.append(total == 0)
             continue
         sets = [members for members, away in zip(credal.focal_sets, apart, strict=True) if away]
-        safe = xp.where(total > 0, total, xp.ones_like(total))[:, None]
-        shares = rest / safe + xp.where(total > 0, 0.0, 1.0)[:, None] / len(sets)
+        some = (total > 0)[:, None]
+        safe = xp.where(some, total[:, None], xp.ones_like(total[:, None]))
+        shares = xp.where(some, rest / safe, xp.full_like(rest, 1.0 / len(sets)))
         others = Belief(shares, sets, credal.n_classes)
         ones = xp.ones_like(upper)
         even = nearest_in_belief(others, ones, "entropy", 1e-8)

@@ -15,9 +15,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_distributions
+from credibly._arrays.checks import as_array, require_distributions
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, is_array, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    beside,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    to_host,
+)
 from credibly._arrays.special import xlogy
 from credibly.credal.assignments import least_over_assignments
 from credibly.credal.bounds import singleton_bounds
@@ -27,7 +37,17 @@ from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
-from credibly.predictions import Belief, Classes, Ensemble, Intervals, LabelCounts, Point, as_labels, require_order
+from credibly.predictions import (
+    Belief,
+    Classes,
+    Ensemble,
+    Intervals,
+    LabelCounts,
+    Point,
+    as_labels,
+    require_order,
+)
+from credibly.predictions.labels import number_of_axes
 
 Divergence = Literal["kl", "js", "sqrt_js"]
 To = Literal["nearest", "farthest", "mean"]
@@ -59,8 +79,8 @@ def credal_distance(
     to : {"nearest", "farthest", "mean"}
         The nearest or the farthest distribution of the set, or its mean prediction.
     tolerance : float
-        Certified distance of the divergence to its true value, for soft targets: nearest in hulls, farthest in
-        intervals, and in beliefs with more than 16 classes. Elsewhere it is exact.
+        Certified distance of the divergence to its true value, for soft targets: nearest in hulls, farthest
+        in intervals, and in beliefs with more than 16 classes. Elsewhere it is exact.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -74,10 +94,10 @@ def credal_distance(
 
     Notes
     -----
-    Labels: one read of the predictions. Soft targets, nearest: Newton's method on all hulls at once, certified by
-    the duality gap; water-filling for intervals and beliefs, where one distribution is nearest in all three
-    divergences. Farthest: at a corner; for intervals and for beliefs of more than 16 classes branch and bound on
-    the host.
+    Labels: one read of the predictions. Soft targets, nearest: Newton's method on all hulls at once,
+    certified by the duality gap; water-filling for intervals and beliefs, where one distribution is nearest
+    in all three divergences. Farthest: at a corner; for intervals and for beliefs of more than 16 classes
+    branch and bound on the host.
 
     Examples
     --------
@@ -114,15 +134,16 @@ def soft_target(credal: CredalSet, labels: Any) -> Array | None:
         target = labels.frequencies()
     elif isinstance(labels, Point):
         target = labels.probs
-    elif is_array(labels) and labels.ndim == 2:
-        if not namespace(labels).isdtype(labels.dtype, "real floating"):
+    elif number_of_axes(labels) == 2:
+        array = beside(as_array(labels, "labels"), labels, credal._leading)
+        if not namespace(array).isdtype(array.dtype, "real floating"):
             raise InputTypeError(
                 "`labels`",
                 "must be class indices (n,), probabilities (n, k) or label counts",
-                f"got integers of shape {tuple(labels.shape)}",
+                f"got integers of shape {tuple(array.shape)}",
                 "Use `LabelCounts(labels)` for counts.",
             )
-        target, _ = require_distributions(as_real(labels, "labels"), "labels", "Use `LabelCounts` for counts.")
+        target, _ = require_distributions(array, "labels", lambda _: "Use `LabelCounts(labels)` for counts.")
     else:
         return None
     expected = (len(credal), credal.n_classes)
@@ -153,8 +174,7 @@ def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Arra
     """Return the upper or lower probability of each label, (n,), reading only what it depends on."""
     xp = credal.xp
     if isinstance(credal, Ensemble):
-        rows = xp.arange(len(credal), device=credal.device)
-        chosen = xp.moveaxis(credal.probs, 1, 0)[:, rows, labels]  # (m, n): one entry per instance and member
+        chosen = _entries(credal.probs, labels)
         return as_float64(xp.max(chosen, axis=0) if upper else xp.min(chosen, axis=0))
     if isinstance(credal, Belief):
         table = credal.membership
@@ -164,6 +184,16 @@ def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Arra
         return xp.sum(as_float64(credal.masses) * columns, axis=-1)
     bounds = singleton_bounds(credal)[1 if upper else 0]
     return xp.take_along_axis(bounds, labels[:, None], axis=-1)[:, 0]
+
+
+def _entries(probs: Array, labels: Array) -> Array:
+    """Return one entry per member and instance, (m, n), without touching the other classes."""
+    xp = namespace(probs)
+    members_first = xp.moveaxis(probs, 1, 0)
+    if is_numpy(probs) or is_torch(probs):
+        return members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
+    index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
+    return xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
 
 
 def _nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
@@ -186,14 +216,13 @@ def _farthest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], toler
     if isinstance(credal, Ensemble):
         return xp.max(value(kind, as_float64(credal.probs), target[:, None, :]), axis=1)
     lower, upper = singleton_bounds(credal)
-    # A class of the target that some distribution gives nothing makes KL infinite; elsewhere it stays finite.
-    lost = xp.any((lower <= 0) & (target > 0), axis=-1) if kind == "kl" else xp.zeros_like(target[:, 0]) > 0
-    found = xp.full_like(target[:, 0], xp.inf)
-    rows = ~lost
-    if bool(xp.any(rows)):
-        bounds = lower[rows, :], upper[rows, :]
-        found[rows] = -_least_negative(credal[rows], bounds, target[rows, :], kind, tolerance)
-    return found
+    lost = xp.zeros_like(target[:, 0]) > 0
+    if kind == "kl":
+        # A class of the target that some distribution gives nothing makes KL infinite; no search is needed.
+        lost = xp.any((lower <= 0) & (target > 0), axis=-1)
+        target = xp.where(lost[:, None], xp.zeros_like(target), target)
+    found = -_least_negative(credal, (lower, upper), target, kind, tolerance)
+    return xp.where(lost, xp.full_like(found, xp.inf), found)
 
 
 def _least_negative(
@@ -214,7 +243,10 @@ def _least_negative(
             return -terms(kind, probs, namespace(probs).broadcast_to(target[rows, j][:, None], probs.shape))
 
         return least_over_orders(envelope_of(credal), term)
-    masses, table = to_host(as_float64(credal.masses)), credal.membership  # branch and bound lives on the host
+    masses, table = (
+        to_host(as_float64(credal.masses)),
+        credal.membership,
+    )  # branch and bound lives on the host
     found = np.array(
         [
             least_over_assignments(row, table, partial(_negative_terms, kind, t), tolerance)

@@ -103,8 +103,8 @@ def lower_entropy(
     -----
     Entropy is concave, so its minimum is at a corner. Hulls: the least over members. Intervals: branch and
     bound on the host. Beliefs: a shortest path through the 2^k events; beyond 16 classes branch and bound on
-    who gets which mass, on the host; with many overlapping sets that may not end, which is said. Filling classes greedily in
-    their order is wrong for most instances.
+    who gets which mass, on the host; with many overlapping sets that may not end, which is said. Filling
+    classes greedily in their order is wrong for most instances.
 
     Examples
     --------
@@ -147,13 +147,14 @@ def least_entropy(credal: CredalSet, tolerance: float) -> Array:
         return least_over_orders(envelope_of(credal), lambda probs, j, rows: -xlogy(probs, probs))
     masses = to_host(as_float64(credal.masses))  # branch and bound lives on the host
     table = credal.membership
-    found = [
+    values = [
         least_over_assignments(row, table, lambda probs: -xlogy(probs, probs), tolerance) for row in masses
     ]
-    return like(np.array(found), credal.masses)
+    return like(np.array(values), credal.masses)
 
 
 def log_base(base: float | None) -> float:
+    """Return what natural units are divided by for logarithms of another base."""
     if base is None:
         return 1.0
     if not base > 0 or base == 1:

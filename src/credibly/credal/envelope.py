@@ -34,12 +34,12 @@ def require_few_classes(n_classes: int, what: str, remedy: str) -> None:
 def all_events(n_classes: int) -> np.ndarray[Any, Any]:
     """Return all subsets of the classes as a table (2^k, k) of 0 and 1."""
     numbers = np.arange(2**n_classes)
-    return ((numbers[:, None] >> np.arange(n_classes)) & 1).astype(np.float64)
+    return np.asarray((numbers[:, None] >> np.arange(n_classes)) & 1, dtype=np.float64)
 
 
 def event_sizes(n_classes: int) -> np.ndarray[Any, Any]:
     """Return how many classes each of the 2^k events holds."""
-    return all_events(n_classes).sum(axis=1).astype(np.int64)
+    return np.asarray(all_events(n_classes).sum(axis=1), dtype=np.int64)
 
 
 def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None) -> Array:

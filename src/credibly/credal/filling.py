@@ -25,7 +25,7 @@ _MAX_SWEEPS = 5000
 
 
 def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
-    """Return p = clip(c t, l, u) summing to 1, (n, k); classes with t = 0 take what the others cannot hold."""
+    """Return p = clip(c t, l, u) summing to 1, (n, k); classes with t = 0 take the overflow."""
     tight = credal.reachable()
     return fill(as_float64(tight.lower), as_float64(tight.upper), target)
 
@@ -68,13 +68,14 @@ def fill(lower: Array, upper: Array, target: Array) -> Array:
 
 
 def nearest_in_belief(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
-    """Return the nearest distribution (n, k): exact for up to 16 classes, certified within `tolerance` beyond."""
+    """Return the nearest distribution (n, k): exact up to 16 classes, certified beyond."""
     xp, k = credal.xp, credal.n_classes
     few = k <= MAX_CLASSES
     per_row = CACHE_ELEMENTS // 2**k if few else rows_within_budget(24 * k * len(credal.focal_sets), 0.5)
     solve = _greedy if few else _sweep
     parts = [
-        solve(credal[rows], target[rows, ...], kind, tolerance) for rows in tiles(len(credal), max(16, per_row))
+        solve(credal[rows], target[rows, ...], kind, tolerance)
+        for rows in tiles(len(credal), max(16, per_row))
     ]
     return xp.concat(parts, axis=0)
 
@@ -85,33 +86,27 @@ def _greedy(credal: Belief, target: Array, kind: Objective, tolerance: float) ->
     bel = envelope_of(credal)
     events = like(all_events(k), bel)
     numbers = xp.arange(2**k, device=device(bel))
-    n = bel.shape[0]
-    probs = xp.zeros((n, k), dtype=xp.float64, device=device(bel))
+    powers = 2 ** xp.arange(k, device=device(bel))
+    probs = xp.zeros_like(target)
     # Mass that can only go to classes with t = 0 is spread over them evenly: no objective sees how.
-    idle = target <= 0
-    free = xp.ones((n, k), dtype=xp.bool, device=device(bel))
-    first = True
-    while bool(xp.any(free)):
-        weight = xp.where(free, target, xp.zeros_like(target))
-        if first and bool(xp.any(idle)):
-            chosen = idle
-            share = xp.astype(idle, xp.float64)
-        else:
-            sums = weight @ events.T
-            ratio = xp.where(sums > 0, bel / xp.where(sums > 0, sums, xp.ones_like(sums)), -xp.inf)
-            best = xp.take(numbers, xp.argmax(ratio, axis=-1))
-            chosen = (xp.take(events, best, axis=0) > 0) & free
-            share = xp.where(chosen, weight, xp.zeros_like(weight))
-        first = False
-        number = xp.sum(xp.astype(chosen, numbers.dtype) * 2 ** xp.arange(k, device=device(bel)), axis=-1)
-        mass = xp.take_along_axis(bel, number[:, None], axis=-1)
+    chosen = target <= 0
+    share = xp.astype(chosen, xp.float64)
+    free = ~chosen
+    while True:
+        number = xp.sum(xp.astype(chosen, numbers.dtype) * powers, axis=-1)[:, None]
+        mass = xp.take_along_axis(bel, number, axis=-1)
         total = xp.sum(share, axis=-1, keepdims=True)
         probs = probs + mass * share / xp.where(total > 0, total, xp.ones_like(total))
-        bel = xp.take_along_axis(bel, numbers[None, :] | number[:, None], axis=-1) - mass
+        bel = xp.take_along_axis(bel, numbers[None, :] | number, axis=-1) - mass
+        if not bool(xp.any(free)):
+            return probs
+        weight = xp.where(free, target, xp.zeros_like(target))
+        sums = weight @ events.T
+        ratio = bel / xp.where(sums > 0, sums, xp.ones_like(sums))
+        best = xp.argmax(xp.where(sums > 0, ratio, xp.full_like(ratio, -xp.inf)), axis=-1)
+        chosen = (xp.take(events, best, axis=0) > 0) & free
+        share = xp.where(chosen, weight, xp.zeros_like(weight))
         free = free & ~chosen
-        if not bool(xp.any(free & ~idle)):
-            break
-    return probs
 
 
 def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
@@ -119,16 +114,24 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
     xp = credal.xp
     masses = as_float64(credal.masses)
     members = [like(np.array(sorted(members)), masses) for members in credal.focal_sets]
+    spread = [  # column of `change` below for every class; classes outside the set get its last one, 0
+        like(np.where(row > 0, np.cumsum(row) - 1, row.sum()).astype(np.int64), masses)
+        for row in credal.membership
+    ]
     probs = credal.pignistic().probs
-    given = [masses[:, [j]] / index.shape[0] * xp.ones_like(probs[:, : index.shape[0]]) for j, index in enumerate(members)]
+    given = [
+        masses[:, j : j + 1] / index.shape[0] * xp.ones_like(probs[:, : index.shape[0]])
+        for j, index in enumerate(members)
+    ]
     for _ in range(_MAX_SWEEPS):
         for j, index in enumerate(members):
             if index.shape[0] == 1:
                 continue
             here, wanted = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
             others = here - given[j]
-            moved = _fill_above(others, wanted, masses[:, [j]])
-            probs = _add_columns(probs, index, moved - given[j])
+            moved = _fill_above(others, wanted, masses[:, j : j + 1])
+            change = xp.concat([moved - given[j], xp.zeros_like(probs[:, :1])], axis=1)
+            probs = probs + xp.take(change, spread[j], axis=1)
             given[j] = moved
         slopes = slope(kind, probs, target)
         gap = xp.sum(probs * slopes, axis=-1)
@@ -146,7 +149,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
 
 
 def _fill_above(others: Array, target: Array, mass: Array) -> Array:
-    """Return x >= 0 summing to `mass` with others + x = max(others, c t): fill the lowest others / t first."""
+    """Return x >= 0 summing to `mass` with others + x = max(others, c t): fill the lowest first."""
     xp = namespace(others)
     wanted = target > 0
     heights = xp.where(wanted, others / xp.where(wanted, target, xp.ones_like(target)), xp.inf)
@@ -165,11 +168,3 @@ def _fill_above(others: Array, target: Array, mass: Array) -> Array:
     total = xp.sum(filled, axis=-1, keepdims=True)
     even = mass / others.shape[-1] * xp.ones_like(others)
     return xp.where(total > 0, filled * (mass / xp.where(total > 0, total, xp.ones_like(total))), even)
-
-
-def _add_columns(array: Array, columns: Array, values: Array) -> Array:
-    """Return a copy of `array` with `values` added to some columns."""
-    xp = namespace(array)
-    added = xp.asarray(array, copy=True)
-    added[:, columns] = xp.take(array, columns, axis=-1) + values
-    return added

@@ -49,7 +49,7 @@ def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
 
 
 class HullGaps:
-    """Gaps of convex hulls: with D_m = P_m - mean they are -min_m D_m(A), and max_m D_m(A) of the complement."""
+    """Gaps of hulls: with D_m = P_m - mean they are -min_m D_m(A), and max_m D_m(A) of the complement."""
 
     def __init__(self, credal: Ensemble, rows: slice) -> None:
         probs = as_float64(credal.probs[rows, ...])

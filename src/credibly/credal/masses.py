@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, is_array, like, namespace
+from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
@@ -19,7 +19,7 @@ from credibly.predictions.belief import FocalSet, check_focal_sets
 Negative = Literal["keep", "clamp"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class MassFunction:
     """Masses on sets of classes, one row per instance; they may be negative.
 
@@ -43,6 +43,9 @@ class MassFunction:
     def __len__(self) -> int:
         return int(self.masses.shape[0])
 
+    def __repr__(self) -> str:
+        return f"MassFunction(n={len(self)}, f={len(self.focal_sets)}, k={self.n_classes})"
+
     @property
     def membership(self) -> np.ndarray[Any, Any]:
         """Which class is in which focal set, (f, k) of 0 and 1, on the host."""
@@ -51,7 +54,7 @@ class MassFunction:
     @property
     def sizes(self) -> np.ndarray[Any, Any]:
         """How many classes each focal set holds, (f,), on the host."""
-        return self.membership.sum(axis=1)
+        return np.asarray(self.membership.sum(axis=1))
 
     def belief(self, events: Any = None) -> Array:
         """Return the masses inside each event, (n, e); every single class where no events are given."""
@@ -159,9 +162,7 @@ def mass_function(
     return masses_of(as_credal(predictions, n_samples, rng), budget, negative)
 
 
-def masses_of(
-    credal: CredalSet, budget: Sequence[Iterable[int]] | None, negative: Negative
-) -> MassFunction:
+def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negative: Negative) -> MassFunction:
     """Return the masses of a set on all events, on a budget, or its own."""
     k = credal.n_classes
     if budget is None and isinstance(credal, Belief):

@@ -8,13 +8,13 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_distributions
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
 from credibly.credal.rays import hull_ray_lengths, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
-from credibly.predictions import Ensemble, Intervals, LabelCounts, Point
-from credibly.predictions.labels import _same_library
+from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
+from credibly.predictions.labels import number_of_axes
 
 HostArray = np.ndarray[Any, Any]
 
@@ -154,9 +154,9 @@ def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
     elif isinstance(probs, LabelCounts):
         array = probs.frequencies()
     else:
-        array = as_real(probs, name)
-        array, _ = require_distributions(array, name, "Use `Point.from_scores` to normalise on purpose.")
-        array = _same_library(array, probs, credal)
+        array = beside(as_real(probs, name), probs, credal._leading, what=f"predictions and `{name}`")
+        remedy = "Use `Point.from_scores` to normalise on purpose."
+        array, _ = require_distributions(array, name, lambda _: remedy)
     expected = (len(credal), credal.n_classes)
     if tuple(array.shape) != expected:
         raise InputError(
@@ -171,10 +171,7 @@ def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
 
 def _corner_or_distribution(credal: CredalSet, towards: Any) -> Array:
     """Read class labels as corners of the simplex."""
-    from credibly.predictions import Classes, as_labels
-
-    shape = getattr(towards, "shape", None) or np.shape(towards) if not isinstance(towards, Point | LabelCounts) else ()
-    if len(shape) == 1:
+    if not isinstance(towards, Point | LabelCounts) and number_of_axes(towards) == 1:
         labels = as_labels(credal, towards)
         assert isinstance(labels, Classes)
         return labels.block(slice(None), slice(None))[0, ...]

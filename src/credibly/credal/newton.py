@@ -28,40 +28,43 @@ def nearest_weights(kind: Objective, members: Array, target: Array, tolerance: f
     if is_torch(members):
         members, target = members.detach(), target.detach()
     n, m, k = members.shape
-    weights = []
-    for rows in tiles(n, rows_within_budget(8 * (4 * m * k + 4 * min(m, k) ** 2), 0.5)):
-        weights.append(_solve(kind, members[rows, ...], target[rows, ...], tolerance))
-    return xp.concat(weights, axis=0)
+    limit = rows_within_budget(8 * (4 * m * k + 4 * min(m, k) ** 2), 0.5)
+    parts = [_solve(kind, members[rows, ...], target[rows, ...], tolerance) for rows in tiles(n, limit)]
+    return xp.concat(parts, axis=0)
 
 
 def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> Array:
     xp = namespace(members)
     n, m, _ = members.shape
-    result = xp.full((n, m), 1.0 / m, dtype=xp.float64, device=device(members))
+    weights = xp.full((n, m), 1.0 / m, dtype=xp.float64, device=device(members))
     if m == 1:
-        return result
-    open_rows = xp.arange(n, device=device(members))
-    weights = xp.asarray(result, copy=True)
+        return weights
+    rows = xp.arange(n, device=device(members))
     gradient = _gradient(kind, members, target, weights)
     level = xp.min(gradient, axis=-1, keepdims=True) - 0.1
     slack = gradient - level
+    solved: list[tuple[Array, Array]] = []
     for _ in range(_MAX_STEPS):
         gap = xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)
-        going = gap > tolerance
-        if not bool(xp.all(going)):
-            done = ~going
-            result[open_rows[done], :] = weights[done, :]
-            members, target, open_rows = members[going, ...], target[going, ...], open_rows[going]
-            weights, slack, gradient, level = weights[going, :], slack[going, :], gradient[going, :], level[going, :]
-            if open_rows.shape[0] == 0:
-                return result
+        done = gap <= tolerance
+        if bool(xp.any(done)):
+            # Solved instances leave the batch; most end within a few steps of each other.
+            (ended,), (going,) = xp.nonzero(done), xp.nonzero(~done)
+            solved.append((xp.take(rows, ended, axis=0), xp.take(weights, ended, axis=0)))
+            rows, members, target, weights, slack, gradient, level = (
+                xp.take(array, going, axis=0)
+                for array in (rows, members, target, weights, slack, gradient, level)
+            )
+            if rows.shape[0] == 0:
+                order = xp.argsort(xp.concat([index for index, _ in solved], axis=0))
+                return xp.take(xp.concat([found for _, found in solved], axis=0), order, axis=0)
         weights, slack, level = _step(kind, members, target, weights, slack, gradient, level)
         gradient = _gradient(kind, members, target, weights)
     worst = float(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
     raise UnsupportedError(
         "the minimum over the hull",
         f"must be certified within {tolerance:.1g}",
-        f"{open_rows.shape[0]} instances are at {worst:.1g} after {_MAX_STEPS} steps",
+        f"{rows.shape[0]} instances are at {worst:.1g} after {_MAX_STEPS} steps",
         "Pass a larger `tolerance`.",
     )
 
@@ -73,7 +76,7 @@ def _gradient(kind: Objective, members: Array, target: Array, weights: Array) ->
 
 
 def _mix(weights: Array, members: Array) -> Array:
-    """p = sum_m w_m P_m, (n, k)."""
+    """P = sum_m w_m P_m, (n, k)."""
     return (weights[:, None, :] @ members)[:, 0, :]
 
 

@@ -17,7 +17,7 @@ from credibly.credal.envelope import MAX_CLASSES, commonalities, require_few_cla
 from credibly.credal.gaps import exact_gap_sum
 from credibly.credal.masses import MassFunction, Negative, masses_of
 from credibly.credal.random_events import sampled_gap_sum
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Belief, Point
 
 Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
@@ -98,7 +98,7 @@ def nonspecificity(
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
-        Seed of events and draws; fixed unless another is given, so that a value does not change when asked twice.
+        Seed of events and draws; fixed where not given, so that asking twice gives the same value.
 
     Returns
     -------
@@ -201,6 +201,7 @@ def nonspecificity_estimate(
     if measure == "koerner":
         # sum_A m(A) |A| counts every class with the masses of the sets around it: its upper probability.
         return _exact(measure, credal.xp.sum(singleton_bounds(credal)[1], axis=-1), settings, ())
+    assert not isinstance(credal, Belief)
     if isinstance(credal, Point):
         ones = credal.xp.sum(as_float64(credal.probs), axis=-1) ** 0
         return _exact(measure, ones if measure == "pal" else 0.0 * ones, settings, ())
@@ -249,7 +250,9 @@ def _smets(masses: MassFunction) -> Array:
     """-sum_A ln Q(A); infinite where the set of all classes has no mass, since Q(all) is that mass."""
     k = masses.n_classes
     require_few_classes(
-        k, '`measure="smets"`', f"It is a sum over all events: use another measure beyond {MAX_CLASSES} classes."
+        k,
+        '`measure="smets"`',
+        f"It is a sum over all events: use another measure beyond {MAX_CLASSES} classes.",
     )
     xp = namespace(masses.masses)
     numbers = (masses.membership @ 2.0 ** np.arange(k)).astype(np.int64)

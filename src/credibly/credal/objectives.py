@@ -31,9 +31,7 @@ def terms(kind: Objective, probs: Array, target: Array) -> Array:
     if kind == "kl":
         return xlogy(target, target) - xlogy(target, probs)
     middle = 0.5 * (target + probs)
-    return 0.5 * (
-        xlogy(target, target) - xlogy(target, middle) + xlogy(probs, probs) - xlogy(probs, middle)
-    )
+    return 0.5 * (xlogy(target, target) - xlogy(target, middle) + xlogy(probs, probs) - xlogy(probs, middle))
 
 
 def value(kind: Objective, probs: Array, target: Array) -> Array:

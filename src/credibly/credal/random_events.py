@@ -62,7 +62,7 @@ def sampled_gap_sum(
 def _importance(measure: SizeMeasure, q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """density(q) over the arcsine density 1 / (pi sqrt(q (1 - q)))."""
     arcsine = np.pi * np.sqrt(q * (1.0 - q))
-    return arcsine / q if measure == "pal" else arcsine / (q * -np.log(q))
+    return np.asarray(arcsine / q if measure == "pal" else arcsine / (q * -np.log(q)))
 
 
 class _Instances:
@@ -103,8 +103,10 @@ class _Instances:
         if isinstance(self.gaps, HullGaps):
             known = xp.mean(self.square - self.top_square, axis=1)
             scale = xp.mean(self.square, axis=1)
-            excess = (xp.mean(off**2, axis=1) - known * spread) / xp.where(scale > 0, scale, xp.ones_like(scale))
-            # A gap is about the root of the mean square; the constant keeps rare events at the ends from ruling.
+            excess = (xp.mean(off**2, axis=1) - known * spread) / xp.where(
+                scale > 0, scale, xp.ones_like(scale)
+            )
+            # A gap is about the root of the mean square; the constant keeps rare events from ruling the ends.
             level = (weight + mirrored) / np.sqrt(chance * (1.0 - chance) + 4.0 / self.rest.shape[2])
             return (excess * like(level, sums))[:, None, :]
         excess = (off**2 - (self.square - self.top_square) * spread)[:, 0, :]
@@ -130,7 +132,7 @@ def _subtract_controls(values: Array, controls: Array) -> Array:
 
 
 def _slopes(values: Array, controls: Array) -> Array:
-    """Regress values (r, b, e) on controls (r, c, b, e) after taking out what depends on q alone: (r, c, 1)."""
+    """Regress values (r, b, e) on controls (r, c, b, e), what depends on q alone taken out: (r, c, 1)."""
     xp = namespace(values)
     r, c, b, e = controls.shape
     moved = xp.reshape(controls - xp.mean(controls, axis=2, keepdims=True), (r, c, b * e))

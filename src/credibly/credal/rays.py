@@ -36,7 +36,7 @@ def ray_lengths(credal: CredalSet, start: Array, direction: Array) -> Array:
 
 
 def _box_ray_lengths(lower: Array, upper: Array, start: Array, direction: Array) -> Array:
-    """min over classes of the way to the bound the class moves towards."""
+    """Min over classes of the way to the bound the class moves towards."""
     xp = namespace(start)
     room = xp.where(direction > 0, upper - start, start - lower)
     room = xp.where(room > 0, room, xp.zeros_like(room))
@@ -46,7 +46,7 @@ def _box_ray_lengths(lower: Array, upper: Array, start: Array, direction: Array)
 
 
 def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array:
-    """min over events that lose probability of (start(A) - Bel(A)) / loss."""
+    """Min over events that lose probability of (start(A) - Bel(A)) / loss."""
     xp, k = credal.xp, credal.n_classes
     if k > MAX_CLASSES:
         # Corners of the set would do, but there are too many: each focal set's shares are the unknowns.
@@ -65,7 +65,9 @@ def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array
     return xp.min(xp.where(losing, room / xp.where(losing, loss, xp.ones_like(loss)), xp.inf), axis=-1)
 
 
-def _allocation_ray(masses: HostArray, membership: HostArray, start: HostArray, direction: HostArray) -> float:
+def _allocation_ray(
+    masses: HostArray, membership: HostArray, start: HostArray, direction: HostArray
+) -> float:
     """Maximise a subject to start + a direction = sum over sets of shares, by one sparse linear program."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, vstack
@@ -77,9 +79,7 @@ def _allocation_ray(masses: HostArray, membership: HostArray, start: HostArray, 
     ones = np.ones(count)
     to_class = csr_array((ones, (classes, np.arange(count))), shape=(k, count))
     to_set = csr_array((ones, (owner, np.arange(count))), shape=(f, count))
-    table = vstack(
-        [hstack([to_class, csr_array(-direction[:, None])]), hstack([to_set, csr_array((f, 1))])]
-    )
+    table = vstack([hstack([to_class, csr_array(-direction[:, None])]), hstack([to_set, csr_array((f, 1))])])
     cost = np.zeros(count + 1)
     cost[-1] = -1.0
     solved = linprog(cost, A_eq=table, b_eq=np.concatenate([start, masses]), method="highs")

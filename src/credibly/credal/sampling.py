@@ -37,8 +37,8 @@ def credal_sample(
     n : int
         Draws per instance.
     method : {"dirichlet", "hit_and_run"}
-        ``dirichlet``: mixtures of members with Dirichlet weights; for a belief, each focal set spreads its mass
-        with Dirichlet weights. ``hit_and_run``: uniform on the set.
+        ``dirichlet``: mixtures of members with Dirichlet weights; for a belief, each focal set spreads its
+        mass with Dirichlet weights. ``hit_and_run``: uniform on the set.
     concentration : float
         Parameter of the Dirichlet weights; 1 draws them uniformly from the simplex of weights.
     n_steps : int
@@ -60,8 +60,9 @@ def credal_sample(
 
     References
     ----------
-    J25: Juergens et al., A calibration test for evaluating set-based epistemic uncertainty representations, 2025.
-    Smith, Efficient Monte Carlo procedures for generating points uniformly distributed over bounded regions, 1984.
+    J25: Juergens et al., A calibration test for evaluating set-based epistemic uncertainty representations,
+    2025. Smith, Efficient Monte Carlo procedures for generating points uniformly distributed over bounded
+    regions, 1984.
 
     Examples
     --------
@@ -123,7 +124,9 @@ def _spread(credal: Belief, n: int, concentration: float, generator: np.random.G
     return drawn
 
 
-def _walk_hulls(members: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator) -> HostArray:
+def _walk_hulls(
+    members: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator
+) -> HostArray:
     """Choose per instance: weights themselves on a simplex, facets in few dimensions, programs in many."""
     drawn = np.empty_like(start)
     for row, (points, begin) in enumerate(zip(members, start, strict=True)):
@@ -140,14 +143,18 @@ def _walk_hulls(members: HostArray, start: HostArray, n_steps: int, generator: n
             places = generator.uniform(along.min(), along.max(), size=begin.shape[0])
             drawn[row] = middle + places[:, None] * axes[0]
         elif rank <= _MAX_FACET_DIMENSIONS:
-            walked = _walk_facets((points - middle) @ axes[:rank].T, (begin - middle) @ axes[:rank].T, n_steps, generator)
+            walked = _walk_facets(
+                (points - middle) @ axes[:rank].T, (begin - middle) @ axes[:rank].T, n_steps, generator
+            )
             drawn[row] = middle + walked @ axes[:rank]
         else:
             drawn[row] = _walk_programs(points, begin, n_steps, generator)
     return drawn
 
 
-def _walk_facets(points: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator) -> HostArray:
+def _walk_facets(
+    points: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator
+) -> HostArray:
     """Hit-and-run between the facets of a hull: every chord end is the nearest facet crossed."""
     from scipy.spatial import ConvexHull
 
@@ -160,7 +167,7 @@ def _walk_facets(points: HostArray, start: HostArray, n_steps: int, generator: n
         room = np.maximum(-(place @ normals.T + offsets), 0.0)
         speed = direction @ normals.T
         place = place + _uniform_on_chord(room, speed, generator)[:, None] * direction
-    return place * scale
+    return np.asarray(place * scale)
 
 
 def _uniform_on_chord(room: HostArray, speed: HostArray, generator: np.random.Generator) -> HostArray:
@@ -172,7 +179,9 @@ def _uniform_on_chord(room: HostArray, speed: HostArray, generator: np.random.Ge
     return np.asarray(behind + (ahead - behind) * generator.random(room.shape[0]))
 
 
-def _walk_programs(members: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator) -> HostArray:
+def _walk_programs(
+    members: HostArray, start: HostArray, n_steps: int, generator: np.random.Generator
+) -> HostArray:
     """Hit-and-run with both ends of every chord from linear programs, all chains together."""
     place = start
     shifted = members - members.mean(axis=0)

@@ -49,7 +49,7 @@ def least_total(columns: HostArray, right: HostArray) -> HostArray:
 
 
 def game_values(payoffs: HostArray) -> HostArray:
-    """Return max over mixtures w of min over i of sum_m w_m G_mi for each of n games (n, m, i), G in [-1, 1]."""
+    """Return max over mixtures w of min_i sum_m w_m G_mi for games (n, m, i) with payoffs in [-1, 1]."""
     n, m, i = payoffs.shape
     found = np.empty(n)
     for rows in tiles(n, max(1, _TILE // ((m + 1) * (m + i + 1)))):
@@ -67,7 +67,7 @@ def game_values(payoffs: HostArray) -> HostArray:
 
 
 def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | None = None) -> None:
-    """Pivot every tableau (last row: reduced costs, last column: right-hand side) to its optimum, in place."""
+    """Pivot every tableau (last row: reduced costs, last column: right side) to its optimum, in place."""
     n, r = basis.shape
     active = np.arange(n) if skip is None else np.flatnonzero(~skip)
     work, held = tableau[active], basis[active]

@@ -9,7 +9,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly._arrays.results import Result
 from credibly._arrays.special import digamma
-from credibly.credal.entropy import TOLERANCE, log_base, least_entropy, most_even
+from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
 from credibly.credal.objectives import entropy
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.credal.size import size_of
@@ -64,9 +64,9 @@ def uncertainty(
         Class predictions.
     decomposition : {"entropy", "credal", "dirichlet", "belief"}, optional
         ``entropy``: H(mean), mean H, mutual information (Point, Ensemble). ``credal``: upper entropy, lower
-        entropy, their difference (every kind). ``dirichlet``: the first in closed form (Dirichlet). ``belief``:
-        entropy of the pignistic probability and credal size (Belief). Where not given: entropy for Point and
-        Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
+        entropy, their difference (every kind). ``dirichlet``: the first in closed form (Dirichlet).
+        ``belief``: entropy of the pignistic probability and credal size (Belief). Where not given: entropy
+        for Point and Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
     base : float, optional
         Base of the logarithm; natural where not given.
     tolerance : float
@@ -83,8 +83,8 @@ def uncertainty(
 
     Notes
     -----
-    For a Dirichlet the mean entropy is ``-sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1))``; several members are
-    averaged.
+    For a Dirichlet the mean entropy is ``-sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1))``; several members
+    are averaged.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def uncertainty(
     (array([1.]), array([0.]), array([1.]))
     """
     given = as_predictions(predictions)
-    fitting = {
+    fitting: dict[type, str] = {
         Point: "entropy",
         Ensemble: "entropy",
         Intervals: "credal",
@@ -118,7 +118,9 @@ def uncertainty(
         note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"
         return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
     if chosen == "belief" and isinstance(given, Belief):
-        note = "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
+        note = (
+            "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
+        )
         total = entropy(given.pignistic().probs) / scale
         return Uncertainty(chosen, total, None, size_of(given, "mean"), len(given), (note,))
     if chosen == "dirichlet" and isinstance(given, Dirichlet):
