@@ -13,6 +13,7 @@ from credibly.credal.nonspecificity import (
     nonspecificity,
     nonspecificity_estimate,
 )
+from credibly.credal.pictures import simplex_picture
 from credibly.credal.sampling import credal_sample
 from credibly.credal.sets import credal_set
 from credibly.credal.size import credal_size
@@ -39,6 +40,7 @@ __all__ = [
     "mass_function",
     "nonspecificity",
     "nonspecificity_estimate",
+    "simplex_picture",
     "uncertainty",
     "upper_entropy",
     "upper_probability",

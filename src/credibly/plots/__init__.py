@@ -1,8 +1,25 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
+from credibly.plots.credal import (
+    MassDisplay,
+    SamplesDisplay,
+    mass_bars,
+    mass_data,
+    samples_data,
+    samples_strip,
+)
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
+from credibly.plots.sizes import (
+    HeatDisplay,
+    SizeDisplay,
+    heat_data,
+    size_data,
+    size_heat_map,
+    size_strips,
+)
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
 
 __all__ = [
@@ -11,10 +28,18 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "HeatDisplay",
+    "MassDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "SamplesDisplay",
+    "SimplexDisplay",
+    "SizeDisplay",
     "classwise_data",
     "classwise_diagrams",
+    "heat_data",
+    "mass_bars",
+    "mass_data",
     "new_axes",
     "new_figure",
     "null_data",
@@ -22,4 +47,11 @@ __all__ = [
     "printable",
     "reliability_data",
     "reliability_diagram",
+    "samples_data",
+    "samples_strip",
+    "simplex_data",
+    "simplex_diagram",
+    "size_data",
+    "size_heat_map",
+    "size_strips",
 ]
