@@ -36,7 +36,7 @@ from credibly.credal.envelope import MAX_CLASSES, envelope_of
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import (
     Belief,
     Classes,
@@ -45,6 +45,8 @@ from credibly.predictions import (
     LabelCounts,
     Point,
     as_labels,
+    as_point,
+    as_predictions,
     require_order,
 )
 from credibly.predictions.labels import number_of_axes
@@ -110,12 +112,12 @@ def credal_distance(
     """
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     one_of("`to`", to, ("nearest", "farthest", "mean"))
-    if not tolerance > 0:
-        raise InputError("`tolerance`", "must be positive", f"got {tolerance!r}", "Use 1e-9.")
+    require_tolerance(tolerance)
     require_order(predictions, labels)
-    credal = as_credal(predictions, n_samples, rng)
     if to == "mean":
-        credal = credal.mean()
+        credal: CredalSet = as_point(as_predictions(predictions))[0]
+    else:
+        credal = as_credal(predictions, n_samples, rng)
     target = soft_target(credal, labels)
     if target is None:
         checked = as_labels(credal, labels)
@@ -167,7 +169,8 @@ def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"], to: T
         logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
         return xp.where(q > 0, -logs, xp.full_like(q, xp.inf))
     middle = 0.5 * (1.0 + q)
-    return 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
+    found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
+    return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root
 
 
 def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Array:

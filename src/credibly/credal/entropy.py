@@ -16,7 +16,7 @@ from credibly.credal.envelope import MAX_CLASSES, envelope_of
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import entropy
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import Ensemble, Intervals, Point
 
 TOLERANCE = 1e-6
@@ -66,6 +66,7 @@ def upper_entropy(
     >>> cr.upper_entropy(cr.Intervals([[0.1, 0.6]], [[0.4, 0.9]])).round(4)
     array([0.673])
     """
+    require_tolerance(tolerance)
     credal = as_credal(predictions, n_samples, rng)
     return entropy(most_even(credal, tolerance)) / log_base(base)
 
@@ -112,6 +113,7 @@ def lower_entropy(
     >>> cr.lower_entropy(cr.Ensemble([[[0.9, 0.1], [0.5, 0.5]]])).round(4)
     array([0.3251])
     """
+    require_tolerance(tolerance)
     return least_entropy(as_credal(predictions, n_samples, rng), tolerance) / log_base(base)
 
 

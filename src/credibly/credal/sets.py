@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_rows
-from credibly._arrays.errors import InputTypeError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import require_level
@@ -41,8 +41,8 @@ def credal_set(
     """Return predictions as a set of distributions per instance.
 
     A `Point` is a set of one, an `Ensemble` stands for the convex hull of its members (weights play no
-    part), `Intervals` are tightened to reachable bounds and a `Belief` is the set of all distributions that
-    spread every mass over its focal set. A `Dirichlet` is no set, so it is said here how to make one.
+    part), `Intervals` for all distributions between the bounds and a `Belief` for all that spread every mass
+    over its focal set; they come back as they are. A `Dirichlet` is no set: it is said here how to make one.
 
     Parameters
     ----------
@@ -84,9 +84,7 @@ def credal_set(
             return given.sample(n_samples, rng=rng)
         require_level(level)
         return _level_set(given, level, rng)
-    if isinstance(given, Intervals):
-        return given.reachable()
-    if isinstance(given, Point | Ensemble | Belief):
+    if isinstance(given, Point | Ensemble | Intervals | Belief):
         return given
     raise InputTypeError(
         "`predictions`",
@@ -94,6 +92,12 @@ def credal_set(
         f"got {type(given).__name__}",
         "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
     )
+
+
+def require_tolerance(tolerance: float) -> None:
+    """Raise unless a certificate of this size can be asked for."""
+    if not tolerance > 0:
+        raise InputError("`tolerance`", "must be positive", f"got {tolerance!r}", "Use 1e-6.")
 
 
 def as_credal(predictions: Any, n_samples: int, rng: Any) -> CredalSet:

@@ -8,6 +8,7 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.predictions import as_point, as_predictions
 
 
 def credal_size(
@@ -42,14 +43,16 @@ def credal_size(
     array([0.25])
     """
     one_of("`of`", of, ("mean", "predicted"))
-    return size_of(as_credal(predictions, n_samples, rng), of)
-
-
-def size_of(credal: CredalSet, of: Literal["mean", "predicted"]) -> Array:
-    """Return the size of each set, (n,)."""
-    xp = credal.xp
-    lower, upper = singleton_bounds(credal)
+    given = as_predictions(predictions)
+    credal = as_credal(given, n_samples, rng)
     if of == "mean":
-        return xp.mean(upper - lower, axis=-1)
-    predicted = xp.argmax(credal.mean().probs, axis=-1)[:, None]
-    return xp.take_along_axis(upper - lower, predicted, axis=-1)[:, 0]
+        return mean_size(credal)
+    lower, upper = singleton_bounds(credal)
+    predicted = credal.xp.argmax(as_point(given)[0].probs, axis=-1)[:, None]
+    return credal.xp.take_along_axis(upper - lower, predicted, axis=-1)[:, 0]
+
+
+def mean_size(credal: CredalSet) -> Array:
+    """Return the mean width of the classes' probability intervals, (n,)."""
+    lower, upper = singleton_bounds(credal)
+    return credal.xp.mean(upper - lower, axis=-1)

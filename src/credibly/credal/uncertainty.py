@@ -11,8 +11,8 @@ from credibly._arrays.results import Result
 from credibly._arrays.special import digamma
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
 from credibly.credal.objectives import entropy
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
-from credibly.credal.size import size_of
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_tolerance
+from credibly.credal.size import mean_size
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
 from credibly.predictions.ensemble import weighted_mean
 
@@ -112,6 +112,7 @@ def uncertainty(
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":
+        require_tolerance(tolerance)
         credal = as_credal(given, n_samples, rng)
         total = entropy(most_even(credal, tolerance)) / scale
         inner = least_entropy(credal, tolerance) / scale
@@ -122,7 +123,7 @@ def uncertainty(
             "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
         )
         total = entropy(given.pignistic().probs) / scale
-        return Uncertainty(chosen, total, None, size_of(given, "mean"), len(given), (note,))
+        return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
     if chosen == "dirichlet" and isinstance(given, Dirichlet):
         inner = _mean_entropy(given)
     elif chosen == "entropy" and isinstance(given, Point):
