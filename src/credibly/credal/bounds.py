@@ -108,11 +108,26 @@ def singleton_bounds(credal: CredalSet) -> tuple[Array, Array]:
     if isinstance(credal, Ensemble):
         return as_float64(xp.min(credal.probs, axis=1)), as_float64(xp.max(credal.probs, axis=1))
     if isinstance(credal, Intervals):
-        tight = credal.reachable()
-        return xp.clip(tight.lower, 0.0, 1.0), xp.clip(tight.upper, 0.0, 1.0)
+        return tight_bounds(credal)
     masses, table = as_float64(credal.masses), credal.membership
     alone = table * (table.sum(axis=1, keepdims=True) == 1)
     return masses @ like(alone, masses), masses @ like(table, masses)
+
+
+def tight_bounds(credal: Intervals) -> tuple[Array, Array]:
+    """Return the bounds some distribution attains, never outside the given ones.
+
+    Where the lower bounds sum to 1 up to rounding, 1 minus the others would turn a tiny probability into 0
+    and a finite divergence into an infinite one.
+    """
+    xp = credal.xp
+    lower, upper = xp.clip(as_float64(credal.lower), 0.0, 1.0), xp.clip(as_float64(credal.upper), 0.0, 1.0)
+    rest_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
+    rest_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
+    return (
+        xp.minimum(xp.maximum(lower, 1.0 - rest_upper), upper),
+        xp.maximum(xp.minimum(upper, 1.0 - rest_lower), lower),
+    )
 
 
 def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool]:

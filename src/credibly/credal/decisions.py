@@ -190,11 +190,13 @@ def _admissible_in_intervals(lower: Array, upper: Array) -> Array:
     """Give j its upper probability v: the others must hold 1 - v within [l, min(u, v)]."""
     xp = namespace(lower)
     columns = []
+    # Bounds whose noise leaves a little less than 1 must not lose every class.
+    whole = xp.clip(xp.sum(upper, axis=-1), 0.0, 1.0)
     for j in range(lower.shape[-1]):
         top = upper[:, j][:, None]
         capped = xp.minimum(upper, top)
         fits = xp.all(lower <= top + _TIE, axis=-1)
-        columns.append(fits & (xp.sum(capped, axis=-1) >= 1.0 - _TIE))
+        columns.append(fits & (xp.sum(capped, axis=-1) >= whole - _TIE))
     return xp.stack(columns, axis=-1)
 
 

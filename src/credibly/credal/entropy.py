@@ -11,6 +11,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.special import xlogy
 from credibly.credal.assignments import least_over_assignments
+from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES, envelope_of
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
@@ -140,9 +141,7 @@ def least_entropy(credal: CredalSet, tolerance: float) -> Array:
     if isinstance(credal, Ensemble):
         return namespace(credal.probs).min(entropy(credal.probs), axis=1)
     if isinstance(credal, Intervals):
-        tight = credal.reachable()
-        lower, upper = to_host(tight.lower), to_host(tight.upper)  # branch and bound lives on the host
-        lower = np.clip(lower, 0.0, 1.0)
+        lower, upper = map(to_host, tight_bounds(credal))  # branch and bound lives on the host
         found = least_over_intervals(lower, upper, lower, lambda probs, _: -xlogy(probs, probs), tolerance)
         return like(found, credal.lower)
     if credal.n_classes <= MAX_CLASSES:

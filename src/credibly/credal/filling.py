@@ -17,6 +17,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
 from credibly.credal.objectives import Objective, slope
 from credibly.predictions import Belief, Intervals
@@ -26,8 +27,7 @@ _MAX_SWEEPS = 5000
 
 def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
     """Return p = clip(c t, l, u) summing to 1, (n, k); classes with t = 0 take the overflow."""
-    tight = credal.reachable()
-    return fill(as_float64(tight.lower), as_float64(tight.upper), target)
+    return fill(*tight_bounds(credal), target)
 
 
 def fill(lower: Array, upper: Array, target: Array) -> Array:

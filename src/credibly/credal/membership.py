@@ -11,7 +11,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
-from credibly.credal.rays import hull_ray_lengths, ray_lengths
+from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
 from credibly.predictions.labels import number_of_axes
@@ -76,14 +76,14 @@ def credal_contains(
     if isinstance(credal, Ensemble):
         host = to_host(near)  # the linear programs live on the host
         rows = np.flatnonzero(host)
-        members = to_host(as_float64(credal.probs))[rows]
+        members = to_host(on_simplex(credal.probs))[rows]
         inside = host.copy()
-        inside[rows] = _hull_contains(members, to_host(asked)[rows], tolerance)
+        inside[rows] = _hull_contains(members, to_host(on_simplex(asked))[rows], tolerance)
         return like(inside, credal.probs)
     if credal.n_classes <= MAX_CLASSES:
         events = like(np.ascontiguousarray(all_events(credal.n_classes).T), asked)
         return near & xp.all(asked @ events >= envelope_of(credal) - tolerance, axis=-1)
-    start = credal.mean().probs
+    start, asked = on_simplex(credal.mean().probs), on_simplex(asked)
     return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
 
 
@@ -135,8 +135,8 @@ def credal_boundary(
     array([[0.75, 0.25]])
     """
     credal = as_credal(predictions, n_samples, rng)
-    goal = _corner_or_distribution(credal, towards)
-    begin = as_float64(credal.mean().probs) if start is None else distributions_like(credal, start, "start")
+    goal = on_simplex(_corner_or_distribution(credal, towards))
+    begin = on_simplex(credal.mean().probs if start is None else distributions_like(credal, start, "start"))
     if start is not None:
         _require_inside(credal, begin)
     xp = credal.xp

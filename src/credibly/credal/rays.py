@@ -18,13 +18,19 @@ HostArray = np.ndarray[Any, Any]
 _FLAT = 1e-9  # a direction this far out of the hull's plane (relative to its length) leaves at once
 
 
+def on_simplex(array: Array) -> Array:
+    """Divide by the sum along the last axis: rounding must not lift a distribution off the plane of all."""
+    array = as_float64(array)
+    return array / namespace(array).sum(array, axis=-1, keepdims=True)
+
+
 def ray_lengths(credal: CredalSet, start: Array, direction: Array) -> Array:
     """Return the largest a >= 0 with start + a direction in the set, (n,); start has to be in it.
 
-    inf where the direction is 0.
+    inf where the direction is 0. Start and goal have to sum to 1 (:func:`on_simplex`).
     """
     if isinstance(credal, Ensemble):
-        members = to_host(as_float64(credal.probs))  # the linear programs live on the host
+        members = to_host(on_simplex(credal.probs))  # the linear programs live on the host
         found = hull_ray_lengths(members, to_host(start), to_host(direction))
         return like(found, start)
     if isinstance(credal, Belief):

@@ -9,7 +9,8 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import as_float64, like, to_host
 from credibly._arrays.philox import as_seed
-from credibly.credal.rays import hull_ray_lengths, ray_lengths
+from credibly.credal.bounds import tight_bounds
+from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
@@ -88,7 +89,7 @@ def credal_sample(
     if isinstance(credal, Point):
         drawn = np.repeat(to_host(as_float64(credal.probs))[:, None, :], n, axis=1)  # drawn on the host
     elif isinstance(credal, Ensemble):
-        members = to_host(as_float64(credal.probs))  # drawn on the host
+        members = to_host(on_simplex(credal.probs))  # drawn on the host
         drawn = _mixtures(members, n, concentration, generator)
         if uniform:
             drawn = _walk_hulls(members, drawn, n_steps, generator)
@@ -196,9 +197,8 @@ def _walk_programs(
 
 def _walk_intervals(credal: Intervals, n: int, n_steps: int, generator: np.random.Generator) -> HostArray:
     """Hit-and-run between the bounds, along directions that keep the sum."""
-    tight = credal.reachable()
-    lower, upper = to_host(tight.lower)[:, None, :], to_host(tight.upper)[:, None, :]
-    place = np.repeat(to_host(tight.mean().probs)[:, None, :], n, axis=1)
+    lower, upper = (to_host(bound)[:, None, :] for bound in tight_bounds(credal))
+    place = np.repeat(to_host(credal.mean().probs)[:, None, :], n, axis=1)
     free = upper - lower > 1e-14
     count = np.maximum(free.sum(axis=-1, keepdims=True), 1)
     for _ in range(n_steps):

@@ -141,7 +141,7 @@ def _level_set(given: Dirichlet, level: float, rng: Any) -> Intervals:
             keep = held(middle)
             inside, outside = xp.where(keep, middle, inside), xp.where(keep, outside, middle)
         bounds.append(xp.where(held(end), end, inside))
-    return Intervals(xp.min(bounds[0], axis=1), xp.max(bounds[1], axis=1)).reachable()
+    return Intervals(xp.min(bounds[0], axis=1), xp.max(bounds[1], axis=1))
 
 
 def _density_threshold(alpha: np.ndarray[Any, Any], level: float, rng: Any) -> np.ndarray[Any, Any]:

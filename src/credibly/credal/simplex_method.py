@@ -70,6 +70,8 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
     """Pivot every tableau (last row: reduced costs, last column: right side) to its optimum, in place."""
     n, r = basis.shape
     active = np.arange(n) if skip is None else np.flatnonzero(~skip)
+    if active.size == 0:
+        return
     work, held = tableau[active], basis[active]
     limit = _STEPS_PER_ROW * (r + 1)
     for step in range(limit):

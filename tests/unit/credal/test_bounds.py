@@ -108,3 +108,10 @@ def test_intervals_of_an_ensemble_hold_its_hull() -> None:
     # Intervals forget what classes have to do with each other: never tighter, equal on single classes.
     assert (cr.lower_probability(wide, events) <= cr.lower_probability(ensemble, events) + 1e-12).all()
     assert cr.upper_probability(wide) == pytest.approx(cr.upper_probability(ensemble))
+
+
+def test_tightening_does_not_lose_tiny_probabilities() -> None:
+    # 1 - 1.0 = 0 would make -log upper infinite although the lower bound itself is 1e-20
+    saturated = cr.Intervals([[1e-20, 1.0]], [[1e-20, 1.0]])
+    assert cr.upper_probability(saturated).tolist() == [[1e-20, 1.0]]
+    assert cr.credal_distance(saturated, [0])[0] == pytest.approx(20 * np.log(10))
