@@ -25,9 +25,12 @@ NOT_CALLED_BY_USERS = {
     "Estimate",
     "Evaluation",
     "HypotestResult",
+    "MassFunction",
+    "NonspecificityEstimate",
     "ReliabilityCurve",
     "Statistic",
     "Traits",
+    "Uncertainty",
 }
 
 

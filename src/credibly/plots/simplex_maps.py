@@ -24,7 +24,7 @@ _LEAST_SUPPORT = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
-class SimplexDisplay:
+class SimplexMapDisplay:
     """What a heat map over the simplex shows.
 
     Attributes
@@ -111,7 +111,7 @@ class SimplexDisplay:
         return ax
 
 
-def simplex_data(found: SimplexMap) -> SimplexDisplay:
+def simplex_map_data(found: SimplexMap) -> SimplexMapDisplay:
     """Return what the heat map of a `SimplexMap` shows.
 
     Parameters
@@ -121,7 +121,7 @@ def simplex_data(found: SimplexMap) -> SimplexDisplay:
 
     Returns
     -------
-    SimplexDisplay
+    SimplexMapDisplay
         The data; `draw` draws them.
     """
     values = np.array(found.values, dtype=np.float64)
@@ -136,7 +136,7 @@ def simplex_data(found: SimplexMap) -> SimplexDisplay:
             "Use a larger bandwidth or a statistic that stays finite.",
         )
     values[hidden] = np.nan
-    return SimplexDisplay(
+    return SimplexMapDisplay(
         name=found.name,
         over=found.over,
         corners=found.corners,
@@ -163,4 +163,4 @@ def simplex_heat_map(found: SimplexMap, ax: Axes | None = None) -> Axes:
     Axes
         The axes.
     """
-    return simplex_data(found).draw(axes_or_new(ax, 5.2, 4.2))
+    return simplex_map_data(found).draw(axes_or_new(ax, 5.2, 4.2))
