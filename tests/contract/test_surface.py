@@ -28,6 +28,7 @@ NOT_CALLED_BY_USERS = {
     "MassFunction",
     "NonspecificityEstimate",
     "ReliabilityCurve",
+    "SimplexMap",
     "Statistic",
     "Traits",
     "Uncertainty",
