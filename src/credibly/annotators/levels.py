@@ -1,0 +1,111 @@
+"""From sums to terms with standard errors, at three levels: totals, columns, cells."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.decompositions import Estimates, HostArray
+from credibly._arrays.results import Estimate
+from credibly.statistics import State
+
+PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
+Terms = Mapping[str, tuple[float, ...]]
+"""Names of terms and their coefficients over the means of a level."""
+
+Refusals = Mapping[str, str]
+NO_REFUSALS: Refusals = {}
+_ONE_ROW = "one instance has no standard error"
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """Means of all contributions and the covariance of these means.
+
+    Attributes
+    ----------
+    mean : ndarray (t, ...)
+        Means of the plain contributions, then the calibration loss.
+    covariance : ndarray (t, t, ...) or None
+        Covariance of the means over samples of instances; None for one instance.
+    n : int
+        Number of instances.
+    settings, notes
+        Passed on to the estimates.
+    """
+
+    mean: HostArray
+    covariance: HostArray | None
+    n: int
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    def with_calibration(self, values: HostArray) -> Level:
+        """Return the same level with another calibration loss in the last place."""
+        mean = self.mean.copy()
+        mean[-1] = values
+        return dataclasses.replace(self, mean=mean)
+
+    def scaled(self, factor: float) -> Level:
+        """Return all terms times a factor."""
+        covariance = None if self.covariance is None else self.covariance * factor**2
+        return dataclasses.replace(self, mean=self.mean * factor, covariance=covariance)
+
+    def _combined(self, terms: Terms) -> tuple[HostArray, HostArray | None]:
+        """Return all linear combinations of the means, (terms, ...), and their standard errors."""
+        c = np.asarray(list(terms.values()), dtype=np.float64)
+        t, shape = c.shape[1], self.mean.shape[1:]
+        value = (c @ self.mean.reshape(t, -1)).reshape(-1, *shape)
+        if self.covariance is None:
+            return value, None
+        half = (c @ self.covariance.reshape(t, -1)).reshape(len(c), t, -1)  # (terms, t, entries)
+        variance = (half * c[:, :, None]).sum(axis=1).reshape(-1, *shape)
+        return value, np.sqrt(np.maximum(variance, 0.0))
+
+    def totals(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
+        """Return linear combinations of the means of a level without axes, by name."""
+        values, errors = self._combined(terms)
+        found = {}
+        for place, name in enumerate(terms):
+            error = None if errors is None else float(errors[place])
+            why = refusals.get(name) if error is not None else _ONE_ROW
+            found[name] = Estimate(name, float(values[place]), error, self.n, self.settings, self.notes, why)
+        return found
+
+    def arrays(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
+        """Return linear combinations of the means, entry by entry, by name."""
+        values, errors = self._combined(terms)
+        found = {}
+        for place, name in enumerate(terms):
+            error = None if errors is None else errors[place]
+            why = refusals.get(name) if error is not None else _ONE_ROW
+            found[name] = Estimates(name, values[place], error, self.n, why)
+        return found
+
+
+def levels(
+    sums: State, moments: State, n_columns: int, settings: Mapping[str, Any], notes: tuple[str, ...]
+) -> tuple[Level, Level, Level]:
+    """Return totals (), columns (c,) and cells (c, n_bins); row sums make the totals.
+
+    The standard error is that of a weighted mean of independent rows, with n / (n - 1).
+    """
+    n, total, total2 = int(sums["rows"]), float(sums["total"]), float(sums["total2"])
+
+    def level(first: HostArray, first2: HostArray, second: HostArray) -> Level:
+        mean = first / total
+        if n < 2:
+            return Level(mean, None, n, settings, notes)
+        cross = mean[:, None] * first2[None, :]
+        spread = second - cross - np.swapaxes(cross, 0, 1) + mean[:, None] * mean[None, :] * total2
+        return Level(mean, spread * (n / (n - 1) / total**2), n, settings, notes)
+
+    t = moments["first"].shape[0]
+    per_cell = [moments[name].reshape(t, n_columns, -1) for name in ("first", "first2")]
+    second = moments["second"].reshape(t, t, n_columns, -1)
+    rows = level(*(moments[f"rows_{name}"] for name in ("first", "first2", "second")))
+    columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
+    return rows, columns, level(*per_cell, second)
