@@ -6,6 +6,12 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.decompositions import (
+    DisagreementDecomposition,
+    Estimates,
+    LossDecomposition,
+    RootEstimate,
+)
 from credibly._arrays.errors import (
     CrediblyError,
     FileError,
@@ -17,6 +23,14 @@ from credibly._arrays.errors import (
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
+from credibly.annotators import (
+    RaterStatistic,
+    decompose_disagreement,
+    decompose_disagreement_in_chunks,
+    decompose_loss,
+    decompose_loss_in_chunks,
+    rater_statistic,
+)
 from credibly.evaluation import Evaluation, evaluate
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.io import Dataset, load, save
@@ -58,8 +72,10 @@ __all__ = [
     "CrediblyError",
     "Dataset",
     "Dirichlet",
+    "DisagreementDecomposition",
     "Ensemble",
     "Estimate",
+    "Estimates",
     "Evaluation",
     "FileError",
     "Gaussian",
@@ -69,10 +85,13 @@ __all__ = [
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
+    "LossDecomposition",
     "MissingExtraError",
     "Point",
     "Quantiles",
+    "RaterStatistic",
     "ReliabilityCurve",
+    "RootEstimate",
     "Samples",
     "Statistic",
     "Traits",
@@ -84,11 +103,16 @@ __all__ = [
     "classwise_ece",
     "confidence_ece",
     "decompose_brier",
+    "decompose_disagreement",
+    "decompose_disagreement_in_chunks",
+    "decompose_loss",
+    "decompose_loss_in_chunks",
     "evaluate",
     "hosmer_lemeshow",
     "load",
     "log_loss",
     "memory_limit",
+    "rater_statistic",
     "registered",
     "reliability_curve",
     "save",

@@ -22,10 +22,15 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
     "Dataset",
+    "DisagreementDecomposition",
     "Estimate",
+    "Estimates",
     "Evaluation",
     "HypotestResult",
+    "LossDecomposition",
+    "RaterStatistic",
     "ReliabilityCurve",
+    "RootEstimate",
     "Statistic",
     "Traits",
 }

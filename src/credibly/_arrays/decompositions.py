@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.results import Estimate, Result, require_level
 
 HostArray = np.ndarray[Any, Any]
@@ -29,6 +30,8 @@ class RootEstimate(Estimate):
 
     Attributes
     ----------
+    name, value, stderr, n, settings, notes, interval_refusal
+        As of any Estimate; `stderr` is None.
     squared : Estimate
         What the root is taken of; a negative value gives a negative root, to be read as "below zero".
     """
@@ -114,10 +117,13 @@ class Estimates(Result):
     def __getitem__(self, index: Any) -> Estimate:
         stderr = None if self.stderr is None else float(self.stderr[index])
         if np.ndim(self.value[index]):
-            raise IndexError(f"{self.name} has {self.value.ndim} axes: give an index for each")
-        return Estimate(
-            self.name, float(self.value[index]), stderr, self.n, {}, (), self.interval_refusal
-        )
+            raise InputError(
+                f"an entry of `{self.name}`",
+                f"needs one index for each of {self.value.ndim} axes",
+                f"got {index!r}",
+                "Take `.value` and `.stderr` for slices.",
+            )
+        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), self.interval_refusal)
 
     def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
         """Return normal intervals, one per entry.
@@ -143,7 +149,9 @@ class Estimates(Result):
 
 @dataclasses.dataclass(frozen=True)
 class LossTerms(Result, Generic[T]):
-    """The terms of the squared loss: expected = epistemic + irreducible, epistemic = calibration + dispersion.
+    """The terms of the squared loss.
+
+    Expected = epistemic + irreducible, and epistemic = calibration + dispersion.
 
     Attributes
     ----------
@@ -231,7 +239,12 @@ class RaterBins(Result):
 
         require_level(level)
         if self.sampling_error is None:
-            raise ValueError("these bins carry no sampling error")
+            raise UnsupportedError(
+                "a band of these bins",
+                "needs the sampling error of the raters",
+                "it is known for the disagreement of pairs only",
+                "Use the bins of `decompose_disagreement` without `statistic=`.",
+            )
         half = float(ndtri((1 + level) / 2)) * self.sampling_error
         return np.clip(self.predicted - half, 0, 1), np.clip(self.predicted + half, 0, 1)
 

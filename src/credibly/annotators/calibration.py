@@ -25,7 +25,7 @@ def plugin_loss(state: State) -> HostArray:
     """Return weight share times squared gap, per cell."""
     weight = state["weight"]
     gap = (state["observed"] - state["predicted"]) / np.where(weight > 0, weight, 1.0)
-    return weight / state["total"] * gap**2
+    return np.asarray(weight / state["total"] * gap**2)
 
 
 def pairs(state: State, debias: Debias = "full") -> Pairs:
@@ -45,4 +45,4 @@ def pairs(state: State, debias: Debias = "full") -> Pairs:
 
 def debiased_loss(state: State, debias: Debias) -> HostArray:
     """Return weight share times the mean of d_i d_j over pairs, per cell."""
-    return state["weight"] / state["total"] * pairs(state, debias).mean
+    return np.asarray(state["weight"] / state["total"] * pairs(state, debias).mean)

@@ -4,8 +4,8 @@ With y the label counts of an instance and n its raters, the fraction of disagre
 one class are unbiased for what two fresh raters would do:
 
     mu_D = 1 - sum y (y - 1) / (n (n - 1))         mu_Dk = 2 y_k (n - y_k) / (n (n - 1))
-    L  = mean mu - 2 mu phi + phi^2                CL = sum over bins |bin| / N (mean mu - mean phi)^2, debiased
-    RL = L - CL
+    L  = mean mu - 2 mu phi + phi^2                CL = sum over bins |bin| / N (mean mu - mean phi)^2
+    RL = L - CL                                    (CL debiased)
 
 Mimori et al. 2021 (D21).
 """
@@ -57,8 +57,8 @@ def decompose_disagreement(
     Parameters
     ----------
     predictions : Predictions or array
-        What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a Dirichlet
-        (or from one of several); the mean of any other set, which the notes say.
+        What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a
+        Dirichlet (or from one of several); the mean of any other set, which the notes say.
     counts : LabelCounts
         How many raters gave each label; rows with fewer raters than the statistic needs are left out.
     statistic : RaterStatistic, optional
@@ -264,5 +264,3 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
 def _evidence(predicted: Array, observed: Array, weight: Array | None, variance: Array = None) -> Evidence:
     loss = observed * (1.0 - 2.0 * predicted) + predicted * predicted
     return Evidence(predicted, observed, (loss, predicted, observed), weight, variance)
-
-

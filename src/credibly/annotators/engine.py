@@ -19,7 +19,6 @@ from credibly.annotators.population import Chunk, Population
 from credibly.statistics import State
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, width_edges
 
-
 Part = tuple[Evidence, Array]
 """Evidence of a tile and the cell of each of its entries."""
 

@@ -106,6 +106,6 @@ def levels(
     t = moments["first"].shape[0]
     per_cell = [moments[name].reshape(t, n_columns, -1) for name in ("first", "first2")]
     second = moments["second"].reshape(t, t, n_columns, -1)
-    rows = level(*(moments[f"rows_{name}"] for name in ("first", "first2", "second")))
+    rows = level(moments["rows_first"], moments["rows_first2"], moments["rows_second"])
     columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
-    return rows, columns, level(*per_cell, second)
+    return rows, columns, level(per_cell[0], per_cell[1], second)

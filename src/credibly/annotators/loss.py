@@ -86,9 +86,9 @@ def decompose_loss(
 
     Notes
     -----
-    Expected, epistemic and irreducible loss are unbiased from two raters on. Calibration and dispersion depend
-    on the bins: dispersion also holds what wide bins hide. Unbiased terms may be negative. Cost is linear in the
-    number of instances and classes.
+    Expected, epistemic and irreducible loss are unbiased from two raters on. Calibration and dispersion
+    depend on the bins: dispersion also holds what wide bins hide. Unbiased terms may be negative. Cost is
+    linear in the number of instances and classes.
 
     References
     ----------

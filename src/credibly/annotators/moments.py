@@ -8,9 +8,9 @@ it is multiplied by,
 
     h_i = 2 d_i mean_{j != i} d_j - U,      whose mean over the cell is U again.
 
-(With the row left in, d_i^2 would enter h and take away spread from terms that hold d_i^2 themselves: at 100 rows
-intervals of the dispersion loss would cover 84 %.) All sums are linear in the rows, so tiles, files and workers
-merge by addition.
+With the row left in, d_i^2 would enter h and take spread away from terms that hold d_i^2 themselves: at 100
+rows intervals of the dispersion loss would cover 84 %. All sums are linear in the rows, so tiles, files and
+workers merge by addition.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def row_moments(evidence: Evidence, cells: Array, pairs: Pairs) -> State:
     others = of_cell(pairs.total) - evidence.weighted(deviation)
     basis = (*evidence.means, of_cell(2.0 * pairs.scale) * deviation * others - of_cell(pairs.mean))
 
-    def per_cell(values: Array) -> HostArray:
+    def per_cell(values: Array) -> Any:
         return to_host(count_cells(cells, n_cells, xp.reshape(values, (1, -1))))[0]
 
     once = [evidence.weighted(values) for values in basis]

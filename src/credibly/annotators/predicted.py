@@ -1,8 +1,8 @@
 """What a prediction says about two or more raters of one instance.
 
 Raters draw labels from one distribution p, which is known (a point), one of several (an ensemble) or spread
-around a mean (a Dirichlet, or an ensemble of them). With S2 = sum p^2 and S3 = sum p^3, two raters disagree with
-probability 1 - E S2, and the fraction of disagreeing pairs among n raters has variance
+around a mean (a Dirichlet, or an ensemble of them). With S2 = sum p^2 and S3 = sum p^3, two raters disagree
+with probability 1 - E S2, and the fraction of disagreeing pairs among n raters has variance
 
     E D^2 - phi^2 + 2 / (n (n - 1)) (2 (n - 2) (E S3 - E S2^2) + E D - E D^2),      D = 1 - S2, phi = E D.
 
@@ -99,7 +99,7 @@ def _class_moments(alpha: Array) -> tuple[Array, Array, Array]:
 
 
 def _rising(alpha: Array, total: Array, power: int) -> Array:
-    """E p^power of a Dirichlet: a (a + 1) ... / (A (A + 1) ...), divided factor by factor against overflow."""
+    """E p^power of a Dirichlet: a (a + 1) ... / (A (A + 1) ...), factor by factor against overflow."""
     value = alpha / total
     for step in range(1, power):
         value = value * ((alpha + step) / (total + step))

@@ -210,7 +210,7 @@ class BoundRaterStatistic:
         return xp.stack([totals[column] for column in columns], axis=-1)
 
     def _pairs(self, values: Array, step: float, column: int) -> Array:
-        """x' F x + step sum F_aa x_a, F marking the pairs of labels with this value, (..., 1)."""
+        """Return x' F x + step sum F_aa x_a, F marking the pairs of labels with this value, (..., 1)."""
         xp = namespace(values)
         table = np.zeros((self.n_classes, self.n_classes))
         for (a, b), value in zip(self._types(), self.values.tolist(), strict=True):
