@@ -115,7 +115,6 @@ class Estimates(Result):
     interval_refusal: str | None = None
 
     def __getitem__(self, index: Any) -> Estimate:
-        stderr = None if self.stderr is None else float(self.stderr[index])
         if np.ndim(self.value[index]):
             raise InputError(
                 f"an entry of `{self.name}`",
@@ -123,6 +122,7 @@ class Estimates(Result):
                 f"got {index!r}",
                 "Take `.value` and `.stderr` for slices.",
             )
+        stderr = None if self.stderr is None else float(self.stderr[index])
         return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), self.interval_refusal)
 
     def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from credibly._arrays.decompositions import HostArray, RaterBins
 from credibly._arrays.namespace import Array, namespace
-from credibly.annotators.calibration import Debias, debiased_loss, pairs, plugin_loss
+from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
 from credibly.annotators.levels import Level, levels
 from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
 from credibly.annotators.population import Chunk, Population
@@ -67,6 +67,11 @@ def summarise(
     moments = read(lambda own, cells: row_moments(own, cells, products))
     n_columns = products.mean.size // cut.n_bins
     rows, columns, single = levels(sums, moments, n_columns, settings, notes)
+    least = least_variance(sums).reshape(n_columns, cut.n_bins)
+    # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
+    shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
+    rows = rows.with_least_variance(shared * least.sum())
+    columns, single = columns.with_least_variance(least.sum(axis=1)), single.with_least_variance(least)
 
     def with_loss(loss: HostArray) -> tuple[Level, Level, Level]:
         own = loss.reshape(n_columns, cut.n_bins)

@@ -13,6 +13,7 @@ from credibly._arrays.results import Estimate
 from credibly.statistics import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
+BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"
 Terms = Mapping[str, tuple[float, ...]]
 """Names of terms and their coefficients over the means of a level."""
 
@@ -42,6 +43,14 @@ class Level:
     n: int
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    def with_least_variance(self, least: HostArray | float) -> Level:
+        """Return the same level with at least this variance of the calibration loss."""
+        if self.covariance is None:
+            return self
+        covariance = self.covariance.copy()
+        covariance[-1, -1] = np.maximum(covariance[-1, -1], least)
+        return dataclasses.replace(self, covariance=covariance)
 
     def with_calibration(self, values: HostArray) -> Level:
         """Return the same level with another calibration loss in the last place."""

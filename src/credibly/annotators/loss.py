@@ -21,7 +21,7 @@ from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import as_float64
 from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Cut, summarise
-from credibly.annotators.levels import PLUGIN_REFUSAL, Terms
+from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
 from credibly.annotators.moments import Evidence, instances_last
 from credibly.annotators.population import Chunk, Population, check_chunk
 from credibly.predictions import as_point
@@ -175,7 +175,7 @@ def _decompose(
         plugin=LossTerms(**summary.plugin[0].totals(PLUGIN_TERMS, PLUGIN_REFUSALS)),
         per_class=LossTerms(**summary.debiased[1].arrays(TERMS)),
         per_class_plugin=LossTerms(**summary.plugin[1].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
-        per_bin=LossTerms(**summary.debiased[2].arrays(TERMS)),
+        per_bin=LossTerms(**summary.debiased[2].arrays(TERMS, dict.fromkeys(TERMS, BIN_REFUSAL))),
         per_bin_plugin=LossTerms(**summary.plugin[2].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
         bins=summary.bins,
         all_rows=all_rows,

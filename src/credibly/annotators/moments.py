@@ -58,13 +58,15 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """Per cell: sum of the weighted deviations, the mean of d_i d_j over pairs, and W / (W^2 - sum w^2).
+    """Per cell: sum of the weighted deviations, the mean of d_i d_j over pairs, and two factors of h.
 
-    `mean` and `scale` are 0 where a cell has no pairs.
+    ``h_i = 2 scale d_i (total - w_i d_i) - shift``, with scale W / (W^2 - sum w^2) and shift the mean;
+    all are 0 where a cell has no pairs.
     """
 
     total: HostArray
     mean: HostArray
+    shift: HostArray
     scale: HostArray
 
 
@@ -126,7 +128,7 @@ def row_moments(evidence: Evidence, cells: Array, pairs: Pairs) -> State:
 
     deviation = evidence.observed - evidence.predicted
     others = of_cell(pairs.total) - evidence.weighted(deviation)
-    basis = (*evidence.means, of_cell(2.0 * pairs.scale) * deviation * others - of_cell(pairs.mean))
+    basis = (*evidence.means, of_cell(2.0 * pairs.scale) * deviation * others - of_cell(pairs.shift))
 
     def per_cell(values: Array) -> Any:
         return to_host(count_cells(cells, n_cells, xp.reshape(values, (1, -1))))[0]

@@ -94,7 +94,7 @@ def _entries(table: Any, missing: int | None) -> tuple[HostArray, HostArray]:
             f"got {filled[~gap][0]!r}" if (~gap).any() else "got no label",
             "Map class names to indices from 0 to k - 1 first.",
         ) from None
-    fractional = labels != np.round(labels)
+    fractional = ~np.isfinite(labels) | (labels != np.round(labels))
     if fractional.any():
         rows = np.flatnonzero(fractional.any(axis=1)).tolist()
         value = labels[rows[0]][fractional[rows[0]]][0]
