@@ -67,11 +67,11 @@ def summarise(
     moments = read(lambda own, cells: row_moments(own, cells, products))
     n_columns = products.mean.size // cut.n_bins
     rows, columns, single = levels(sums, moments, n_columns, settings, notes)
-    least = least_variance(sums).reshape(n_columns, cut.n_bins)
+    floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
-    rows = rows.with_least_variance(shared * least.sum())
-    columns, single = columns.with_least_variance(least.sum(axis=1)), single.with_least_variance(least)
+    rows = rows.with_least_variance(shared * floor.sum())
+    columns, single = columns.with_least_variance(floor.sum(axis=1)), single.with_least_variance(floor)
 
     def with_loss(loss: HostArray) -> tuple[Level, Level, Level]:
         own = loss.reshape(n_columns, cut.n_bins)

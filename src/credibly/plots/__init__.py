@@ -2,6 +2,22 @@
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.null import NullDisplay, null_data, null_distribution
+from credibly.plots.rater_disagreement import (
+    DisagreementDisplay,
+    SpreadDisplay,
+    disagreement_data,
+    disagreement_diagram,
+    spread_data,
+    spread_diagram,
+)
+from credibly.plots.rater_loss import (
+    DebiasingDisplay,
+    LossMapDisplay,
+    debiasing_curve,
+    debiasing_data,
+    loss_map,
+    loss_map_data,
+)
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
 
@@ -11,10 +27,20 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "DebiasingDisplay",
+    "DisagreementDisplay",
+    "LossMapDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "SpreadDisplay",
     "classwise_data",
     "classwise_diagrams",
+    "debiasing_curve",
+    "debiasing_data",
+    "disagreement_data",
+    "disagreement_diagram",
+    "loss_map",
+    "loss_map_data",
     "new_axes",
     "new_figure",
     "null_data",
@@ -22,4 +48,6 @@ __all__ = [
     "printable",
     "reliability_data",
     "reliability_diagram",
+    "spread_data",
+    "spread_diagram",
 ]
