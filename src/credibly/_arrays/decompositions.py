@@ -106,6 +106,8 @@ class Estimates(Result):
         Number of instances.
     interval_refusal : str or None
         Why no interval is offered, None where it is.
+    refused : ndarray or None
+        Which entries the refusal concerns; all of them where None.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Estimates(Result):
     stderr: HostArray | None
     n: int
     interval_refusal: str | None = None
+    refused: HostArray | None = None
 
     def __getitem__(self, index: Any) -> Estimate:
         if np.ndim(self.value[index]):
@@ -123,7 +126,10 @@ class Estimates(Result):
                 "Take `.value` and `.stderr` for slices.",
             )
         stderr = None if self.stderr is None else float(self.stderr[index])
-        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), self.interval_refusal)
+        why = self.interval_refusal
+        if self.refused is not None and not self.refused[index]:
+            why = None
+        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), why)
 
     def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
         """Return normal intervals, one per entry.
@@ -136,14 +142,17 @@ class Estimates(Result):
         Returns
         -------
         tuple of ndarray
-            Lower and upper ends.
+            Lower and upper ends; NaN for entries without an interval.
         """
         from scipy.special import ndtri
 
         require_level(level)
-        if self.interval_refusal is not None or self.stderr is None:
+        refused = np.full(self.value.shape, self.interval_refusal is not None)
+        if self.interval_refusal is not None and self.refused is not None:
+            refused = self.refused
+        if self.stderr is None or refused.all():
             self[(0,) * self.value.ndim].interval(level)  # raises with the reason
-        half = float(ndtri((1 + level) / 2)) * np.asarray(self.stderr)
+        half = float(ndtri((1 + level) / 2)) * np.where(refused, np.nan, np.asarray(self.stderr))
         return self.value - half, self.value + half
 
 

@@ -175,14 +175,14 @@ def _decompose(
     name = "disagreement" if statistic is None else statistic.name
     settings = vars(cut) | {"statistic": name, "order": order, "paper": paper}
     if statistic is None:
-        whole = summarise(population, overall_evidence, cut, settings, tuple(notes))
-        columns = summarise(population, class_evidence, cut, settings, tuple(notes))
+        whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), settings, tuple(notes))
+        columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), settings, tuple(notes))
         average = columns.debiased[0].scaled(1.0 / population.n_classes)
         return _result(name, whole, columns, average, population, settings, tuple(notes))
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
     notes += [] if costly is None else [costly]
-    whole = summarise(population, user_evidence(bound), cut, settings, tuple(notes))
+    whole = summarise(population, user_evidence(bound), cut, (TERMS, SPREAD), settings, tuple(notes))
     columns_or_none = whole if bound.n_columns > 1 else None
     return _result(name, whole, columns_or_none, None, population, settings, tuple(notes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from credibly._arrays.decompositions import HostArray, RaterBins
 from credibly._arrays.namespace import Array, namespace
 from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
-from credibly.annotators.levels import Level, levels
+from credibly.annotators.levels import Level, Terms, levels, products_of
 from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
 from credibly.annotators.population import Chunk, Population
 from credibly.statistics import State
@@ -48,12 +48,13 @@ def summarise(
     population: Population,
     evidence: Callable[[Chunk], Evidence],
     cut: Cut,
+    terms: Sequence[Terms],
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
     *,
     least: int | None = None,
 ) -> Summary:
-    """Read the population twice (small ones once) and return all terms with their errors."""
+    """Read the population twice (small ones once) and return the means behind all terms, with errors."""
     edges = _edges(population, evidence, cut, least)
 
     def part(tile: Chunk) -> Part:
@@ -63,15 +64,15 @@ def summarise(
 
     read = _reader(population, part, least)
     sums = read(lambda own, cells: cell_sums(own, cells, own.predicted.shape[0] * cut.n_bins))
-    products = pairs(sums)
-    moments = read(lambda own, cells: row_moments(own, cells, products))
-    n_columns = products.mean.size // cut.n_bins
+    found, products = pairs(sums), products_of(terms)
+    moments = read(lambda own, cells: row_moments(own, cells, found, products))
+    n_columns = found.mean.size // cut.n_bins
     rows, columns, single = levels(sums, moments, n_columns, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
-    rows = rows.with_least_variance(shared * floor.sum())
-    columns, single = columns.with_least_variance(floor.sum(axis=1)), single.with_least_variance(floor)
+    rows, columns = rows.with_floor(floor.ravel(), shared), columns.with_floor(floor, 1.0)
+    single = single.with_floor(floor[..., None], 1.0)
 
     def with_loss(loss: HostArray) -> tuple[Level, Level, Level]:
         own = loss.reshape(n_columns, cut.n_bins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,27 @@ from credibly.statistics import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
 BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"
+FEW_CELLS = 5.0
+FEW_CELLS_REFUSAL = (
+    f"fewer than {FEW_CELLS:g} filled bins carry it, too few for a normal law (coverage down to .80); "
+    "use more bins, or bins of equal mass"
+)
 Terms = Mapping[str, tuple[float, ...]]
 """Names of terms and their coefficients over the means of a level."""
 
 Refusals = Mapping[str, str]
 NO_REFUSALS: Refusals = {}
 _ONE_ROW = "one instance has no standard error"
+
+
+def products_of(terms: Sequence[Terms]) -> list[tuple[int, int]]:
+    """Return which products of contributions the variances of these terms need."""
+    found: set[tuple[int, int]] = set()
+    for one in terms:
+        for coefficients in one.values():
+            used = [place for place, factor in enumerate(coefficients) if factor]
+            found.update((a, b) for a in used for b in used if a <= b)
+    return sorted(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +51,8 @@ class Level:
         Number of instances.
     settings, notes
         Passed on to the estimates.
+    few_cells : ndarray of bool or None
+        Where too few cells carry the calibration loss for a normal interval.
     """
 
     mean: HostArray
@@ -43,14 +60,20 @@ class Level:
     n: int
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
+    few_cells: HostArray | None = None
 
-    def with_least_variance(self, least: HostArray | float) -> Level:
-        """Return the same level with at least this variance of the calibration loss."""
+    def with_floor(self, floor: HostArray, shared: float) -> Level:
+        """Return the same level with at least the variance that cells without gaps would have.
+
+        `floor` is (..., cells) of that variance. With f_b the floors of the cells, (sum sqrt f_b)^2 / sum f_b
+        is how many equal cells would behave like these; below five a squared gap is far from normal.
+        """
         if self.covariance is None:
             return self
-        covariance = self.covariance.copy()
-        covariance[-1, -1] = np.maximum(covariance[-1, -1], least)
-        return dataclasses.replace(self, covariance=covariance)
+        covariance, total = self.covariance.copy(), floor.sum(axis=-1)
+        covariance[-1, -1] = np.maximum(covariance[-1, -1], shared * total)
+        number = np.sqrt(floor).sum(axis=-1) ** 2 / np.where(total > 0, total, 1.0) / shared
+        return dataclasses.replace(self, covariance=covariance, few_cells=np.asarray(number < FEW_CELLS))
 
     def with_calibration(self, values: HostArray) -> Level:
         """Return the same level with another calibration loss in the last place."""
@@ -81,6 +104,8 @@ class Level:
         for place, name in enumerate(terms):
             error = None if errors is None else float(errors[place])
             why = refusals.get(name) if error is not None else _ONE_ROW
+            if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
+                why = FEW_CELLS_REFUSAL
             found[name] = Estimate(name, float(values[place]), error, self.n, self.settings, self.notes, why)
         return found
 
@@ -89,9 +114,11 @@ class Level:
         values, errors = self._combined(terms)
         found = {}
         for place, name in enumerate(terms):
-            error = None if errors is None else errors[place]
+            error, refused = None if errors is None else errors[place], None
             why = refusals.get(name) if error is not None else _ONE_ROW
-            found[name] = Estimates(name, values[place], error, self.n, why)
+            if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
+                why, refused = FEW_CELLS_REFUSAL, self.few_cells
+            found[name] = Estimates(name, values[place], error, self.n, why, refused)
         return found
 
 

@@ -162,11 +162,11 @@ def _decompose(
     population = Population(chunks, least=2, mean_noted=True)
     settings = vars(cut) | {"paper": paper}
     notes = (*population.notes, *paper_notes)
-    summary = summarise(population, loss_evidence, cut, settings, notes)
+    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), settings, notes)
     terms = summary.debiased[0].totals(TERMS)
     all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}
     if population.n_left_out:
-        every = summarise(population, single_evidence, cut, settings, notes, least=1)
+        every = summarise(population, single_evidence, cut, (ALL_ROWS_TERMS,), settings, notes, least=1)
         all_rows = every.debiased[0].totals(ALL_ROWS_TERMS)
     return LossDecomposition(
         **terms,

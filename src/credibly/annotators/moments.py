@@ -16,6 +16,7 @@ workers merge by addition.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -113,12 +114,12 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
     return state
 
 
-def row_moments(evidence: Evidence, cells: Array, pairs: Pairs) -> State:
+def row_moments(evidence: Evidence, cells: Array, pairs: Pairs, products: Iterable[tuple[int, int]]) -> State:
     """Return the sums of the second pass: moments of the contributions per cell and of their row sums.
 
     The contributions are those of `evidence.means`, then h. With t of them: ``first`` and ``first2`` (sums
-    with weights w and w^2) are (t, n_cells), ``second`` (with w^2) is (t, t, n_cells); the same of the row
-    sums over columns under ``rows_...``.
+    with weights w and w^2) are (t, n_cells), ``second`` (with w^2) is (t, t, n_cells), filled for `products`
+    only; the same of the row sums over columns under ``rows_...``.
     """
     xp = namespace(evidence.predicted)
     shape, n_cells = evidence.predicted.shape, pairs.mean.size
@@ -136,10 +137,9 @@ def row_moments(evidence: Evidence, cells: Array, pairs: Pairs) -> State:
     once = [evidence.weighted(values) for values in basis]
     twice = once if evidence.weight is None else [evidence.weighted(values, 2) for values in basis]
     t = len(basis)
-    second = np.empty((t, t, n_cells))
-    for a in range(t):
-        for b in range(a, t):
-            second[a, b] = second[b, a] = per_cell(twice[a] * basis[b])
+    second = np.zeros((t, t, n_cells))
+    for a, b in products:
+        second[a, b] = second[b, a] = per_cell(twice[a] * basis[b])
     first = np.stack([per_cell(values) for values in once])
     first2 = first if evidence.weight is None else np.stack([per_cell(values) for values in twice])
 

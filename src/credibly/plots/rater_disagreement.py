@@ -63,8 +63,8 @@ class DisagreementDisplay:
         out, bins = int(self.outside.sum()), len(self.count)
         return (
             f"{out} of {bins} filled bins lie outside the {100 * self.level:.4g} % band that the number of "
-            f"raters implies; where it weighs most, at predicted {shown(float(self.predicted[worst]))}, raters "
-            f"disagree {shown(float(abs(gap[worst])))} {side} than predicted "
+            f"raters implies; where it weighs most, at predicted {shown(float(self.predicted[worst]))}, "
+            f"raters disagree {shown(float(abs(gap[worst])))} {side} than predicted "
             f"({self.count[worst]:g} instances)."
         )
 

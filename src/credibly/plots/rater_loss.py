@@ -1,4 +1,4 @@
-"""Where the epistemic loss lies, and what few raters do to it: D21 Figure 2a and Figure 1 (Mimori et al. 2021)."""
+"""Where the epistemic loss lies, and what few raters do to it: D21 Figures 2a and 1 (Mimori et al. 2021)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.decompositions import LossDecomposition
 from credibly._arrays.errors import InputError
+from credibly._arrays.results import Estimate
 from credibly.evaluation import shown, shown_range
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, axes_or_new, dress, key
 
@@ -32,7 +33,7 @@ class LossMapDisplay:
     calibration, dispersion : ndarray (s,)
         Signed roots; a negative one says that the squared error was estimated below zero.
     calibration_interval, dispersion_interval : ndarray (s, 2)
-        95 % intervals of the same.
+        95 % intervals of the same; NaN where there is none.
     """
 
     names: tuple[str, ...]
@@ -69,6 +70,7 @@ class LossMapDisplay:
             The same axes.
         """
         ends = np.concatenate([self.calibration_interval.ravel(), self.dispersion_interval.ravel()])
+        ends = np.concatenate([ends[np.isfinite(ends)], self.calibration, self.dispersion])
         reach = 1.08 * float(max(ends.max(), 1e-6))
         low = min(-0.04 * reach, 1.08 * float(ends.min()))
         angle = np.linspace(0, np.pi / 2, 60)
@@ -192,9 +194,14 @@ def loss_map_data(parts: LossDecomposition | Mapping[str, LossDecomposition]) ->
         tuple(map(str, given)),
         np.array([first.value for first, _ in roots]),
         np.array([second.value for _, second in roots]),
-        np.array([first.interval() for first, _ in roots]),
-        np.array([second.interval() for _, second in roots]),
+        np.array([_interval(first) for first, _ in roots]),
+        np.array([_interval(second) for _, second in roots]),
     )
+
+
+def _interval(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; NaN where it is refused."""
+    return (np.nan, np.nan) if estimate.interval_refusal is not None else estimate.interval()
 
 
 def debiasing_data(by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition) -> DebiasingDisplay:

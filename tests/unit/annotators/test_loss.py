@@ -91,9 +91,9 @@ def test_by_hand() -> None:
     assert parts.calibration_error.value == pytest.approx(-(0.2**0.5))
     assert parts.calibration_error.below_zero
     assert "below zero" in str(parts.calibration_error)
-    low, high = parts.calibration.interval()
-    assert low < 0 < high
-    assert parts.calibration_error.interval() == pytest.approx((-((-low) ** 0.5), high**0.5))
+    for term in (parts.calibration, parts.calibration_error):  # two bins that mirror each other
+        with pytest.raises(cr.UnsupportedError, match="fewer than 5 filled bins carry it"):
+            term.interval()
 
 
 @given(strategies.points(n=9), st.integers(0, 2**32 - 1), st.sampled_from(["full", "paper"]))
@@ -166,9 +166,28 @@ def test_standard_errors_against_their_definition() -> None:
             assert getattr(parts.per_bin, name)[c, 1].stderr == pytest.approx(own)
     # h averages to the debiased loss, so the interval is centred where it should be
     assert parts.calibration.value == pytest.approx(h.sum(axis=1).mean(), abs=1e-13)
-    assert parts.per_class.calibration[2].interval() == pytest.approx(
-        tuple(end[2] for end in parts.per_class.calibration.interval())
-    )
+
+
+def test_intervals() -> None:
+    probs, counts = example(n=200)
+    parts = cr.decompose_loss(probs, cr.LabelCounts(counts))
+    low, high = parts.calibration.interval(0.9)
+    assert low > 0  # the truth has nothing to do with these predictions
+    assert parts.calibration_error.interval(0.9) == pytest.approx((low**0.5, high**0.5))
+    assert (high - low) / 2 == pytest.approx(1.6448536 * parts.calibration.stderr)  # z of 95 %
+    ends = parts.per_class.dispersion.interval(0.9)
+    assert parts.per_class.dispersion[2].interval(0.9) == pytest.approx((ends[0][2], ends[1][2]))
+
+
+def test_classes_with_few_bins_have_no_interval_of_their_calibration() -> None:
+    probs, counts = example(n=200)
+    probs = np.stack([np.full(200, 0.3), 0.7 * probs[:, 0], 0.7 * (1 - probs[:, 0])], axis=1)
+    calibration = cr.decompose_loss(probs, cr.LabelCounts(counts)).per_class.calibration
+    low, high = calibration.interval()
+    assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True, False, False]
+    assert calibration[1].interval() == pytest.approx((low[1], high[1]))
+    with pytest.raises(cr.UnsupportedError, match="fewer than 5 filled bins carry it"):
+        calibration[0].interval()
 
 
 def test_paper_mode_subtracts_the_variance_of_the_observation() -> None:
