@@ -196,3 +196,20 @@ def test_full_debiasing_is_right_where_the_papers_is_not() -> None:
         error = np.std(values[debias], ddof=1) / REPETITIONS**0.5
         assert (abs(np.mean(values[debias])) < 4.5 * error) == unbiased
     assert np.mean(values["paper"]) < 0
+
+
+def test_one_drawn_rater_keeps_the_level_where_all_of_them_do_not() -> None:
+    """Raters of an instance share its truth: as independent draws they reject a calibrated, dispersed model."""
+    rng = np.random.default_rng(8)
+    repetitions, rejected = worlds.repetitions(60, 1000), {"one": 0, "all": 0}
+    for _ in range(repetitions):
+        z = worlds.predictions(100, 3, rng)
+        gammas = rng.standard_gamma(5 * z) + 1e-300  # truths spread around their predictions
+        counts = cr.LabelCounts(rng.multinomial(10, gammas / gammas.sum(axis=1, keepdims=True)))
+        rows = np.repeat(np.arange(100), 10)
+        every = np.concatenate([np.repeat(np.arange(3), row) for row in counts.counts])
+        for key, probs, labels in (("one", z, counts.draw(rng)), ("all", z[rows], every)):
+            result = cr.calibration_test(probs, labels, statistic="classwise_ece", n_resamples=99, rng=rng)
+            rejected[key] += result.rejects(0.05)
+    assert rejected["one"] <= worlds.bounds(repetitions, 0.05)[1]
+    assert rejected["all"] > repetitions / 2
