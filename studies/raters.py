@@ -1,7 +1,7 @@
 """What a few of many raters tell: CIFAR-10H and ChaosNLI-SNLI with raters subsampled to 2, 3, 5 and 10.
 
-Needs the public data named in CONTRIBUTING.md (CREDIBLY_DATA). Prints the table of docs/studies/raters.md and,
-given a folder, writes its plot there.
+Needs the public data named in CONTRIBUTING.md (CREDIBLY_DATA). Prints the table of docs/studies/raters.md
+and, given a folder, writes its plot there.
 
     python studies/raters.py [FOLDER]
 """
@@ -33,10 +33,9 @@ def data_sets(folder: Path) -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelC
 
 def main(folder: str | None = None) -> None:
     data = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
-    print(
-        "| data | raters | unbiased EL | 95 % interval | EL of all raters | plug-in EL | holds, unbiased | plug-in |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
+    print(" | ".join(("", *columns, "holds, unbiased", "plug-in", "")).strip())
+    print("|---" * 8 + "|")
     displays = {}
     for name, (predictions, counts) in data_sets(data).items():
         whole = cr.decompose_loss(predictions, counts)

@@ -199,7 +199,7 @@ def test_full_debiasing_is_right_where_the_papers_is_not() -> None:
 
 
 def test_one_drawn_rater_keeps_the_level_where_all_of_them_do_not() -> None:
-    """Raters of an instance share its truth: as independent draws they reject a calibrated, dispersed model."""
+    """Raters of an instance share its truth: as independent draws they reject a calibrated model."""
     rng = np.random.default_rng(8)
     repetitions, rejected = worlds.repetitions(60, 1000), {"one": 0, "all": 0}
     for _ in range(repetitions):

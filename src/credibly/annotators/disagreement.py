@@ -37,6 +37,7 @@ from credibly.statistics.bins import Binning, Closed
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
 TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
 SPREAD: Terms = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
+MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 
 
@@ -175,14 +176,14 @@ def _decompose(
     name = "disagreement" if statistic is None else statistic.name
     settings = vars(cut) | {"statistic": name, "order": order, "paper": paper}
     if statistic is None:
-        whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), settings, tuple(notes))
-        columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), settings, tuple(notes))
+        whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
+        columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         average = columns.debiased[0].scaled(1.0 / population.n_classes)
         return _result(name, whole, columns, average, population, settings, tuple(notes))
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
     notes += [] if costly is None else [costly]
-    whole = summarise(population, user_evidence(bound), cut, (TERMS, SPREAD), settings, tuple(notes))
+    whole = summarise(population, user_evidence(bound), cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
     columns_or_none = whole if bound.n_columns > 1 else None
     return _result(name, whole, columns_or_none, None, population, settings, tuple(notes))
 

@@ -49,6 +49,7 @@ def summarise(
     evidence: Callable[[Chunk], Evidence],
     cut: Cut,
     terms: Sequence[Terms],
+    offered: Terms,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
     *,
@@ -65,9 +66,10 @@ def summarise(
     read = _reader(population, part, least)
     sums = read(lambda own, cells: cell_sums(own, cells, own.predicted.shape[0] * cut.n_bins))
     found, products = pairs(sums), products_of(terms)
-    moments = read(lambda own, cells: row_moments(own, cells, found, products))
+    wanted = list(offered.values())
+    moments = read(lambda own, cells: row_moments(own, cells, found, products, wanted))
     n_columns = found.mean.size // cut.n_bins
-    rows, columns, single = levels(sums, moments, n_columns, settings, notes)
+    rows, columns, single = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0

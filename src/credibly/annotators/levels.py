@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.decompositions import Estimates, HostArray
 from credibly._arrays.results import Estimate
 from credibly.statistics import State
+from credibly.statistics.means import skewness_refusal
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
 BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"
@@ -24,6 +25,7 @@ Terms = Mapping[str, tuple[float, ...]]
 
 Refusals = Mapping[str, str]
 NO_REFUSALS: Refusals = {}
+_ROUNDING = 1e-12
 _ONE_ROW = "one instance has no standard error"
 
 
@@ -53,6 +55,8 @@ class Level:
         Passed on to the estimates.
     few_cells : ndarray of bool or None
         Where too few cells carry the calibration loss for a normal interval.
+    skewness : mapping of str to ndarray
+        Skewness of the contributions to the terms that are means.
     """
 
     mean: HostArray
@@ -61,6 +65,7 @@ class Level:
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
     few_cells: HostArray | None = None
+    skewness: Mapping[str, HostArray] = dataclasses.field(default_factory=dict)
 
     def with_floor(self, floor: HostArray, shared: float) -> Level:
         """Return the same level with at least the variance that cells without gaps would have.
@@ -74,6 +79,21 @@ class Level:
         covariance[-1, -1] = np.maximum(covariance[-1, -1], shared * total)
         number = np.sqrt(floor).sum(axis=-1) ** 2 / np.where(total > 0, total, 1.0) / shared
         return dataclasses.replace(self, covariance=covariance, few_cells=np.asarray(number < FEW_CELLS))
+
+    def with_skewness(self, terms: Terms, third: HostArray, total3: float, total: float) -> Level:
+        """Return the same level with the skewness of these terms, from sums of w^3 v, w^3 v^2 and w^3 v^3."""
+        if self.covariance is None:
+            return self
+        means, errors = self._combined(terms)
+        assert errors is not None
+        first, second, cube = third[:, 0], third[:, 1], third[:, 2]
+        central = cube - 3 * means * second + 3 * means**2 * first - means**3 * total3
+        # sum (w d)^3 / n over (sum (w d)^2 / n)^1.5, and errors^2 = n / (n - 1) sum (w d)^2 / total^2
+        spread = errors**2 * (self.n - 1) * total**2 / self.n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skewness = np.abs(central) * np.sqrt(self.n) / spread**1.5
+        known = np.where(spread > self.n * _ROUNDING**2 * (total / self.n) ** 2, skewness, np.inf)
+        return dataclasses.replace(self, skewness=dict(zip(terms, known, strict=True)))
 
     def with_calibration(self, values: HostArray) -> Level:
         """Return the same level with another calibration loss in the last place."""
@@ -106,6 +126,8 @@ class Level:
             why = refusals.get(name) if error is not None else _ONE_ROW
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why = FEW_CELLS_REFUSAL
+            if why is None and name in self.skewness:
+                why = skewness_refusal(float(self.skewness[name]), self.n)
             found[name] = Estimate(name, float(values[place]), error, self.n, self.settings, self.notes, why)
         return found
 
@@ -118,12 +140,21 @@ class Level:
             why = refusals.get(name) if error is not None else _ONE_ROW
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
+            if why is None and name in self.skewness:
+                every = [skewness_refusal(float(one), self.n) for one in self.skewness[name]]
+                refused = np.array([one is not None for one in every])
+                why = next((one for one in every if one is not None), None)
             found[name] = Estimates(name, values[place], error, self.n, why, refused)
         return found
 
 
 def levels(
-    sums: State, moments: State, n_columns: int, settings: Mapping[str, Any], notes: tuple[str, ...]
+    sums: State,
+    moments: State,
+    n_columns: int,
+    offered: Terms,
+    settings: Mapping[str, Any],
+    notes: tuple[str, ...],
 ) -> tuple[Level, Level, Level]:
     """Return totals (), columns (c,) and cells (c, n_bins); row sums make the totals.
 
@@ -144,4 +175,7 @@ def levels(
     second = moments["second"].reshape(t, t, n_columns, -1)
     rows = level(moments["rows_first"], moments["rows_first2"], moments["rows_second"])
     columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
+    total3 = float(moments["total3"])
+    rows = rows.with_skewness(offered, moments["rows_third"], total3, total)
+    columns = columns.with_skewness(offered, moments["third"], total3, total)
     return rows, columns, level(per_cell[0], per_cell[1], second)

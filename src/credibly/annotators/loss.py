@@ -42,6 +42,7 @@ PLUGIN_TERMS: Terms = {
     "irreducible": (1, 0, -1, 0),
     "dispersion": (0, 0, 1, -1),
 }
+MEANS: Terms = {name: factors for name, factors in TERMS.items() if name != "calibration"}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in PLUGIN_TERMS if name != "expected"}
 ALL_ROWS_TERMS: Terms = {"expected": (1, 0), "calibration": (0, 1)}
 
@@ -162,11 +163,14 @@ def _decompose(
     population = Population(chunks, least=2, mean_noted=True)
     settings = vars(cut) | {"paper": paper}
     notes = (*population.notes, *paper_notes)
-    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), settings, notes)
+    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)
     terms = summary.debiased[0].totals(TERMS)
     all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}
     if population.n_left_out:
-        every = summarise(population, single_evidence, cut, (ALL_ROWS_TERMS,), settings, notes, least=1)
+        offered = {"expected": ALL_ROWS_TERMS["expected"]}
+        every = summarise(
+            population, single_evidence, cut, (ALL_ROWS_TERMS,), offered, settings, notes, least=1
+        )
         all_rows = every.debiased[0].totals(ALL_ROWS_TERMS)
     return LossDecomposition(
         **terms,

@@ -16,7 +16,7 @@ workers merge by addition.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,12 +114,20 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
     return state
 
 
-def row_moments(evidence: Evidence, cells: Array, pairs: Pairs, products: Iterable[tuple[int, int]]) -> State:
+def row_moments(
+    evidence: Evidence,
+    cells: Array,
+    pairs: Pairs,
+    products: Iterable[tuple[int, int]],
+    offered: Sequence[tuple[float, ...]],
+) -> State:
     """Return the sums of the second pass: moments of the contributions per cell and of their row sums.
 
     The contributions are those of `evidence.means`, then h. With t of them: ``first`` and ``first2`` (sums
     with weights w and w^2) are (t, n_cells), ``second`` (with w^2) is (t, t, n_cells), filled for `products`
-    only; the same of the row sums over columns under ``rows_...``.
+    only; the same of the row sums over columns under ``rows_...``. ``third`` (s, 3, c) and ``rows_third``
+    (s, 3) hold sums of w^3 v, w^3 v^2 and w^3 v^3, v the combinations `offered` of the contributions: they
+    tell how skewed they are.
     """
     xp = namespace(evidence.predicted)
     shape, n_cells = evidence.predicted.shape, pairs.mean.size
@@ -145,7 +153,16 @@ def row_moments(evidence: Evidence, cells: Array, pairs: Pairs, products: Iterab
 
     rows = xp.stack([xp.sum(values, axis=0) for values in basis])  # (t, n)
     w = xp.ones_like(rows[0, :]) if evidence.weight is None else evidence.weight
+    third = np.empty((len(offered), 3, shape[0]))
+    rows_third = np.empty((len(offered), 3))
+    for place, coefficients in enumerate(offered):
+        used = [(a, factor) for a, factor in enumerate(coefficients) if factor]
+        third[place] = _powers(sum(factor * basis[a] for a, factor in used), evidence.weight)
+        rows_third[place] = _powers(sum(factor * rows[a, :] for a, factor in used), evidence.weight)
     return State(
+        third=third,
+        rows_third=rows_third,
+        total3=np.asarray(float(xp.sum(w * w * w))),
         first=first,
         first2=first2,
         second=second,
@@ -153,3 +170,13 @@ def row_moments(evidence: Evidence, cells: Array, pairs: Pairs, products: Iterab
         rows_first2=to_host(rows @ (w * w)),
         rows_second=to_host((rows * (w * w)[None, :]) @ rows.T),
     )
+
+
+def _powers(values: Array, weight: Array | None) -> HostArray:
+    """Return the sums of w^3 v, w^3 v^2 and w^3 v^3 over the instances, (3, ...)."""
+    xp = namespace(values)
+    square = values * values
+    first = values if weight is None else values * weight**3
+    second = square if weight is None else square * weight**3
+    sums = [xp.sum(part, axis=-1) for part in (first, second, second * values)]
+    return np.stack([to_host(part) for part in sums])

@@ -414,3 +414,34 @@ def test_wrong_inputs() -> None:
         parts.per_bin.expected[0]
     with pytest.raises(cr.UnsupportedError, match="needs the sampling error of the raters"):
         parts.bins.band()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_that_few_instances_decide_have_no_interval(weighted: bool) -> None:
+    """The rule is that of every other mean: skewness of the (weighted) contributions."""
+    from credibly.statistics.means import mean_refusal
+
+    rng = np.random.default_rng(8)
+    seen = set()
+    for share in (0.02, 0.3):
+        wrong = rng.random(60) < share
+        probs = np.where(wrong[:, None], [0.02, 0.98, 0.0], [0.97, 0.02, 0.01])
+        counts = rng.multinomial(4, [0.95, 0.03, 0.02], size=60)
+        weight = rng.random(60) + 0.5 if weighted else np.ones(60)
+        parts = cr.decompose_loss(probs, cr.LabelCounts(counts), sample_weight=weight if weighted else None)
+        mu = counts / 4
+        irreducible = 4 / 3 * mu * (1 - mu)
+        expected = mu - 2 * mu * probs + probs**2
+        for name, values in (("irreducible", irreducible), ("expected", expected)):
+            rows = values.sum(axis=1)
+            deviation = weight * (rows - np.average(rows, weights=weight))
+            assert getattr(parts, name).interval_refusal == mean_refusal(deviation)
+            seen.add(mean_refusal(deviation) is None)
+            per_class = getattr(parts.per_class, name)
+            own = weight[:, None] * (values - np.average(values, weights=weight, axis=0))
+            refused = [mean_refusal(column) is not None for column in own.T]
+            if not all(refused):
+                low, _ = per_class.interval()
+                assert np.isnan(low).tolist() == refused
+            assert [per_class[c].interval_refusal is not None for c in range(3)] == refused
+    assert seen == {True, False}
