@@ -195,7 +195,7 @@ class SpreadDisplay:
         ax.set_xlim(0, top)
         ax.set_ylim(0, top)
         labels = ("", "") if small else ("mean predicted disagreement", "mean observed disagreement")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Disagreement about each class")
+        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Disagreement by class")
         if not small:
             key(ax)
         return ax

@@ -88,7 +88,7 @@ class LossMapDisplay:
         ax.set_ylim(low, reach)
         ax.set_aspect("equal")
         labels = ("", "") if small else ("calibration error", "dispersion error")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Where the epistemic loss lies")
+        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Calibration and dispersion")
         if not small:
             key(ax)
         return ax
