@@ -28,11 +28,15 @@ NOT_CALLED_BY_USERS = {
     "Evaluation",
     "HypotestResult",
     "LossDecomposition",
+    "MassFunction",
+    "NonspecificityEstimate",
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
+    "SimplexMap",
     "Statistic",
     "Traits",
+    "Uncertainty",
 }
 
 

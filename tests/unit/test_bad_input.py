@@ -404,6 +404,7 @@ def test_wrong_settings_of_a_statistic(settings, words):
     [
         ({"n_resamples": 0}, "`n_resamples` must be a positive integer; got 0"),
         ({"n_resamples": 9.0}, "`n_resamples` must be a positive integer"),
+        ({"n_resamples": 10**12}, "`n_resamples` must be at most 10000000; got 1000000000000"),
         ({"rng": -1}, "`rng` must be None, a non-negative int"),
         ({"rng": "seed"}, "`rng` must be None"),
         ({"rng": True}, "`rng` must be None"),

@@ -74,6 +74,9 @@ class Verdict(Result):
         """Finding, evidence and scope."""
         return f"{self.finding} {self.evidence}; {self.scope}." if self.evidence else self.finding
 
+    def __str__(self) -> str:
+        return self.sentence
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, the whole sentence included."""
         return {**super().to_dict(), "sentence": self.sentence}

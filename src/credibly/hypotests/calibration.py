@@ -21,7 +21,9 @@ from credibly._arrays.errors import (
     require_positive,
 )
 from credibly._arrays.philox import as_seed
+from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
+from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.pvalues import (
     acceptance_region,
     monte_carlo_pvalue,
@@ -32,10 +34,10 @@ from credibly.hypotests.pvalues import (
 from credibly.hypotests.replicates import Replicates
 from credibly.hypotests.resampling import (
     HostArray,
-    Progress,
     bootstrapped_pairs,
     paired_values,
     resampled_values,
+    without_graph,
 )
 from credibly.predictions import (
     Classes,
@@ -49,6 +51,7 @@ from credibly.predictions import (
 )
 from credibly.statistics import Bound, Statistic, as_statistic
 
+MOST_RESAMPLES = 10_000_000
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
 
@@ -57,12 +60,12 @@ def calibration_test(
     labels: Any,
     *,
     statistic: str | Statistic | Sequence[str | Statistic] = "confidence_ece",
-    method: Literal["resample", "asymptotic"] = "resample",
+    method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
     n_resamples: int = 999,
     sample_weight: Any = None,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal[True] | None = None,
 ) -> HypotestResult:
     """Test whether the observed labels could have been drawn from the predictions.
 
@@ -76,8 +79,11 @@ def calibration_test(
     statistic : str, Statistic or a sequence of them
         What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates.
-    method : {"resample", "asymptotic"}
-        Replicates of the labels, or a reference distribution where the statistic has one.
+    method : {"resample", "moments", "asymptotic", "bound"}
+        Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
+        moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
+        distribution, where the statistic has one. "bound": a distribution-free upper bound of the p-value,
+        for kernel errors.
     resample : {"labels", "instances"}
         What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
         is not exact.
@@ -87,8 +93,8 @@ def calibration_test(
         Non-negative weights of the instances.
     rng : None, int or Generator
         Seed; the same seed gives the same p-value on every array library and device.
-    progress : callable, optional
-        Called with (done, total).
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, where that is a terminal.
 
     Returns
     -------
@@ -115,34 +121,37 @@ def calibration_test(
     >>> cr.calibration_test(overconfident, labels, rng=0).pvalue
     0.001
     """
-    one_of("`method`", method, ("resample", "asymptotic"))
+    one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     if progress is not None and not callable(progress):
         raise InputTypeError(
             "`progress`", "must be callable with (done, total)", f"got {progress!r}", "Leave it out."
         )
     require_order(predictions, labels)
-    given = as_predictions(predictions)
+    given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
     _require_distinct(chosen)
     bounds = [one.bind(given) for one in chosen]
-    if method == "asymptotic":
+    require_resamples(n_resamples)
+    seed = as_seed(rng)
+    if method != "resample":
         if several:
             raise UnsupportedError(
                 "an omnibus test",
                 "shares replicates between its statistics",
-                'got method="asymptotic"',
+                f"got method={method!r}",
                 'Use method="resample".',
             )
-        return _asymptotic(bounds[0], observed)
-    require_resamples(n_resamples)
-    seed = as_seed(rng)
+        return analytic_test(
+            bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
+        )
+    report = as_progress(progress)
     point, _ = as_point(given)
     if resample == "labels":
         replicates = Replicates(point.probs, seed)
-        values = resampled_values(bounds, observed, replicates, n_resamples, progress)
+        values = resampled_values(bounds, observed, replicates, n_resamples, report)
     else:
         if observed.weights is not None:
             raise UnsupportedError(
@@ -152,7 +161,7 @@ def calibration_test(
                 'Use resample="labels", whose level is exact.',
             )
         pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
-        values = paired_values(chosen, pairs, n_resamples + 1, progress)
+        values = paired_values(chosen, pairs, n_resamples + 1, report)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     results = [
         _single(bound, row, settings, weighted=observed.weights is not None)
@@ -191,8 +200,15 @@ def _require_distinct(chosen: list[Statistic]) -> None:
 
 
 def require_resamples(n_resamples: int) -> None:
-    """Raise unless there is at least one replicate."""
+    """Raise unless there is at least one replicate and the values of all of them can be kept."""
     require_positive("`n_resamples`", n_resamples, "Try 999.")
+    if n_resamples > MOST_RESAMPLES:
+        raise InputError(
+            "`n_resamples`",
+            f"must be at most {MOST_RESAMPLES}",
+            f"got {n_resamples}",
+            "Try 9999: it gives p-values down to 0.0001.",
+        )
 
 
 def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
@@ -260,56 +276,3 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
         components=components,
     )
-
-
-def _asymptotic(bound: Bound, observed: Classes) -> HypotestResult:
-    if observed.weights is not None:
-        raise UnsupportedError(
-            "`sample_weight`",
-            'cannot be used with method="asymptotic"',
-            "reference distributions are of plain counts",
-            'Use method="resample", which is exact with weights too.',
-        )
-    value = float(bound(observed)[0])
-    reference = bound.reference_pvalue(value)
-    if reference is None:
-        raise UnsupportedError(
-            f"`{bound.statistic.name}`",
-            "has no reference distribution",
-            'got method="asymptotic"',
-            'Use method="resample", which is exact for every statistic.',
-        )
-    pvalue, name = reference
-    return HypotestResult(
-        name="calibration_test",
-        hypothesis=HYPOTHESIS,
-        statistic_name=bound.statistic.name,
-        statistic=value,
-        pvalue=pvalue,
-        pvalue_interval=None,
-        tail=bound.statistic.traits.tail,
-        null_distribution=None,
-        acceptance_region=(0.0, _reference_bound(bound)),
-        effect_size=float("nan"),
-        z_score=float("nan"),
-        n=bound.n,
-        n_resamples=0,
-        settings={"method": "asymptotic", **bound.statistic.settings()},
-        notes=(*bound.notes, f"p-value from the {name}"),
-    )
-
-
-def _reference_bound(bound: Bound, level: float = 0.05) -> float:
-    """Return the largest value that is not rejected, by bisection: the p-value falls with the statistic."""
-
-    def rejects(value: float) -> bool:
-        reference = bound.reference_pvalue(value)
-        return reference is not None and reference[0] <= level
-
-    high = 1.0
-    while not rejects(high):
-        high *= 2
-    low = 0.0
-    while (middle := (low + high) / 2) not in (low, high):
-        low, high = (low, middle) if rejects(middle) else (middle, high)
-    return low

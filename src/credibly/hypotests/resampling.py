@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, device, namespace, to_host
+from credibly._arrays.namespace import Array, device, is_torch, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.progress import Progress
 from credibly._arrays.threads import available_threads, map_tiles
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
@@ -16,7 +17,6 @@ from credibly.predictions import Classes, Labels
 from credibly.statistics import Bound, Statistic
 
 HostArray = np.ndarray[Any, Any]
-Progress = Callable[[int, int], None]
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
@@ -51,6 +51,27 @@ def resampled_values(
         break a tie.
     """
     values = np.empty((len(bounds), 1 + n_resamples))
+    wide = [at for at, bound in enumerate(bounds) if meets_in_pairs(bound)]
+    narrow = [at for at in range(len(bounds)) if at not in wide]
+    if narrow:
+        report = None if wide else progress
+        chosen = [bounds[at] for at in narrow]
+        values[narrow] = _in_tiles(chosen, observed, replicates, n_resamples, report)
+    for part, at in enumerate(wide):
+        report = _share(progress, part, len(wide))
+        values[at] = pairwise_values(bounds[at], observed, replicates, n_resamples, report)
+    return values
+
+
+def _in_tiles(
+    bounds: Sequence[Bound],
+    observed: Classes,
+    replicates: Replicates,
+    n_resamples: int,
+    progress: Progress | None,
+) -> HostArray:
+    """Draw and evaluate replicates in tiles that stay in cache, on all threads."""
+    values = np.empty((len(bounds), 1 + n_resamples))
     per_tile = min(max(1, _TILE_LABELS // observed.n), rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5))
 
     def evaluate(reps: slice) -> tuple[slice, HostArray]:
@@ -69,6 +90,90 @@ def resampled_values(
             if progress is not None:
                 progress(columns.stop - 1, n_resamples)
     return values
+
+
+def meets_in_pairs(bound: Bound) -> bool:
+    """Tell whether a statistic costs n^2 however few labels it gets, so that large batches pay."""
+    return bound.statistic.traits.reduction in ("pairwise", "smoother")
+
+
+def pairwise_values(
+    bound: Any,
+    observed: Classes,
+    replicates: Replicates,
+    n_resamples: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Evaluate a pairwise statistic: all the label vectors that fit at once, rows in blocks between reports.
+
+    Parameters
+    ----------
+    bound : Bound
+        A statistic whose `state` takes a block of rows.
+    observed : Classes
+        The observed labels, one row; their weights apply to every replicate.
+    replicates : Replicates
+        Where label vectors come from.
+    n_resamples : int
+        Number of replicates.
+    progress : callable, optional
+        Called with (done, total) after every block.
+
+    Returns
+    -------
+    ndarray (1 + n_resamples,)
+        Column 0 is the observation.
+    """
+    values = np.empty(1 + n_resamples)
+    n, k = observed.n, observed.n_classes
+    for reps in tiles(n_resamples, rows_within_budget(n * (1 if k <= 256 else 4), 0.25)):
+        drawn = _drawn(replicates, reps)
+        xp = namespace(drawn)
+        first = reps.start == 0
+        labels = xp.concat([xp.astype(observed.values, drawn.dtype), drawn], axis=0) if first else drawn
+        batch = Classes(labels, k, observed.weights)
+        blocks = (
+            [slice(0, n)] if progress is None else list(tiles(n, _rows_per_report(len(batch), k, labels)))
+        )
+        state = None
+        for block in blocks:
+            found = bound.state(batch, rows=block)
+            state = found if state is None else state + found
+            if progress is not None:
+                progress(reps.start + (reps.stop - reps.start) * block.stop // n, n_resamples)
+        values[0 if first else reps.start + 1 : reps.stop + 1] = to_host(bound.finish(state))
+    return values
+
+
+def _drawn(replicates: Replicates, reps: slice) -> Array:
+    """Draw replicates on all threads; on a device at once."""
+    if replicates.on_device:
+        return replicates.labels(reps).values
+    size = max(1, _TILE_LABELS // replicates.n)
+    pieces = [slice(reps.start + t.start, reps.start + t.stop) for t in tiles(reps.stop - reps.start, size)]
+    parts = list(map_tiles(lambda piece: replicates.labels(piece).values, pieces))
+    return namespace(parts[0]).concat(parts, axis=0)
+
+
+def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
+    """Return how many rows are about half a second of work."""
+    rate = 1e13 if str(device(labels)).startswith("cuda") else 2e10
+    return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
+
+
+def _share(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """Return a progress that covers one of several equal parts."""
+    if progress is None or parts == 1:
+        return progress
+    return lambda done, total: progress((part * total + done) // parts, total)
+
+
+def without_graph(predictions: Any) -> Any:
+    """Return the predictions outside any graph: a test never goes backward through its replicates."""
+    if not is_torch(predictions._leading):
+        return predictions
+    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
+    return predictions.replace_rows(**arrays)
 
 
 def paired_values(

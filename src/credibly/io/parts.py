@@ -139,12 +139,14 @@ def _require_lengths(parts: Parts) -> None:
             )
         if name != "member_weights" and array.shape[0] != parts.n:
             leading = parts.fields[FIELDS[parts.kind][0]]
-            swapped = leading.ndim > 1 and leading.shape[1] == array.shape[0]
+            remedy = "Check that both come from the same split."
+            if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
+                remedy = "The predictions look transposed: instances come first."
+                if leading.ndim == _AXES_WITH_MEMBERS.get(parts.kind):
+                    remedy = "Axis 1 of the predictions fits: say the other `member_axis` (`--member-axis`)."
             raise InputError(
                 f"`{name}`",
                 f"must have one entry per prediction ({parts.n})",
                 f"got {array.shape[0]}",
-                "Axis 1 of the predictions fits: say the other `member_axis` (`--member-axis`), or transpose."
-                if swapped
-                else "Check that both come from the same split.",
+                remedy,
             )

@@ -1,6 +1,14 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
+from credibly.plots.credal import (
+    MassDisplay,
+    SamplesDisplay,
+    mass_bars,
+    mass_data,
+    samples_data,
+    samples_strip,
+)
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
@@ -19,6 +27,16 @@ from credibly.plots.rater_loss import (
     loss_map_data,
 )
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
+from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
+from credibly.plots.sizes import (
+    HeatDisplay,
+    SizeDisplay,
+    heat_data,
+    size_data,
+    size_heat_map,
+    size_strips,
+)
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
 
 __all__ = [
@@ -29,9 +47,15 @@ __all__ = [
     "ClasswiseDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
+    "HeatDisplay",
     "LossMapDisplay",
+    "MassDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "SamplesDisplay",
+    "SimplexDisplay",
+    "SimplexMapDisplay",
+    "SizeDisplay",
     "SpreadDisplay",
     "classwise_data",
     "classwise_diagrams",
@@ -39,8 +63,11 @@ __all__ = [
     "debiasing_data",
     "disagreement_data",
     "disagreement_diagram",
+    "heat_data",
     "loss_map",
     "loss_map_data",
+    "mass_bars",
+    "mass_data",
     "new_axes",
     "new_figure",
     "null_data",
@@ -48,6 +75,15 @@ __all__ = [
     "printable",
     "reliability_data",
     "reliability_diagram",
+    "samples_data",
+    "samples_strip",
+    "simplex_data",
+    "simplex_diagram",
+    "simplex_heat_map",
+    "simplex_map_data",
+    "size_data",
+    "size_heat_map",
+    "size_strips",
     "spread_data",
     "spread_diagram",
 ]

@@ -3,9 +3,14 @@
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
+from credibly.statistics.kde import kde_ce
+from credibly.statistics.kl import kl_ce
+from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
+from credibly.statistics.skce import skce
 from credibly.statistics.user import statistic
 
 __all__ = [
@@ -21,9 +26,15 @@ __all__ = [
     "classwise_ece",
     "confidence_ece",
     "decompose_brier",
+    "error_over_simplex",
+    "error_over_weights",
     "hosmer_lemeshow",
+    "kde_ce",
+    "kl_ce",
     "log_loss",
+    "mmd_ce",
     "registered",
+    "skce",
     "statistic",
     "top_label_ece",
 ]

@@ -229,7 +229,7 @@ class LogLoss(ProperScore):
     papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
 
     def __post_init__(self) -> None:
-        if not 0 <= self.clip < 1:
+        if not isinstance(self.clip, (int, float)) or not 0 <= self.clip < 1:
             raise InputError(
                 "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
             )

@@ -177,8 +177,9 @@ class Statistic(ABC):
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
         if isinstance(batch, Counts):
             notes = (*notes, chosen.counts_meaning)
-        method = bound.interval_method(batch)
-        return Estimate(self.name, value, stderr, bound.n, chosen.settings(), notes, refusal, method)
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        settings, method = bound.statistic.settings(), bound.interval_method(batch)
+        return Estimate(self.name, value, stderr, bound.n, settings, notes, refusal, method)
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.

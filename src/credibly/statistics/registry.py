@@ -11,8 +11,12 @@ from typing import Any
 from credibly._arrays.errors import InputError, InputTypeError, nearest
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
+from credibly.statistics.kde import kde_ce
+from credibly.statistics.kl import kl_ce
+from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Statistic
+from credibly.statistics.skce import skce
 from credibly.statistics.user import statistic
 
 BUILTIN: tuple[Statistic, ...] = (
@@ -23,6 +27,10 @@ BUILTIN: tuple[Statistic, ...] = (
     classwise_ece,
     top_label_ece,
     hosmer_lemeshow,
+    skce,
+    mmd_ce,
+    kde_ce,
+    kl_ce,
 )
 
 ENTRY_POINTS = "credibly.statistics"

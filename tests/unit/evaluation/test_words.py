@@ -50,6 +50,10 @@ def test_no_conflict_shows_what_would_be_accepted() -> None:
     assert verdict.finding == "Confidence ECE 0.3: no conflict found, but this check would accept up to 0.95."
 
 
+def test_a_verdict_reads_as_its_sentence() -> None:
+    assert str(one()) == one().sentence
+
+
 def test_acceptance_region_belongs_to_the_level() -> None:
     assert one(level=0.2).limit == (-np.inf, 0.8)  # twenty of them: the twentieth largest
 

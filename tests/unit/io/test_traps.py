@@ -300,6 +300,15 @@ def test_the_error_names_the_file(tmp_path: Path) -> None:
         cr.load(save_npy(tmp_path, np.log(PROBS)))
 
 
+def test_labels_as_many_as_columns_are_not_a_matter_of_members(tmp_path: Path) -> None:
+    turned = save_npz(tmp_path, probs=np.full((5, 3), 1 / 3), y=np.array([0, 1, 2]))
+    with pytest.raises(cr.InputError, match=r"one entry per prediction \(5\).*look transposed: instances"):
+        cr.load(turned)
+    members = save_npz(tmp_path, probs=np.full((5, 4, 2), 0.5), y=np.array([0, 1, 1, 0]))
+    with pytest.raises(cr.InputError, match="the other `member_axis`"):
+        cr.load(members, member_axis=1)
+
+
 # Files larger than memory
 
 

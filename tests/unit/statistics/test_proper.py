@@ -84,8 +84,8 @@ def test_clip_reads_small_probabilities_as_the_clip() -> None:
     assert float(cr.log_loss([[1.0, 0.0], [0.5, 0.5]], [1, 0], clip=0.01)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("clip", [-0.1, 1.0, math.nan])
-def test_clip_must_be_a_probability(clip: float) -> None:
+@pytest.mark.parametrize("clip", [-0.1, 1.0, math.nan, "0.1", None])
+def test_clip_must_be_a_probability(clip: object) -> None:
     with pytest.raises(cr.InputError, match="`clip` must be at least 0 and below 1"):
         cr.log_loss.with_(clip=clip)
 

@@ -45,6 +45,10 @@ def test_names_are_those_of_the_public_functions() -> None:
         "classwise_ece",
         "top_label_ece",
         "hosmer_lemeshow",
+        "skce",
+        "mmd_ce",
+        "kde_ce",
+        "kl_ce",
     ]
     for name, statistic in cr.registered().items():
         assert statistic.name == name

@@ -1,0 +1,136 @@
+"""Minimise a sum of concave terms over interval and belief sets: the minimum is at a corner.
+
+A corner of a belief set belongs to an order of the classes and its terms add up along the order, so the best
+corner is a shortest path through the events, from nothing to everything: k 2^(k-1) steps instead of k!.
+
+Over intervals, replacing each term by its chord gives a linear problem that filling solves; all but one class
+are then at a bound, where the chord is exact. Branch and bound on that one class closes the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, like, namespace
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly.credal.envelope import event_sizes
+
+HostArray = np.ndarray[Any, Any]
+Terms = Callable[[Array, Array], Array]
+"""Concave terms of probabilities (r, k) for rows with targets (r, k)."""
+
+_NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at together
+_NODES_PER_ROW = 100_000
+
+
+def least_over_orders(lower: Array, terms: Callable[[Array, int, slice], Array]) -> Array:
+    """Return the least sum of terms over the corners of a 2-monotone lower probability (n, 2^k).
+
+    ``terms(p, j, rows)`` gives the term of class j for probabilities p of any shape (rows, ...).
+    """
+    xp = namespace(lower)
+    size = lower.shape[1]
+    k = size.bit_length() - 1
+    sizes = event_sizes(k)
+    found = []
+    for rows in tiles(lower.shape[0], max(1, CACHE_ELEMENTS // size)):
+        block = lower[rows, :]
+        best = xp.zeros_like(block[:, :1])  # least sums to the events of the size before: the empty one
+        place = np.zeros(size, dtype=np.int64)
+        for count in range(1, k + 1):
+            events = np.flatnonzero(sizes == count)
+            reached = xp.take(block, like(events, block), axis=1)
+            paths = xp.full_like(reached, xp.inf)
+            for j in range(k):
+                having = (events >> j) & 1 == 1
+                source = np.where(having, events ^ (1 << j), 0)
+                gained = reached - xp.take(block, like(source, block), axis=1)
+                gained = xp.where(gained > 0, gained, xp.zeros_like(gained))
+                before = xp.take(best, like(np.where(having, place[source], 0), block), axis=1)
+                path = before + terms(gained, j, rows)
+                paths = xp.where(like(having, block) & (path < paths), path, paths)
+            best = paths
+            place[events] = np.arange(events.size)
+        found.append(best[:, 0])
+    return xp.concat(found, axis=0)
+
+
+def least_over_intervals(
+    lower: HostArray, upper: HostArray, target: HostArray, terms: Terms, tolerance: float
+) -> HostArray:
+    """Return the least sum of terms over interval sets (n, k) on the host, certified within `tolerance`.
+
+    Nodes wait on a stack and are taken a limited number at a time, so memory stays bounded.
+    """
+    n, k = lower.shape
+    best = np.full(n, np.inf)
+    limit = max(16, _NODE_ELEMENTS // k)
+    stack = [
+        (np.arange(n)[rows], lower[rows], upper[rows], np.full(rows.stop - rows.start, -np.inf))
+        for rows in tiles(n, limit)
+    ]
+    budget = _NODES_PER_ROW * n
+    while stack:
+        owner, low, high, bound = stack.pop()
+        going = bound < best[owner] - tolerance
+        if not going.any():
+            continue
+        owner, low, high = owner[going], low[going], high[going]
+        budget -= owner.size
+        if budget < 0:
+            raise UnsupportedError(
+                "the least value over intervals",
+                "must be certified by branch and bound",
+                f"instances are still open after {_NODES_PER_ROW} nodes per instance",
+                "Pass a larger `tolerance`.",
+            )
+        bound, values, probs, free = _relax(low, high, target[owner], terms)
+        np.minimum.at(best, owner, values)
+        going = bound < best[owner] - tolerance
+        owner, low, high, probs, free, bound = (
+            array[going] for array in (owner, low, high, probs, free, bound)
+        )
+        rows_left = np.arange(owner.size)
+        below, above = high.copy(), low.copy()
+        below[rows_left, free] = above[rows_left, free] = probs[rows_left, free]
+        owner, bound = np.concatenate([owner, owner]), np.concatenate([bound, bound])
+        low, high = _tighten(np.concatenate([low, above]), np.concatenate([below, high]))
+        order = np.argsort(-bound, kind="stable")  # the most promising nodes come off the stack first
+        stack.extend(
+            (owner[part], low[part], high[part], bound[part])
+            for part in (order[piece] for piece in tiles(order.size, limit))
+        )
+    return best
+
+
+def _relax(
+    low: HostArray, high: HostArray, target: HostArray, terms: Terms
+) -> tuple[HostArray, HostArray, HostArray, HostArray]:
+    """Minimise the chords: return bound, true value, distribution and the class between its bounds."""
+    width = high - low
+    at_low, at_high = terms(low, target), terms(high, target)
+    wide = width > 0
+    chord = np.where(wide, (at_high - at_low) / np.where(wide, width, 1.0), 0.0)
+    order = np.argsort(chord, axis=1, kind="stable")
+    sorted_width = np.take_along_axis(width, order, axis=1)
+    missing = 1.0 - low.sum(axis=1, keepdims=True)
+    before = np.cumsum(sorted_width, axis=1) - sorted_width
+    filled = np.clip(missing - before, 0.0, sorted_width)
+    extra = np.zeros_like(low)
+    np.put_along_axis(extra, order, filled, axis=1)
+    probs = np.clip(low + extra, low, high)
+    bound = (at_low + chord * (probs - low)).sum(axis=1)
+    true = terms(probs, target)
+    loss = true - (at_low + chord * (probs - low))
+    return bound, true.sum(axis=1), probs, np.argmax(loss, axis=1)
+
+
+def _tighten(low: HostArray, high: HostArray) -> tuple[HostArray, HostArray]:
+    """Make bounds reachable again after a class was cut."""
+    tight_low = np.maximum(low, 1.0 - (high.sum(axis=1, keepdims=True) - high))
+    tight_high = np.minimum(high, 1.0 - (low.sum(axis=1, keepdims=True) - low))
+    return np.minimum(tight_low, tight_high), tight_high

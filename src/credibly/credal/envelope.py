@@ -1,0 +1,117 @@
+"""The lower envelope on all 2^k events and its Moebius inverse, for up to 16 classes.
+
+Event number a holds class j where bit j of a is set. The inverse takes k 2^k steps:
+for each bit, m[A] -= m[A without the bit].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, as_float64, like, namespace
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly.credal.bounds import event_bounds
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+
+MAX_CLASSES = 16
+"""Beyond this, 2^k events are too many; everything that lists them says so."""
+
+
+def require_few_classes(n_classes: int, what: str, remedy: str) -> None:
+    """Raise where 2^k events cannot be listed."""
+    if n_classes > MAX_CLASSES:
+        raise InputError(
+            what,
+            f"lists all 2^k events, for at most {MAX_CLASSES} classes",
+            f"got {n_classes} classes",
+            remedy,
+        )
+
+
+def all_events(n_classes: int) -> np.ndarray[Any, Any]:
+    """Return all subsets of the classes as a table (2^k, k) of 0 and 1."""
+    numbers = np.arange(2**n_classes)
+    return np.asarray((numbers[:, None] >> np.arange(n_classes)) & 1, dtype=np.float64)
+
+
+def event_sizes(n_classes: int) -> np.ndarray[Any, Any]:
+    """Return how many classes each of the 2^k events holds."""
+    return np.asarray(all_events(n_classes).sum(axis=1), dtype=np.int64)
+
+
+def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None) -> Array:
+    """Return the lower probability of all 2^k events.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions with at most 16 classes, read as sets by :func:`credal_set`.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    array (n, 2^k)
+        Column a is the event that holds class j where bit j of a is set: column 0 is the empty event,
+        column 5 is {0, 2}, the last column is everything.
+
+    Notes
+    -----
+    The envelope of a set is always coherent. That some of its Moebius masses are negative only says that
+    it is not a belief function; :func:`mass_function` shows them.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.lower_envelope(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    array([[0.  , 0.5 , 0.25, 1.  ]])
+    """
+    credal = as_credal(predictions, n_samples, rng)
+    require_few_classes(
+        credal.n_classes, "`lower_envelope`", "Ask `lower_probability` for the events you need."
+    )
+    return envelope_of(credal)
+
+
+def envelope_of(credal: CredalSet) -> Array:
+    """Return lower probabilities (n, 2^k) of a set."""
+    events = like(all_events(credal.n_classes), credal._leading, dtype=credal.xp.float64)
+    return event_bounds(credal, events, upper=False)
+
+
+def moebius(values: Array) -> Array:
+    """Turn a set function (n, 2^k) into its masses: m(A) = sum over B in A of (-1)^|A - B| v(B)."""
+    return _sweep(values, -1.0, subsets=True)
+
+
+def zeta(masses: Array) -> Array:
+    """Undo :func:`moebius`: v(A) = sum of m(B) over B in A."""
+    return _sweep(masses, 1.0, subsets=True)
+
+
+def commonalities(masses: Array) -> Array:
+    """Q(A) = sum of m(B) over B that contain A."""
+    return _sweep(masses, 1.0, subsets=False)
+
+
+def _sweep(values: Array, sign: float, *, subsets: bool) -> Array:
+    """Add `sign` times the half without a bit to the half with it (or the other way), bit by bit."""
+    xp = namespace(values)
+    size = values.shape[1]
+    swept = []
+    for rows in tiles(values.shape[0], CACHE_ELEMENTS // size):
+        block = xp.asarray(as_float64(values[rows, :]), copy=True)
+        half = 1
+        while half < size:
+            pairs = xp.reshape(block, (block.shape[0], -1, 2, half))  # a view: the sums are made in place
+            source, goal = (0, 1) if subsets else (1, 0)
+            pairs[:, :, goal, :] += sign * pairs[:, :, source, :]
+            block = xp.reshape(pairs, block.shape)
+            half *= 2
+        swept.append(block)
+    return xp.concat(swept, axis=0)

@@ -1,0 +1,228 @@
+"""Mass functions: Moebius inverses of lower probabilities, on all events or on a budget of focal sets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.namespace import Array, as_float64, like, namespace
+from credibly.credal.bounds import event_bounds, event_table
+from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.predictions import Belief, Point
+from credibly.predictions.belief import FocalSet, check_focal_sets
+
+Negative = Literal["keep", "clamp"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MassFunction:
+    """Masses on sets of classes, one row per instance; they may be negative.
+
+    Attributes
+    ----------
+    masses : array (n, f)
+        Mass of every focal set; rows sum to 1.
+    focal_sets : tuple of frozenset of int
+        The sets.
+    n_classes : int
+        Number of classes.
+    notes : tuple of str
+        How the masses were made: the budget, and how many were negative.
+    """
+
+    masses: Array
+    focal_sets: tuple[FocalSet, ...]
+    n_classes: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.masses.shape[0])
+
+    def __repr__(self) -> str:
+        return f"MassFunction(n={len(self)}, f={len(self.focal_sets)}, k={self.n_classes})"
+
+    @property
+    def membership(self) -> np.ndarray[Any, Any]:
+        """Which class is in which focal set, (f, k) of 0 and 1, on the host."""
+        return event_table(self.focal_sets, self.n_classes)[0]
+
+    @property
+    def sizes(self) -> np.ndarray[Any, Any]:
+        """How many classes each focal set holds, (f,), on the host."""
+        return np.asarray(self.membership.sum(axis=1))
+
+    def belief(self, events: Any = None) -> Array:
+        """Return the masses inside each event, (n, e); every single class where no events are given."""
+        return self._sum(events, lambda overlap, own, event: overlap == own)
+
+    def plausibility(self, events: Any = None) -> Array:
+        """Return the masses that meet each event, (n, e)."""
+        return self._sum(events, lambda overlap, own, event: overlap > 0)
+
+    def commonality(self, events: Any = None) -> Array:
+        """Return the masses of sets that contain each event, (n, e)."""
+        return self._sum(events, lambda overlap, own, event: overlap == event)
+
+    def pignistic(self) -> Point:
+        """Spread every mass evenly over its set.
+
+        Returns
+        -------
+        Point
+            The pignistic probability; with negative masses it need not be a distribution, which is refused.
+        """
+        table = self.membership
+        spread = like(table / table.sum(axis=1, keepdims=True), self.masses)
+        return Point(as_float64(self.masses) @ spread)
+
+    def to_belief(self) -> Belief:
+        """Return the masses as a `Belief`.
+
+        Returns
+        -------
+        Belief
+            The predictions; negative masses are refused.
+        """
+        xp = namespace(self.masses)
+        lowest = float(xp.min(self.masses))
+        if lowest < -1e-6:
+            raise UnsupportedError(
+                "these masses",
+                "must not be negative to be a belief function",
+                f"the lowest is {lowest:.6g}",
+                'Make them with `negative="clamp"`, which changes the set.',
+            )
+        return Belief(self.masses, self.focal_sets, self.n_classes)
+
+    def _sum(self, events: Any, counts: Any) -> Array:
+        xp = namespace(self.masses)
+        asked = range(self.n_classes) if events is None else events
+        table, single = event_table([{j} for j in asked] if events is None else asked, self.n_classes)
+        sets = self.membership
+        overlap = sets @ table.T
+        held = counts(overlap, sets.sum(axis=1)[:, None], table.sum(axis=1)[None, :])
+        summed = as_float64(self.masses) @ like(held.astype(np.float64), self.masses, dtype=xp.float64)
+        return summed[:, 0] if single else summed
+
+
+def mass_function(
+    predictions: Any,
+    *,
+    budget: Sequence[Iterable[int]] | None = None,
+    negative: Negative = "keep",
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = None,
+) -> MassFunction:
+    """Return the Moebius masses of the lower envelope.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`.
+    budget : sequence of sets of int, optional
+        The focal sets masses may be on, for example from :func:`focal_budget`; what they leave over goes
+        to the set of all classes. All 2^k - 1 sets where not given (at most 16 classes).
+    negative : {"keep", "clamp"}
+        Whether negative masses stay, or are set to 0, the remainder given to the set of all classes and
+        rows divided by their sum, as C25 does.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    MassFunction
+        Masses with belief, plausibility, commonality and pignistic probability.
+
+    Notes
+    -----
+    Masses on a budget are a statement about the budget as much as about the model: the same ensemble
+    has other masses on other sets. A `Belief` without budget keeps its own.
+
+    References
+    ----------
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> masses = cr.mass_function(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    >>> masses.masses, [sorted(members) for members in masses.focal_sets]
+    (array([[0.5 , 0.25, 0.25]]), [[0], [1], [0, 1]])
+    >>> masses.plausibility()
+    array([[0.75, 0.5 ]])
+    """
+    one_of("`negative`", negative, ("keep", "clamp"))
+    return masses_of(as_credal(predictions, n_samples, rng), budget, negative)
+
+
+def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negative: Negative) -> MassFunction:
+    """Return the masses of a set on all events, on a budget, or its own."""
+    k = credal.n_classes
+    if budget is None and isinstance(credal, Belief):
+        sets = tuple(frozenset(members) for members in credal.focal_sets)
+        return MassFunction(as_float64(credal.masses), sets, k, ("the masses of the prediction itself",))
+    if budget is None:
+        require_few_classes(k, "`mass_function` without `budget`", "Pass `budget=focal_budget(...)`.")
+        masses = moebius(envelope_of(credal))[:, 1:]
+        sets = tuple(frozenset(np.flatnonzero(row).tolist()) for row in all_events(k)[1:])
+        noted = f"masses on all {len(sets)} sets of {k} classes"
+    else:
+        sets, _ = check_focal_sets(budget, k)
+        masses, sets = _invert_on(credal, sets)
+        noted = f"masses on a budget of {len(sets)} sets of {k} classes, remainder on all classes"
+    xp = namespace(masses)
+    below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
+    notes = (noted, f"{below} of {masses.shape[0] * masses.shape[1]} masses are negative")
+    if negative == "clamp":
+        masses = _clamp(masses, sets.index(frozenset(range(k))))
+        notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")
+    return MassFunction(masses, sets, k, notes)
+
+
+def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tuple[FocalSet, ...]]:
+    """m(A) = lower(A) - sum of m(B) over listed B inside A, smallest sets first; the rest is on all classes.
+
+    The inversion is linear, so it is one triangular matrix, made once on the host.
+    """
+    everything = frozenset(range(credal.n_classes))
+    inner = [members for members in sets if members != everything]
+    order = sorted(inner, key=lambda members: (len(members), sorted(members)))
+    inverse = np.zeros((len(order), len(order)))  # column A holds the weights of lower(B) in m(A)
+    for j, members in enumerate(order):
+        inverse[j, j] = 1.0
+        for i, smaller in enumerate(order[:j]):
+            if smaller < members:
+                inverse[:, j] -= inverse[:, i]
+    position = {members: j for j, members in enumerate(order)}
+    inverse = inverse[:, [position[members] for members in inner]]
+    leading = credal._leading
+    lower = event_bounds(
+        credal,
+        like(event_table(order, credal.n_classes)[0], leading, dtype=credal.xp.float64)
+        if order
+        else like(np.zeros((0, credal.n_classes)), leading, dtype=credal.xp.float64),
+        upper=False,
+    )
+    masses = lower @ like(inverse, leading, dtype=credal.xp.float64)
+    xp = namespace(masses)
+    remainder = 1.0 - xp.sum(masses, axis=1, keepdims=True)
+    return xp.concat([masses, remainder], axis=1), (*inner, everything)
+
+
+def _clamp(masses: Array, full: int) -> Array:
+    """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
+    xp = namespace(masses)
+    kept = xp.where(masses > 0, masses, xp.zeros_like(masses))
+    inner = like(np.arange(masses.shape[1]) != full, masses)
+    kept = xp.where(inner, kept, xp.zeros_like(kept))
+    missing = 1.0 - xp.sum(kept, axis=1, keepdims=True)
+    missing = xp.where(missing > 0, missing, xp.zeros_like(missing))
+    kept = xp.where(inner, kept, missing)
+    return kept / xp.sum(kept, axis=1, keepdims=True)

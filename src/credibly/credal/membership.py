@@ -1,0 +1,216 @@
+"""Whether a distribution lies in a set, and where a ray from its middle leaves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import as_real, require_distributions
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+from credibly.credal.bounds import singleton_bounds
+from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
+from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
+from credibly.predictions.labels import number_of_axes
+
+HostArray = np.ndarray[Any, Any]
+
+MEMBERSHIP_TOLERANCE = 1e-7
+
+_DOUBTFUL = 1e-4  # a ray that overshoots by less may still end within the tolerance of a very thin hull
+
+
+def credal_contains(
+    predictions: Any,
+    probs: Any,
+    *,
+    tolerance: float = MEMBERSHIP_TOLERANCE,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = None,
+) -> Array:
+    """Tell whether distributions lie in the sets.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`.
+    probs : Point, LabelCounts or array (n, k)
+        One distribution per instance.
+    tolerance : float
+        How far outside a distribution may be and still count as inside: rounding, not statistics.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    array (n,) of bool
+        True where the distribution is in the set.
+
+    Notes
+    -----
+    Hulls: the ray from the mean through the distribution must not leave the hull before it; one small linear
+    program per instance, all pivoted together on the host. Distributions outside the class-wise bounds need
+    none, and doubtful ones are settled by non-negative least squares.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> ensemble = cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]], [[0.75, 0.25], [0.5, 0.5]]], member_axis=1)
+    >>> cr.credal_contains(ensemble, [[0.6, 0.4], [0.8, 0.2]])
+    array([ True, False])
+    """
+    if not tolerance >= 0:
+        raise InputError("`tolerance`", "must not be negative", f"got {tolerance!r}", "Use 1e-7.")
+    credal = as_credal(predictions, n_samples, rng)
+    asked = distributions_like(credal, probs, "probs")
+    xp = credal.xp
+    lower, upper = singleton_bounds(credal)
+    near = xp.all((asked >= lower - tolerance) & (asked <= upper + tolerance), axis=-1)
+    if isinstance(credal, Point | Intervals):
+        return near
+    if isinstance(credal, Ensemble):
+        host = to_host(near)  # the linear programs live on the host
+        rows = np.flatnonzero(host)
+        members = to_host(on_simplex(credal.probs))[rows]
+        inside = host.copy()
+        inside[rows] = _hull_contains(members, to_host(on_simplex(asked))[rows], tolerance)
+        return like(inside, credal.probs)
+    if credal.n_classes <= MAX_CLASSES:
+        events = like(np.ascontiguousarray(all_events(credal.n_classes).T), asked)
+        return near & xp.all(asked @ events >= envelope_of(credal) - tolerance, axis=-1)
+    start, asked = on_simplex(credal.mean().probs), on_simplex(asked)
+    return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
+
+
+def credal_boundary(
+    predictions: Any,
+    towards: Any,
+    *,
+    start: Any = None,
+    return_fraction: bool = False,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = None,
+) -> Any:
+    """Return where the ray from the middle of each set towards a distribution leaves the set.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`.
+    towards : Point, LabelCounts, array (n, k) or array (n,) of int
+        Where the ray goes: a distribution per instance, or a class, meaning its corner of the simplex.
+    start : Point or array (n, k), optional
+        Where the ray begins, inside the set; the mean prediction where not given.
+    return_fraction : bool
+        Whether to return the way as well.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    array (n, k)
+        The last point of the ray in the set.
+    array (n,), optional
+        Its way as a fraction of the way to `towards`: at least 1 where `towards` is in the set, and infinite
+        where `towards` is the start itself, which is then returned.
+
+    Notes
+    -----
+    Exact, not a line search: one linear program per instance for hulls (all pivoted together, on the host),
+    closed forms for intervals and, up to 16 classes, beliefs. A hull of few members is flat: a ray that
+    leaves its plane ends where it starts.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> ensemble = cr.Ensemble([[[0.75, 0.25], [0.25, 0.75]]])
+    >>> cr.credal_boundary(ensemble, [0])
+    array([[0.75, 0.25]])
+    """
+    credal = as_credal(predictions, n_samples, rng)
+    goal = on_simplex(_corner_or_distribution(credal, towards))
+    begin = on_simplex(credal.mean().probs if start is None else distributions_like(credal, start, "start"))
+    if start is not None:
+        _require_inside(credal, begin)
+    xp = credal.xp
+    fraction = ray_lengths(credal, begin, goal - begin)
+    finite = xp.isfinite(fraction)
+    points = begin + xp.where(finite, fraction, xp.zeros_like(fraction))[:, None] * (goal - begin)
+    points = xp.clip(points, 0.0, 1.0)
+    return (points, fraction) if return_fraction else points
+
+
+def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
+    """Return one checked distribution per instance, (n, k), in double precision."""
+    if isinstance(probs, Point):
+        array = probs.probs
+    elif isinstance(probs, LabelCounts):
+        array = probs.frequencies()
+    else:
+        array = beside(as_real(probs, name), probs, credal._leading, what=f"predictions and `{name}`")
+        remedy = "Use `Point.from_scores` to normalise on purpose."
+        array, _ = require_distributions(array, name, lambda _: remedy)
+    expected = (len(credal), credal.n_classes)
+    if tuple(array.shape) != expected:
+        raise InputError(
+            f"`{name}`",
+            f"must have shape {expected} like the predictions",
+            f"got {tuple(array.shape)}",
+            "Give one distribution per instance.",
+        )
+    namespace(credal._leading, array)
+    return as_float64(array)
+
+
+def _corner_or_distribution(credal: CredalSet, towards: Any) -> Array:
+    """Read class labels as corners of the simplex."""
+    if not isinstance(towards, Point | LabelCounts) and number_of_axes(towards) == 1:
+        labels = as_labels(credal, towards)
+        assert isinstance(labels, Classes)
+        return labels.block(slice(None), slice(None))[0, ...]
+    return distributions_like(credal, towards, "towards")
+
+
+def _require_inside(credal: CredalSet, start: Array) -> None:
+    inside = to_host(credal_contains(credal, start))
+    if not inside.all():
+        outside = np.flatnonzero(~inside)
+        raise InputError(
+            "`start`",
+            "must lie in the set",
+            f"row {outside[0]} does not ({outside.size} of {inside.size} rows)",
+            "Leave `start` out to begin at the mean prediction.",
+        )
+
+
+def _not_beyond(lengths: Array, direction: Array, tolerance: float) -> Array:
+    """The ray may end before the goal by no more than the tolerance, measured on the most changed class."""
+    xp = namespace(lengths)
+    short = xp.where(lengths < 1.0, 1.0 - lengths, xp.zeros_like(lengths))
+    return short * xp.max(xp.abs(direction), axis=-1) <= tolerance
+
+
+def _hull_contains(members: HostArray, asked: HostArray, tolerance: float) -> HostArray:
+    start = members.mean(axis=1)
+    direction = asked - start
+    lengths = hull_ray_lengths(members, start, direction)
+    inside = np.asarray(_not_beyond(lengths, direction, tolerance))
+    short = np.clip(1.0 - lengths, 0.0, None) * np.abs(direction).max(axis=-1)
+    for row in np.flatnonzero(~inside & ((short <= _DOUBTFUL) | (lengths == 0))):
+        inside[row] = _residual(members[row], asked[row]) <= tolerance
+    return inside
+
+
+def _residual(members: HostArray, asked: HostArray) -> float:
+    """Return the Euclidean distance between a distribution and the mixtures of members."""
+    from scipy.optimize import nnls
+
+    table = np.concatenate([members.T, np.ones((1, members.shape[0]))])
+    return float(nnls(table, np.append(asked, 1.0), maxiter=50 * members.shape[0])[1])

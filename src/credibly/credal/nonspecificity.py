@@ -1,0 +1,272 @@
+"""Non-specificity: how many alternatives a set of distributions leaves open."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, as_float64, device, like, namespace
+from credibly._arrays.philox import as_seed
+from credibly._arrays.results import Result
+from credibly.credal.bounds import singleton_bounds
+from credibly.credal.envelope import MAX_CLASSES, commonalities, require_few_classes
+from credibly.credal.gaps import exact_gap_sum
+from credibly.credal.masses import MassFunction, Negative, masses_of
+from credibly.credal.random_events import sampled_gap_sum
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
+from credibly.predictions import Belief, Point
+
+Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
+MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")
+
+_EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
+N_EVENTS = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class NonspecificityEstimate(Result):
+    """Non-specificity per instance with the error of its computation.
+
+    Attributes
+    ----------
+    measure : str
+        Which measure.
+    values : array (n,)
+        One value per instance.
+    stderr : array (n,)
+        Standard error over random events, 0 where the value is exact.
+    mean : float
+        Mean over instances.
+    mean_stderr : float
+        Its standard error over random events; instances share them, so it is not that of independent values.
+    exact : bool
+        Whether all events were summed.
+    n_events : int
+        Random events used, 0 where exact.
+    settings : mapping
+        Budget, treatment of negative masses and seed.
+    notes : tuple of str
+        How the masses were made.
+    """
+
+    measure: str
+    values: Array
+    stderr: Array
+    mean: float
+    mean_stderr: float
+    exact: bool
+    n_events: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        error = "" if self.exact else f" ± {self.mean_stderr:.2g} ({self.n_events} random events)"
+        return f"{self.measure} non-specificity, mean {self.mean:.6g}{error} (n = {len(self.values)})"
+
+
+def nonspecificity(
+    predictions: Any,
+    *,
+    measure: Measure = "hartley",
+    budget: Sequence[Iterable[int]] | None = None,
+    negative: Negative = "keep",
+    n_events: int | None = None,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = 0,
+) -> Array:
+    """Return how many alternatives each prediction leaves open.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`.
+    measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
+        ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
+        masses: ``dubois_prade`` m(A) ln|A|, ``smets`` -ln Q(A) over all events, ``koerner`` m(A) |A|,
+        ``pal`` m(A) / |A|.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on; all of them where not given. Not for ``hartley``.
+    negative : {"keep", "clamp"}
+        Whether negative masses stay or are treated as in C25. Not for ``hartley``.
+    n_events : int, optional
+        Random events for ``hartley`` and ``pal``. Where not given, all events are summed up to 12 classes and
+        1024 are drawn beyond; 0 asks for all events (at most 16 classes).
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of events and draws; fixed where not given, so that asking twice gives the same value.
+
+    Returns
+    -------
+    array (n,)
+        One value per instance, natural logarithms.
+
+    Notes
+    -----
+    Non-specificity is the mean gap between a member's probability and the lower probability over random
+    events, so `hartley` is never negative, needs no masses, and works with any number of classes.
+    :func:`nonspecificity_estimate` gives the standard errors. Smets' measure is an information content (large
+    for precise predictions, infinite where the set of all classes has no mass); Pal's is a specificity (1 for
+    a point); Koerner's is 1 for a point and equals the sum of the upper probabilities.
+
+    References
+    ----------
+    Abellan and Moral, A non-specificity measure for convex sets of probability distributions, 2000.
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025, eq. 8-11.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.nonspecificity(cr.Belief([[0.5, 0.5]], [{0}, {0, 1}])).round(4)
+    array([0.3466])
+    >>> cr.nonspecificity(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]])).round(4)
+    array([0.1733])
+    """
+    return nonspecificity_estimate(
+        predictions,
+        measure=measure,
+        budget=budget,
+        negative=negative,
+        n_events=n_events,
+        n_samples=n_samples,
+        rng=rng,
+    ).values
+
+
+def nonspecificity_estimate(
+    predictions: Any,
+    *,
+    measure: Measure = "hartley",
+    budget: Sequence[Iterable[int]] | None = None,
+    negative: Negative = "keep",
+    n_events: int | None = None,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = 0,
+) -> NonspecificityEstimate:
+    """Return non-specificity with its standard errors and how it was made.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`.
+    measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
+        Which measure; see :func:`nonspecificity`.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on. Not for ``hartley``.
+    negative : {"keep", "clamp"}
+        Whether negative masses stay or are treated as in C25. Not for ``hartley``.
+    n_events : int, optional
+        Random events; see :func:`nonspecificity`.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of events and draws.
+
+    Returns
+    -------
+    NonspecificityEstimate
+        Values per instance, standard errors per instance and of the mean.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]], [[0.9, 0.05, 0.05], [0.8, 0.1, 0.1]]]
+    >>> ensemble = cr.Ensemble(probs, member_axis=1)
+    >>> estimate = cr.nonspecificity_estimate(ensemble, n_events=512, rng=7)
+    >>> bool(abs(estimate.mean - cr.nonspecificity(ensemble).mean()) < 4 * estimate.mean_stderr + 1e-12)
+    True
+    """
+    one_of("`measure`", measure, MEASURES)
+    one_of("`negative`", negative, ("keep", "clamp"))
+    seed = as_seed(rng)
+    credal = as_credal(predictions, n_samples, seed)
+    if measure == "hartley" and (budget is not None or negative == "clamp"):
+        raise InputError(
+            '`measure="hartley"`',
+            "is the measure of the exact envelope, without budget and clamping",
+            f"got budget={'None' if budget is None else 'given'}, negative={negative!r}",
+            'Use `measure="dubois_prade"`, the same sum over the masses of a budget.',
+        )
+    settings: dict[str, Any] = {"budget": None, "negative": negative, "seed": seed}
+    if budget is not None:
+        settings["budget"] = [sorted(members) for members in budget]
+    on_masses = budget is not None or negative == "clamp" or isinstance(credal, Belief)
+    if on_masses or measure == "smets":
+        masses = masses_of(credal, budget, negative)
+        return _exact(measure, _from_masses(masses, measure), settings, masses.notes)
+    if measure == "koerner":
+        # sum_A m(A) |A| counts every class with the masses of the sets around it: its upper probability.
+        return _exact(measure, credal.xp.sum(singleton_bounds(credal)[1], axis=-1), settings, ())
+    assert not isinstance(credal, Belief)
+    if isinstance(credal, Point):
+        ones = credal.xp.sum(as_float64(credal.probs), axis=-1) ** 0
+        return _exact(measure, ones if measure == "pal" else 0.0 * ones, settings, ())
+    family: Literal["hartley", "pal"] = "pal" if measure == "pal" else "hartley"
+    k = credal.n_classes
+    count = n_events if n_events is not None else (0 if k <= _EXACT_CLASSES else N_EVENTS)
+    if count == 0:
+        require_few_classes(k, "`n_events=0`", f"Ask for random events, `n_events={N_EVENTS}`.")
+        return _exact(measure, _finish(family, exact_gap_sum(credal, family)), settings, ())
+    if count < 64:
+        raise InputError(
+            "`n_events`", "must be 0 (all events) or at least 64", f"got {count}", "Ask for 512 or more."
+        )
+    gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
+    values = _finish(family, gaps)
+    mean = float(credal.xp.mean(values))
+    return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
+
+
+def _finish(family: str, gaps: Array) -> Array:
+    """Turn the sum of gaps into the measure; gaps are non-negative but for rounding."""
+    xp = namespace(gaps)
+    gaps = xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
+    return 1.0 - gaps if family == "pal" else gaps
+
+
+def _exact(
+    measure: str, values: Array, settings: dict[str, Any], notes: tuple[str, ...]
+) -> NonspecificityEstimate:
+    xp = namespace(values)
+    zero = xp.zeros(values.shape, dtype=xp.float64, device=device(values))
+    mean = float(xp.mean(values))
+    return NonspecificityEstimate(measure, values, zero, mean, 0.0, True, 0, settings, notes)
+
+
+def _from_masses(masses: MassFunction, measure: str) -> Array:
+    """Return sum_A m(A) f(|A|), or Smets' sum over commonalities."""
+    if measure == "smets":
+        return _smets(masses)
+    sizes = masses.sizes
+    weight = {"koerner": sizes, "pal": 1.0 / sizes}.get(measure, np.log(sizes))
+    return masses.masses @ like(weight, masses.masses)
+
+
+def _smets(masses: MassFunction) -> Array:
+    """-sum_A ln Q(A); infinite where the set of all classes has no mass, since Q(all) is that mass."""
+    k = masses.n_classes
+    require_few_classes(
+        k,
+        '`measure="smets"`',
+        f"It is a sum over all events: use another measure beyond {MAX_CLASSES} classes.",
+    )
+    xp = namespace(masses.masses)
+    numbers = (masses.membership @ 2.0 ** np.arange(k)).astype(np.int64)
+    spread = np.zeros((len(masses.focal_sets), 2**k))
+    spread[np.arange(len(numbers)), numbers] = 1.0
+    common = commonalities(masses.masses @ like(spread, masses.masses))
+    lowest = float(xp.min(common))
+    if lowest < -1e-9:
+        raise UnsupportedError(
+            '`measure="smets"`',
+            "takes logarithms of commonalities, which must not be negative",
+            f"the lowest is {lowest:.6g}, from negative masses",
+            'Pass `negative="clamp"`, or use "hartley".',
+        )
+    held = common > 1e-15
+    logs = xp.log(xp.where(held, common, xp.ones_like(common)))
+    return xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1)

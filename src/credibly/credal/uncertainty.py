@@ -1,0 +1,158 @@
+"""Total, aleatoric and epistemic uncertainty, by the decomposition that fits the kind of prediction."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.results import Result
+from credibly._arrays.special import digamma
+from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
+from credibly.credal.objectives import entropy
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_tolerance
+from credibly.credal.size import mean_size
+from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
+from credibly.predictions.ensemble import weighted_mean
+
+Decomposition = Literal["entropy", "credal", "dirichlet", "belief"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Uncertainty(Result):
+    """Uncertainty of every instance, split where it can be.
+
+    Attributes
+    ----------
+    decomposition : str
+        Which one.
+    total : array (n,)
+        Entropy of the mean prediction, upper entropy, or entropy of the pignistic probability.
+    aleatoric : array (n,) or None
+        Mean entropy of the members, or lower entropy; None where the decomposition has no such part.
+    epistemic : array (n,)
+        Total minus aleatoric, or the credal size for a belief.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What the parts are.
+    """
+
+    decomposition: str
+    total: Array
+    aleatoric: Array | None
+    epistemic: Array
+    n: int
+    notes: tuple[str, ...] = ()
+
+
+def uncertainty(
+    predictions: Any,
+    *,
+    decomposition: Decomposition | None = None,
+    base: float | None = None,
+    tolerance: float = TOLERANCE,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = None,
+) -> Uncertainty:
+    """Split the uncertainty of each prediction.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions.
+    decomposition : {"entropy", "credal", "dirichlet", "belief"}, optional
+        ``entropy``: H(mean), mean H, mutual information (Point, Ensemble). ``credal``: upper entropy, lower
+        entropy, their difference (every kind). ``dirichlet``: the first in closed form (Dirichlet).
+        ``belief``: entropy of the pignistic probability and credal size (Belief). Where not given: entropy
+        for Point and Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
+    base : float, optional
+        Base of the logarithm; natural where not given.
+    tolerance : float
+        Certified distance to the true upper and lower entropies.
+    n_samples : int
+        Draws per instance for the credal decomposition of a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    Uncertainty
+        Arrays ``total``, ``aleatoric`` and ``epistemic``.
+
+    Notes
+    -----
+    For a Dirichlet the mean entropy is ``-sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1))``; several members
+    are averaged.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> parts = cr.uncertainty(cr.Ensemble([[[1.0, 0.0], [0.0, 1.0]]]), base=2)
+    >>> parts.total, parts.aleatoric, parts.epistemic
+    (array([1.]), array([0.]), array([1.]))
+    """
+    given = as_predictions(predictions)
+    fitting: dict[type, str] = {
+        Point: "entropy",
+        Ensemble: "entropy",
+        Intervals: "credal",
+        Dirichlet: "dirichlet",
+        Belief: "belief",
+    }
+    chosen = decomposition or fitting.get(type(given))
+    if chosen is None:
+        raise InputError(
+            "`predictions`",
+            "must be class predictions",
+            f"got {type(given).__name__}",
+            "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
+        )
+    one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
+    scale = log_base(base)
+    if chosen == "credal":
+        require_tolerance(tolerance)
+        credal = as_credal(given, n_samples, rng)
+        total = entropy(most_even(credal, tolerance)) / scale
+        inner = least_entropy(credal, tolerance) / scale
+        note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"
+        return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
+    if chosen == "belief" and isinstance(given, Belief):
+        note = (
+            "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
+        )
+        total = entropy(given.pignistic().probs) / scale
+        return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
+    if chosen == "dirichlet" and isinstance(given, Dirichlet):
+        inner = _mean_entropy(given)
+    elif chosen == "entropy" and isinstance(given, Point):
+        inner = entropy(given.probs)
+    elif chosen == "entropy" and isinstance(given, Ensemble):
+        inner = weighted_mean(entropy(given.probs), given.weights)
+    else:
+        raise UnsupportedError(
+            f'`decomposition="{chosen}"`',
+            f"is not defined for {type(given).__name__}",
+            "it needs another kind of prediction",
+            'Use `decomposition="credal"`, which every kind has.',
+        )
+    note = "total is the entropy of the mean, aleatoric the mean entropy, epistemic their difference"
+    total = entropy(given.mean().probs) / scale
+    inner = inner / scale
+    return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
+
+
+def _mean_entropy(given: Dirichlet) -> Array:
+    """E H(p) = -sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1)), averaged over members."""
+    alpha = as_float64(given.alpha)
+    xp = namespace(alpha)
+    total = xp.sum(alpha, axis=-1, keepdims=True)
+    inner = -xp.sum(alpha / total * (digamma(alpha + 1.0) - digamma(total + 1.0)), axis=-1)
+    return xp.mean(inner, axis=1) if alpha.ndim == 3 else inner
+
+
+def _positive(values: Array) -> Array:
+    """Rounding below zero is zero: the difference cannot be negative."""
+    xp = namespace(values)
+    return xp.where(values > 0, values, xp.zeros_like(values))

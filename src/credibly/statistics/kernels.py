@@ -1,0 +1,131 @@
+"""Kernels on the probability simplex: a named norm, a shape, a bandwidth.
+
+    exponential  exp(-||p - q|| / bandwidth)          gaussian  exp(-||p - q||^2 / (2 bandwidth^2))
+
+Norms: euclidean; l1, the sum of absolute differences; tv, total variation, half of l1. Differences are
+taken entry by entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts duplicates 1e-8 apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array, device, is_numpy, is_torch, like, namespace, to_host
+from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
+
+KernelName = Literal["exponential", "gaussian"]
+Norm = Literal["euclidean", "l1", "tv"]
+KERNELS = ("exponential", "gaussian")
+NORMS = ("euclidean", "l1", "tv")
+
+MEDIAN_ROWS = 1000
+"""Rows the median distance is taken over: half a million pairs."""
+
+_FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
+
+
+def check_kernel(kernel: str, norm: str, bandwidth: Any, rule: str) -> None:
+    """Raise unless kernel and norm are known and the bandwidth is positive or the name of a rule."""
+    one_of("`kernel`", kernel, KERNELS)
+    one_of("`norm`", norm, NORMS)
+    check_bandwidth(bandwidth, rule)
+
+
+def check_bandwidth(bandwidth: Any, rule: str) -> None:
+    """Raise unless the bandwidth is a positive number or the name of the rule."""
+    if isinstance(bandwidth, str):
+        one_of("`bandwidth`", bandwidth, (rule,))
+    elif isinstance(bandwidth, bool) or not (np.isfinite(float(bandwidth)) and float(bandwidth) > 0):
+        raise InputError(
+            "`bandwidth`", f"must be positive or {rule!r}", f"got {bandwidth!r}", "Try 0.1, or the rule."
+        )
+
+
+def distances(left: Array, right: Array, norm: Norm) -> Array:
+    """Return ||left_i - right_j||, (n, k), (m, k) -> (n, m); gradients at distance 0 are 0."""
+    if is_numpy(left):
+        from scipy.spatial.distance import cdist
+
+        found = cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock")
+        found = found.astype(left.dtype, copy=False)
+    elif is_torch(left) and (left.device.type == "cpu" or left.shape[1] > _FEW_CLASSES):
+        import torch
+
+        found = torch.cdist(
+            left,
+            right,
+            p=2.0 if norm == "euclidean" else 1.0,
+            compute_mode="donot_use_mm_for_euclid_dist",
+        )
+    else:
+        found = _class_by_class(left, right, norm)
+    return found * 0.5 if norm == "tv" else found
+
+
+def _class_by_class(left: Array, right: Array, norm: Norm) -> Array:
+    """Add up the classes one by one: nothing of size (n, m, k) is made."""
+    xp = namespace(left)
+    total = xp.zeros((left.shape[0], right.shape[0]), dtype=left.dtype, device=device(left))
+    for column in range(left.shape[1]):
+        gap = left[:, column, None] - right[None, :, column]
+        total = total + (gap * gap if norm == "euclidean" else xp.abs(gap))
+    if norm != "euclidean":
+        return total
+    apart = total > 0  # the root has no derivative at 0
+    return xp.where(apart, xp.sqrt(xp.where(apart, total, xp.ones_like(total))), total)
+
+
+def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, bandwidth: Any) -> Array:
+    """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
+    found = distances(left, right, norm)
+    if kernel == "gaussian":
+        scaled = found * found * (-0.5 / (bandwidth * bandwidth))
+    elif is_numpy(found):
+        scaled = np.multiply(found, -1.0 / bandwidth, out=found)
+    else:
+        scaled = found * (-1.0 / bandwidth)
+    return flushed(exponential(scaled))
+
+
+def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
+    """Return the indices of distinct predictions among at most `most` evenly spaced rows.
+
+    Without duplicates a bandwidth does not depend on how often a prediction occurs, so multiplicities and
+    repeated rows agree; evenly spaced rows need no random numbers.
+    """
+    n = probs.shape[0]
+    chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
+    host = to_host(taken(probs, chosen) if n > most else probs)
+    _, first = np.unique(host, axis=0, return_index=True)
+    return chosen[np.sort(first)]
+
+
+def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:
+    """Return some rows, by host indices."""
+    return namespace(probs).take(probs, like(rows, probs), axis=0)
+
+
+def median_distance(probs: Array, norm: Norm) -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between distinct predictions, and the note that reports it."""
+    chosen = distinct_rows(probs, MEDIAN_ROWS)
+    if chosen.size < 2:
+        return 1.0, ("all predictions are equal: every bandwidth gives one kernel, 1 is used",)
+    points = taken(probs, chosen)
+    if tracks_gradient(probs):
+        xp = namespace(probs)
+        pairs = distances(points, points, norm)[np.triu_indices(chosen.size, 1)]
+        ordered = xp.sort(pairs)
+        middle = pairs.shape[0] // 2
+        # the median's own gradient belongs to the gradient of the number that is returned
+        found = ordered[middle] if pairs.shape[0] % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+    else:
+        from scipy.spatial.distance import pdist
+
+        host = to_host(points).astype(np.float64, copy=False)
+        found = float(np.median(pdist(host, "euclidean" if norm == "euclidean" else "cityblock")))
+        found *= 0.5 if norm == "tv" else 1.0
+    what = f"the median {norm} distance of {chosen.size} distinct predictions"
+    return found, (f"bandwidth {as_number(found):.4g} is {what}",)

@@ -1,0 +1,318 @@
+"""Statistics whose instances meet in pairs: row tiles of an (n, n) matrix times all label vectors at once.
+
+The matrix depends on predictions only. Labels become rows of a matrix of values, one row per replicate and
+class, so
+
+    values (b k, n) @ tile.T (n, rows)
+
+serves every label vector of a batch with one matrix product per tile. Tiles fit the memory budget; they are
+kept where all of them fit and made again otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    is_array,
+    is_numpy,
+    is_torch,
+    namespace,
+    to_host,
+)
+from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
+from credibly.predictions import Classes, Counts, Labels
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
+
+Precision = Literal["float64", "float32", "tf32"]
+PRECISIONS = ("float64", "float32", "tf32")
+
+_LEAST_ROWS = 128  # below this a product of a tile is no faster per row
+_TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
+_GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
+
+
+@dataclasses.dataclass(frozen=True)
+class BandwidthPlan(Plan):
+    """Label-free facts of all rows: number of instances, bandwidth and how it was found."""
+
+    bandwidth: Any = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> float:
+        """The bandwidth as a number, outside any graph."""
+        return as_number(self.bandwidth)
+
+
+def as_number(value: Any) -> float:
+    """Return a number or a one-element array as a float, outside any graph."""
+    return float(to_host(value)) if is_array(value) else float(value)
+
+
+class PairwiseBound(Bound):
+    """An (n, n) matrix made in row tiles, and its products with label values.
+
+    Subclasses say what a tile is (`tile`), what labels become (`values`) and what a product adds to the state
+    (`contribution`).
+    """
+
+    symmetric = False
+    """Whether a tile of rows needs only the columns from its first row on."""
+
+    def __init__(
+        self, statistic: Statistic, probs: Array, plan: Plan, precision: Precision, notes: tuple[str, ...]
+    ) -> None:
+        super().__init__(statistic, plan.n, notes)
+        require_pairs(statistic.name, probs)
+        require_precision(precision, probs)
+        self.precision = precision
+        self.tracked = tracks_gradient(probs)
+        if self.tracked:
+            _require_graph_fits(statistic.name, probs)
+        xp = namespace(probs)
+        self.dtype = xp.float64 if precision == "float64" else xp.float32
+        self.exact = as_float64(probs)
+        self.probs = xp.astype(self.exact, self.dtype)  # (n, k)
+        self._kept: dict[tuple[int, bool], Any] = {}
+
+    @abstractmethod
+    def tile(self, rows: slice, weighted: bool) -> Any:
+        """Return the matrix of these rows: all columns, or from the first row on where symmetric.
+
+        `weighted` says that instances have multiplicities.
+        """
+
+    @abstractmethod
+    def values(self, labels: Labels) -> Array:
+        """Return what is multiplied, (b k, n), replicates in front."""
+
+    @abstractmethod
+    def contribution(self, tile: Any, rows: slice, values: Array, labels: Labels) -> State:
+        """Return what these rows add for these replicates, in double precision."""
+
+    def state(self, labels: Labels, rows: slice | None = None) -> State:
+        """Return the sums of a block of rows against all rows (all of them where not given).
+
+        Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
+        """
+        require_same_n(labels, self.n)
+        first, last, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
+        # One grid of tiles whatever the block, so that kept tiles serve every call.
+        grid = list(tiles(self.n, self._rows_per_tile()))
+        blocks = [
+            slice(max(first, t.start), min(last, t.stop)) for t in grid if t.start < last and first < t.stop
+        ]
+        n_classes = self.probs.shape[1]
+        batches = list(tiles(len(labels), self._replicates_per_batch(n_classes)))
+        keep = self._keeps_tiles()
+        # Whichever is dearer to make again stays in the outer loop.
+        pairs = (
+            [(block, batch) for batch in batches for block in blocks]
+            if keep
+            else [(block, batch) for block in blocks for batch in batches]
+        )
+        sums: dict[int, State] = {}
+        values_of: tuple[int, Array] | None = None
+        tile_of: tuple[int, Any] | None = None
+        for block, batch in pairs:
+            part = replicates(labels, batch)
+            if values_of is None or values_of[0] != batch.start:
+                values_of = None  # let go of the old before the new is made
+                values_of = batch.start, self.values(part)
+            if tile_of is None or tile_of[0] != block.start:
+                tile_of = None
+                tile_of = block.start, self._tile(block, labels.weights is not None, keep and block in grid)
+            found = self.contribution(tile_of[1], block, values_of[1], part)
+            before = sums.get(batch.start)
+            sums[batch.start] = found if before is None else before + found
+        xp = namespace(self.probs)
+        parts = [sums[batch.start] for batch in batches]
+        return State({name: xp.concat([part[name] for part in parts]) for name in parts[0]})
+
+    def product(self, values: Array, matrix: Array) -> Array:
+        """Return values @ matrix.T, (b k, rows), in the precision that was asked for."""
+        with matrix_product_precision(self.precision, values):
+            return (matrix @ values.T).T  # this order multiplies narrow tiles faster
+
+    def _tile(self, rows: slice, weighted: bool, keep: bool) -> Any:
+        key = (rows.start, weighted)
+        found = self._kept.get(key) if keep else None
+        if found is None:
+            found = self.tile(rows, weighted)
+            if keep:
+                self._kept[key] = found
+        return found
+
+    def _item_bytes(self) -> int:
+        return 8 if self.precision == "float64" else 4
+
+    def _keeps_tiles(self) -> bool:
+        size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
+        return not self.tracked and size <= memory_budget() // 3
+
+    def _rows_per_tile(self) -> int:
+        if self.tracked:
+            return self.n
+        # A tile and a temporary of its size. The larger the tile, the rarer label values are made again.
+        rows = rows_within_budget(2 * self.n * self._item_bytes(), 0.6)
+        if self.symmetric:
+            rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
+        return rows
+
+    def _replicates_per_batch(self, n_classes: int) -> int:
+        width = self.n + 2 * min(self.n, self._rows_per_tile())  # values, product, its temporary
+        return rows_within_budget(n_classes * width * self._item_bytes(), 0.25)
+
+
+def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
+    """Return one-hot labels or label frequencies as (b, k, n), without weights."""
+    if isinstance(labels, Counts):
+        counts = xp.astype(labels.values, xp.float64)
+        share = counts / xp.sum(counts, axis=-1, keepdims=True)
+        return xp.astype(xp.permute_dims(share, (0, 2, 1)), dtype)
+    assert isinstance(labels, Classes)
+    given = labels.values
+    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
+    if is_numpy(given):
+        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
+        return np.equal(given[:, None, :], classes[None, :, None], out=out)
+    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
+
+
+def replicates(labels: Labels, reps: slice) -> Any:
+    """Return some replicates of a batch."""
+    weights = labels.weights
+    if weights is not None and weights.shape[0] > 1:
+        weights = weights[reps, :]
+    if isinstance(labels, Counts):
+        return Counts(labels.values[reps, ...], weights)
+    assert isinstance(labels, Classes)
+    return Classes(labels.values[reps, :], labels.n_classes, weights)
+
+
+def set_diagonal(tile: Array, start: int, value: float) -> Array:
+    """Return the tile with the entries (j, start + j) replaced, in place where the library allows it."""
+    xp = namespace(tile)
+    at = xp.arange(tile.shape[0], device=device(tile))
+    if is_numpy(tile) or is_torch(tile):
+        tile[at, at + start] = value
+        return tile
+    columns = xp.arange(tile.shape[1], device=device(tile))
+    return xp.where(columns[None, :] == at[:, None] + start, xp.full_like(tile, value), tile)
+
+
+def flushed(values: Array) -> Array:
+    """Return non-negative values with those near the denormal range set to 0, which changes no sum.
+
+    Denormal numbers make a matrix product several times slower. The bound stands 1/eps above the smallest
+    normal number, so that products with label values cannot fall below it either.
+    """
+    xp = namespace(values)
+    facts = xp.finfo(values.dtype)
+    least = float(facts.smallest_normal) / float(facts.eps)
+    if is_numpy(values):
+        np.putmask(values, values < least, 0)
+        return values
+    if is_torch(values):
+        import torch
+
+        return torch.nn.functional.threshold(values, least, 0.0, inplace=not values.requires_grad)
+    return xp.where(values < least, xp.zeros_like(values), values)
+
+
+def exponential(values: Array) -> Array:
+    """Return exp(values), in place where nothing else needs them."""
+    if is_numpy(values):
+        with np.errstate(under="ignore"):
+            return np.exp(values, out=values)
+    if is_torch(values) and not values.requires_grad:
+        return values.exp_()
+    return namespace(values).exp(values)
+
+
+@contextmanager
+def matrix_product_precision(precision: Precision, reference: Array) -> Iterator[None]:
+    """Let torch multiply as asked inside a ``with`` block; its own setting comes back after."""
+    if precision == "float64" or not is_torch(reference):
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def require_precision(precision: Precision, probs: Array) -> None:
+    """Raise where TF32 is asked of something else than a CUDA device."""
+    if precision == "tf32" and not (is_torch(probs) and probs.device.type == "cuda"):
+        raise UnsupportedError(
+            'precision="tf32"',
+            "needs torch predictions on a CUDA device",
+            f"got {type(probs).__module__.split('.')[0]} on {device(probs)}",
+            'Use precision="float32", or move the predictions with `.to("cuda")`.',
+        )
+
+
+def require_pairs(name: str, probs: Array) -> None:
+    """Raise unless there are two instances to compare."""
+    if probs.shape[0] < 2:
+        raise InputError(
+            f"`{name}`", "compares pairs of instances", "got 1 instance", "Give at least two instances."
+        )
+
+
+def require_same_n(labels: Labels, n: int) -> None:
+    """Raise unless the labels are those of all bound rows."""
+    if labels.n != n:
+        raise InputError(
+            "labels",
+            f"of a pairwise statistic must cover all {n} bound instances",
+            f"got {labels.n}",
+            "Bind all rows and name the block: `bound.state(labels, rows=slice(0, 100))`.",
+        )
+
+
+def tracks_gradient(probs: Array) -> bool:
+    """Tell whether results must carry a graph back to the predictions."""
+    if not is_torch(probs) or not probs.requires_grad:
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
+
+
+def _require_graph_fits(name: str, probs: Array) -> None:
+    n = probs.shape[0]
+    need = _GRAPH_ARRAYS * 8 * n * n
+    if need > memory_budget():
+        most = int((memory_budget() / (8 * _GRAPH_ARRAYS)) ** 0.5)
+        raise UnsupportedError(
+            f"the gradient of `{name}`",
+            f"keeps about {_GRAPH_ARRAYS} arrays of (n, n) alive; the memory budget holds n = {most}",
+            f"got n = {n}",
+            f"Use batches of instances, `probs.detach()`, or `with memory_limit({need})`.",
+        )
+
+
+def total_weight(labels: Labels, rows: slice, like: Array) -> Array:
+    """Return the sum of weights over some rows, (b,), in double precision."""
+    xp = namespace(like)
+    if labels.weights is None:
+        return xp.full((len(labels),), float(rows.stop - rows.start), dtype=xp.float64, device=device(like))
+    total = xp.sum(labels.weights[:, rows], axis=1)
+    return total + xp.zeros((len(labels),), dtype=xp.float64, device=device(like))

@@ -1,0 +1,185 @@
+"""Distances to labels in closed form, to soft targets against general solvers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.credal.filling import _sweep
+from unit.credal.oracles import (
+    KINDS,
+    best_over_hull,
+    corners,
+    every_kind,
+    js,
+    kl,
+    random_belief,
+    random_ensemble,
+    random_intervals,
+)
+
+DIVERGENCES = {"kl": kl, "js": js, "sqrt_js": lambda t, p: math.sqrt(max(js(t, p), 0.0))}
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_by_all_corners(kind: str, divergence: str) -> None:
+    rng = np.random.default_rng(0)
+    credal = every_kind(rng, n=8, k=4)[kind]
+    labels = rng.integers(0, 4, size=8)
+    values = [
+        [DIVERGENCES[divergence](np.eye(4)[y], np.clip(p, 0, 1)) for p in points]
+        for y, points in zip(labels, corners(credal), strict=True)
+    ]
+    nearest = cr.credal_distance(credal, labels, divergence=divergence)
+    farthest = cr.credal_distance(credal, labels, divergence=divergence, to="farthest")
+    assert nearest == pytest.approx([min(row) for row in values], abs=1e-9)
+    finite = np.isfinite([max(row) for row in values])
+    assert farthest[finite] == pytest.approx(np.array([max(row) for row in values])[finite], abs=1e-9)
+    # What rounding makes of a zero in a corner may be finite; ours is at least as large.
+    assert (farthest[~finite] > 30).all()
+    middle = [
+        DIVERGENCES[divergence](np.eye(4)[y], p) for y, p in zip(labels, credal.mean().probs, strict=True)
+    ]
+    assert cr.credal_distance(credal, labels, divergence=divergence, to="mean") == pytest.approx(middle)
+
+
+def targets(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
+    """Soft targets; the first half with zeros."""
+    drawn = rng.dirichlet(np.full(k, 0.7), size=n)
+    drawn[: n // 2] *= np.arange(k) > 0
+    return drawn / drawn.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "js"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_soft_targets_by_slsqp_and_corners(kind: str, divergence: str) -> None:
+    rng = np.random.default_rng(1)
+    credal = every_kind(rng, n=6, k=3)[kind]
+    target = targets(rng, 6, 3)
+    function = DIVERGENCES[divergence]
+    nearest = cr.credal_distance(credal, target, divergence=divergence)
+    farthest = cr.credal_distance(credal, target, divergence=divergence, to="farthest")
+    for row, listed in enumerate(corners(credal)):
+        points = np.unique(np.clip(listed, 0, 1).round(12), axis=0)
+        best = best_over_hull(lambda p, row=row: function(target[row], p), points, rng)
+        assert nearest[row] <= best + 1e-8
+        assert nearest[row] == pytest.approx(best, abs=2e-6)
+        worst = max(function(target[row], p) for p in points)
+        if math.isfinite(worst) and worst < 20:
+            assert farthest[row] == pytest.approx(worst, abs=1e-7)
+        else:
+            assert farthest[row] > 20
+
+
+def test_closed_form_is_the_soft_answer_for_one_hot_targets() -> None:
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 4, size=6)
+    for kind, credal in every_kind(rng, n=6, k=4).items():
+        for divergence in DIVERGENCES:
+            hard = cr.credal_distance(credal, labels, divergence=divergence)
+            soft = cr.credal_distance(credal, np.eye(4)[labels], divergence=divergence)
+            # The root of a small error is larger: 1e-9 in JS is up to 3e-5 in its root, here far less.
+            assert soft == pytest.approx(hard, abs=1e-7), kind
+
+
+def test_the_mean_of_a_dirichlet_needs_no_draws() -> None:
+    dirichlet = cr.Dirichlet([[3.0, 1.0]])
+    assert cr.credal_distance(dirichlet, [0], to="mean").tolist() == pytest.approx([-math.log(0.75)])
+
+
+def test_values_by_hand() -> None:
+    ensemble = cr.Ensemble([[[0.5, 0.5], [0.25, 0.75]]])
+    assert cr.credal_distance(ensemble, [0]).tolist() == pytest.approx([math.log(2)])
+    assert cr.credal_distance(ensemble, [0], to="farthest").tolist() == pytest.approx([math.log(4)])
+    # JS of a corner and (q, 1 - q), q = 0.5: 1/2 [ln(2 / 1.5) + 0.5 ln(1 / 1.5) + 0.5 ln 2]
+    expected = 0.5 * (math.log(2 / 1.5) + 0.5 * math.log(1 / 1.5) + 0.5 * math.log(2))
+    assert cr.credal_distance(ensemble, [0], divergence="js").tolist() == pytest.approx([expected])
+    assert cr.credal_distance(ensemble, [0], divergence="sqrt_js") == pytest.approx([math.sqrt(expected)])
+    never = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]])
+    assert cr.credal_distance(never, [1]).tolist() == [math.inf]
+    assert cr.credal_distance(never, [1], divergence="js").tolist() == pytest.approx([math.log(2)])
+    assert cr.credal_distance(never, cr.LabelCounts([[1, 1]])).tolist() == [math.inf]
+    assert cr.credal_distance(never, cr.LabelCounts([[3, 0]])).tolist() == [0.0]
+
+
+def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
+    # t = (1, 0, 0), u_0 = 0.4: all other mass goes to classes the target does not have; KL = -ln 0.4
+    narrow = cr.Intervals([[0.1, 0.1, 0.1]], [[0.4, 0.9, 0.9]])
+    assert cr.credal_distance(narrow, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
+    # The same within a belief: 0.6 is stuck on {1, 2}
+    stuck = cr.Belief([[0.4, 0.6]], [{0, 1, 2}, {1, 2}])
+    assert cr.credal_distance(stuck, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
+    expected = js(np.array([1.0, 0, 0]), np.array([0.4, 0.3, 0.3]))
+    assert cr.credal_distance(stuck, np.array([[1.0, 0.0, 0.0]]), divergence="js") == pytest.approx(
+        [expected]
+    )
+
+
+def test_targets_inside_have_distance_zero() -> None:
+    rng = np.random.default_rng(3)
+    for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):
+        inside = cr.credal_sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
+        for divergence in ("kl", "js"):
+            assert cr.credal_distance(credal, inside, divergence=divergence) == pytest.approx(
+                np.zeros(10), abs=2e-9
+            )
+
+
+def test_soft_targets_need_more_than_the_nearest_member() -> None:
+    ensemble = cr.Ensemble([[[0.9, 0.1], [0.1, 0.9]]])
+    middle = np.array([[0.5, 0.5]])
+    nearest_member = min(kl(middle[0], p) for p in ensemble.probs[0])
+    assert nearest_member > 0.5
+    assert cr.credal_distance(ensemble, middle)[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "js"])
+def test_beliefs_with_many_classes_are_the_same_problem(divergence: str) -> None:
+    rng = np.random.default_rng(4)
+    belief = random_belief(rng, 12, 5)
+    target = targets(rng, 12, 5)
+    exact = cr.credal_distance(belief, target, divergence=divergence)
+    found = _sweep(belief, target, divergence, 1e-10)
+    function = DIVERGENCES[divergence]
+    assert [function(t, p) for t, p in zip(target, found, strict=True)] == pytest.approx(exact, abs=1e-8)
+
+
+def test_farthest_beyond_16_classes() -> None:
+    # Class 17 is free to take any of 0.3; the farthest distribution gives nothing to the target's class 0.
+    sets = [{j} for j in range(18)] + [{0, 17}]
+    masses = np.append(np.full(18, 0.7 / 18), 0.3)[None, :]
+    belief = cr.Belief(masses, sets)
+    target = np.zeros((1, 18))
+    target[0, 0] = 1.0
+    found = cr.credal_distance(belief, target, to="farthest")
+    assert found == pytest.approx([-math.log(0.7 / 18)])
+    assert cr.credal_distance(belief, target) == pytest.approx([-math.log(0.7 / 18 + 0.3)])
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings", "words"),
+    [
+        ([0], {}, r"one entry per prediction \(2\); got 1"),
+        ([0, 5], {}, "must lie between 0 and 1"),
+        (np.array([[1, 0], [0, 1]]), {}, r"got integers of shape \(2, 2\)\. Use `LabelCounts"),
+        (np.array([[0.5, 0.6], [0.5, 0.5]]), {}, r"row 0 sums to 1\.1"),
+        (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got \(1, 2\)"),
+        ([0, 1], {"divergence": "k"}, "`divergence` must be one of"),
+        ([0, 1], {"to": "near"}, "Did you mean 'nearest'"),
+        ([0, 1], {"tolerance": 0}, "`tolerance` must be positive"),
+    ],
+)
+def test_bad_input(labels: object, settings: dict, words: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=words):
+        cr.credal_distance([[[0.5, 0.5]], [[0.2, 0.8]]], labels, **settings)
+
+
+def test_swapped_and_foreign_arguments() -> None:
+    with pytest.raises(cr.InputTypeError, match="Swap them"):
+        cr.credal_distance([0, 1], [[0.5, 0.5], [0.2, 0.8]])
+    with pytest.raises(cr.InputTypeError, match="must be class predictions"):
+        cr.credal_distance(cr.Gaussian([0.0], [1.0]), [0])

@@ -1,0 +1,233 @@
+"""Kernel tests: wide batches, progress, limits and bounds."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import credibly as cr
+import kernel_oracles as oracle
+from credibly._arrays.progress import TerminalLine, as_progress
+from credibly.hypotests import resampling
+from credibly.hypotests.kernel_bounds import bound_upper, largest_term
+from credibly.hypotests.replicates import Replicates
+from credibly.predictions import Classes
+
+FAMILY = ("skce", "kl_ce", "log_loss")
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    probs, _ = oracle.example(60, 3)
+    return probs, oracle.drawn(probs, np.random.default_rng(0))
+
+
+# Resampling
+
+
+@pytest.mark.parametrize("name", ["skce", "mmd_ce", "kde_ce", "kl_ce"])
+def test_null_is_the_statistic_of_every_replicate(name: str, data: tuple) -> None:
+    probs, labels = data
+    result = cr.calibration_test(probs, labels, statistic=name, n_resamples=12, rng=3)
+    replicates = Replicates(probs, tuple(result.settings["seed"])).labels(slice(0, 12)).values
+    expected = [float(cr.registered()[name](probs, row)) for row in replicates]
+    np.testing.assert_allclose(result.null_distribution, expected, rtol=1e-11)
+    assert result.statistic == pytest.approx(float(cr.registered()[name](probs, labels)), rel=1e-12)
+
+
+def test_omnibus_shares_replicates_and_its_parts_are_the_single_tests(data: tuple) -> None:
+    result = cr.calibration_test(*data, statistic=FAMILY, n_resamples=50, rng=5)
+    assert list(result.components) == list(FAMILY)
+    for name, part in result.components.items():
+        alone = cr.calibration_test(*data, statistic=name, n_resamples=50, rng=5)
+        np.testing.assert_allclose(part.null_distribution, alone.null_distribution, rtol=1e-12)
+        assert part.pvalue == alone.pvalue
+        assert part.adjusted_pvalue >= part.pvalue
+
+
+def test_memory_and_progress_change_nothing(data: tuple) -> None:
+    plain = cr.calibration_test(*data, statistic=FAMILY, n_resamples=40, rng=7)
+    calls: list[tuple[int, int]] = []
+    with cr.memory_limit(2**20):
+        again = cr.calibration_test(
+            *data, statistic=FAMILY, n_resamples=40, rng=7, progress=lambda *at: calls.append(at)
+        )
+    assert again.pvalue == plain.pvalue
+    assert calls[-1] == (40, 40)
+    assert calls == sorted(calls)
+
+
+def test_progress_comes_between_blocks_of_rows(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "_rows_per_report", lambda *given: 20)
+    calls: list[tuple[int, int]] = []
+    plain = cr.calibration_test(*data, statistic="kde_ce", n_resamples=9, rng=7)
+    again = cr.calibration_test(
+        *data, statistic="kde_ce", n_resamples=9, rng=7, progress=lambda *at: calls.append(at)
+    )
+    np.testing.assert_allclose(again.null_distribution, plain.null_distribution, rtol=1e-12)
+    assert calls == [(3, 9), (6, 9), (9, 9)]  # 60 rows in blocks of 20
+
+
+def test_labels_beyond_the_budget_come_in_parts(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = cr.calibration_test(*data, statistic="skce", n_resamples=25, rng=1)
+    monkeypatch.setattr(resampling, "rows_within_budget", lambda size, share=1.0: 7)
+    again = cr.calibration_test(*data, statistic="skce", n_resamples=25, rng=1)
+    np.testing.assert_allclose(again.null_distribution, plain.null_distribution, rtol=1e-12)
+
+
+def test_rows_between_reports_are_about_half_a_second_of_work() -> None:
+    labels = np.zeros((1000, 100_000), dtype=np.uint8)
+    # 2 n b k = 2e10 flops for 10 rows: the least, 256, holds
+    assert resampling._rows_per_report(1000, 10, labels) == 256
+    assert resampling._rows_per_report(10, 2, labels) == 5000
+
+
+def test_torch_and_numpy_pvalues_agree_and_graphs_are_left_behind(data: tuple) -> None:
+    first = cr.calibration_test(*data, statistic=FAMILY, n_resamples=60, rng=2)
+    tensors = torch.tensor(data[0], requires_grad=True), torch.tensor(data[1])
+    second = cr.calibration_test(*tensors, statistic=FAMILY, n_resamples=60, rng=2)
+    assert second.pvalue == first.pvalue
+    ensemble = cr.Ensemble(torch.tensor(data[0][:, None, :], requires_grad=True))
+    assert not resampling.without_graph(ensemble).mean().probs.requires_grad
+
+
+def test_weights_in_a_kernel_test(data: tuple) -> None:
+    probs, labels = data
+    weight = np.arange(60) % 3
+    result = cr.calibration_test(
+        probs, labels, statistic="kde_ce", sample_weight=weight, n_resamples=5, rng=4
+    )
+    bandwidth = result.settings["bandwidth"]
+    drawn = Replicates(probs, tuple(result.settings["seed"])).labels(slice(0, 5)).values
+    for row, value in zip(drawn, result.null_distribution, strict=True):
+        repeated = cr.kde_ce(probs.repeat(weight, axis=0), row.repeat(weight), bandwidth=bandwidth)
+        assert value == pytest.approx(float(repeated), rel=1e-10)
+
+
+# Limits
+
+
+def test_random_signs_by_a_loop(data: tuple) -> None:
+    from credibly._arrays.philox import Uniforms
+    from credibly.hypotests.wild import SIGNS, wild_null
+
+    probs, labels = data[0][:15], data[1][:15]
+    for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):
+        bound = statistic.bind(probs, bandwidth=0.5)
+        batch = Classes(labels[None].astype(np.uint8), 3)
+        with cr.memory_limit(2**20):
+            values = wild_null(bound, batch, 4, (1, 2))
+        between = None if statistic is cr.skce else np.exp(-np.abs(np.subtract.outer(range(3), range(3))))
+        uniform = Uniforms((1, 2), SIGNS).block(slice(0, 4), slice(0, 15))
+        for signs, value in zip(np.where(uniform < 0.5, -1, 1), values, strict=True):
+            total = sum(
+                signs[i] * signs[j] * oracle.term(probs, labels, i, j, bandwidth=0.5, between=between)
+                for i in range(15)
+                for j in range(15)
+                if i != j
+            )
+            assert value == pytest.approx(total / (15 * 14), rel=1e-11)
+
+
+def test_asymptotic_quadratic_test(data: tuple) -> None:
+    result = cr.calibration_test(*data, statistic="skce", method="asymptotic", n_resamples=199, rng=3)
+    assert result.n_resamples == 199
+    assert result.pvalue == (1 + np.count_nonzero(result.null_distribution >= result.statistic)) / 200
+    assert "random signs" in result.notes[-1]
+    again = cr.calibration_test(*data, statistic="skce", method="asymptotic", n_resamples=199, rng=3)
+    assert again.pvalue == result.pvalue
+    with pytest.raises(cr.UnsupportedError, match="with estimator='biased' has no known limit distribution"):
+        cr.calibration_test(*data, statistic=cr.skce.with_(estimator="biased"), method="asymptotic")
+
+
+def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
+    from scipy.stats import norm
+
+    statistic = cr.skce.with_(estimator="linear", bandwidth=0.5)
+    probs, labels = oracle.example(101, 3)
+    result = cr.calibration_test(probs, labels, statistic=statistic, method="asymptotic")
+    terms = np.array([oracle.term(probs, labels, i, i + 1, bandwidth=0.5) for i in range(0, 100, 2)])
+    z = terms.mean() / (terms.std(ddof=1) / math.sqrt(50))
+    assert result.z_score == pytest.approx(z, rel=1e-10)
+    assert result.pvalue == pytest.approx(norm.sf(z), rel=1e-9)
+    with pytest.raises(cr.UnsupportedError, match="needs blocks that differ; 8 blocks are too few"):
+        cr.calibration_test(*data, statistic=cr.skce.with_(estimator="block"), method="asymptotic")
+
+
+# Bounds
+
+
+@pytest.mark.parametrize(("estimator", "pairs"), [("unbiased", 30), ("linear", 30), ("block", 24)])
+def test_hoeffding(estimator: str, pairs: int, data: tuple) -> None:
+    # 60 rows are 30 disjoint pairs; 8 blocks of 7 hold 3 disjoint pairs each
+    statistic = cr.skce.with_(estimator=estimator)
+    order = np.argsort(data[0][:, 0])  # neighbours are alike, so that all estimates are above 0
+    result = cr.calibration_test(data[0][order], [1] * 60, statistic=statistic, method="bound")
+    assert result.statistic > 0
+    assert result.pvalue == pytest.approx(math.exp(-pairs * result.statistic**2 / 8))  # 2 B^2 = 8
+    upper = result.acceptance_region[1]
+    assert math.exp(-pairs * upper**2 / 8) == pytest.approx(0.05)
+
+
+def test_mcdiarmid(data: tuple) -> None:
+    biased = cr.skce.with_(estimator="biased")
+    wrong = (data[0].argmax(axis=1) + 1) % 3
+    result = cr.calibration_test(data[0], wrong, statistic=biased, method="bound")
+    assert result.pvalue == pytest.approx(math.exp(-((math.sqrt(60 * result.statistic / 2) - 1) ** 2) / 2))
+    upper = bound_upper(0.05, biased.bind(data[0]), 2.0)
+    assert math.exp(-((math.sqrt(60 * upper / 2) - 1) ** 2) / 2) == pytest.approx(0.05)
+
+
+def test_bounds_of_small_statistics_are_one(data: tuple) -> None:
+    probs = np.full((6, 2), 0.5)
+    assert cr.calibration_test(probs, [0, 1] * 3, statistic="skce", method="bound").pvalue == 1.0
+    with pytest.raises(cr.UnsupportedError, match="`kde_ce` has no distribution-free bound"):
+        cr.calibration_test(*data, statistic="kde_ce", method="bound")
+
+
+def test_largest_term_of_a_label_kernel_is_reached_by_no_labels() -> None:
+    assert largest_term(None) == largest_term(np.eye(4)) == 2.0
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(4, 3))
+    kernel = features @ features.T
+    largest = largest_term(kernel)
+    found = []
+    for _ in range(2000):
+        probs = rng.dirichlet(np.full(4, 0.05), size=2)
+        r = np.eye(4)[rng.integers(0, 4, size=2)] - probs
+        found.append(abs(r[0] @ kernel @ r[1]))
+    assert 0.9 * largest < max(found) <= largest
+
+
+# The line on a terminal
+
+
+def test_progress_line_waits_a_second_and_cleans_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("credibly._arrays.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    line = TerminalLine(stream)
+    line(1, 10)
+    assert stream.getvalue() == ""
+    now[0] += 2.0
+    line(2, 10)
+    assert stream.getvalue() == "\r 20%, 8 s left\033[K"  # 2 s for 2 of 10
+    line(3, 10)  # at once: not written
+    now[0] += 1.0
+    line(10, 10)
+    assert stream.getvalue().endswith("\r\033[K")
+
+
+def test_progress_true_is_silent_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert as_progress(True) is None
+    assert as_progress(None) is None
+    assert as_progress(print) is print
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert isinstance(as_progress(True), TerminalLine)

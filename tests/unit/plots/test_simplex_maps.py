@@ -1,0 +1,60 @@
+"""Heat maps over the simplex as data, then as marks on axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import credibly as cr
+from credibly._arrays.maps import SimplexMap, lattice
+from credibly.plots import simplex_heat_map, simplex_map_data
+
+
+def made(
+    over: str = "weights", values: np.ndarray | None = None, support: np.ndarray | None = None
+) -> SimplexMap:
+    points = lattice(4)
+    return SimplexMap(
+        name="brier",
+        over=over,
+        corners=("a", "b", "c"),
+        points=points,
+        values=points[:, 0] if values is None else values,
+        support=support,
+        n=10,
+    )
+
+
+def test_corners_of_the_triangle_and_the_extremes() -> None:
+    data = simplex_map_data(made())
+    at = {tuple(point): xy for point, xy in zip(lattice(4), data.xy, strict=True)}
+    np.testing.assert_allclose(at[(1, 0, 0)], [0, 0])
+    np.testing.assert_allclose(at[(0, 1, 0)], [1, 0])
+    np.testing.assert_allclose(at[(0, 0, 1)], [0.5, np.sqrt(0.75)])
+    assert data.largest == (1, 0, 0)
+    assert "smallest at weights (0.00, 0.00, 1.00)" in data.finding
+    assert "largest at (1.00, 0.00, 0.00)" in simplex_map_data(made("predictions")).finding
+
+
+def test_points_without_instances_or_finite_values_stay_blank() -> None:
+    values = lattice(4)[:, 0].copy()
+    values[0] = np.inf
+    support = np.full(15, 10.0)
+    support[-1] = 4.9
+    data = simplex_map_data(made("predictions", values, support))
+    assert data.n_hidden == 2
+    assert np.isnan(data.values[[0, -1]]).all()
+    assert "2 points without enough instances are left blank" in data.finding
+    with pytest.raises(cr.UnsupportedError, match="none of 15 has"):
+        simplex_map_data(made(values=np.full(15, np.inf)))
+
+
+def test_drawing_marks_what_the_finding_names() -> None:
+    ax = simplex_heat_map(made())
+    assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
+    mark = ax.lines[-1].get_xydata()[0]
+    np.testing.assert_allclose(mark, [0.5, np.sqrt(0.75)])
+    own = Figure().add_subplot()
+    assert simplex_heat_map(made("predictions"), own) is own
+    ax.figure.savefig("/dev/null", format="svg")  # it can be written

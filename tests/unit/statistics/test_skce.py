@@ -1,0 +1,289 @@
+"""Squared kernel calibration error against double loops, by hand, in batches, tiles and libraries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import credibly as cr
+import kernel_oracles as oracle
+from credibly.predictions import Classes, Counts
+from credibly.statistics.kernels import distances, kernel_matrix
+from credibly.statistics.protocol import State
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("norm", ["euclidean", "l1", "tv"])
+@pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
+@pytest.mark.parametrize("estimator", ["unbiased", "biased", "linear", "block"])
+def test_double_loop(estimator: str, kernel: str, norm: str, k: int) -> None:
+    probs, labels = oracle.example(13, k)
+    size = 4 if estimator == "block" else None
+    value = cr.skce(
+        probs, labels, estimator=estimator, kernel=kernel, norm=norm, bandwidth=0.4, block_size=size
+    )
+    expected = oracle.skce(probs, labels, estimator, size or 2, name=kernel, norm=norm, bandwidth=0.4)
+    assert float(value) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def test_by_hand() -> None:
+    # residuals (-.8, .8), (-.8, .8), (-.1, .1); distances 0, .7 sqrt 2, .7 sqrt 2
+    near, far = 1.28, 0.16 * math.exp(-0.7 * math.sqrt(2))
+    probs, labels = [[0.8, 0.2], [0.8, 0.2], [0.1, 0.9]], [1, 1, 1]
+    assert float(cr.skce(probs, labels, bandwidth=1.0)) == pytest.approx((near + 2 * far) / 3, rel=1e-14)
+    squares = 1.28 + 1.28 + 0.02
+    biased = (2 * (near + 2 * far) + squares) / 9
+    assert float(cr.skce(probs, labels, bandwidth=1.0, estimator="biased")) == pytest.approx(
+        biased, rel=1e-14
+    )
+    assert float(cr.skce(probs, labels, bandwidth=1.0, estimator="linear")) == pytest.approx(near, rel=1e-14)
+
+
+def test_two_instances_are_the_least() -> None:
+    # r = (.5, -.5) and (-.5, .5): h = -.5 at distance 0
+    assert float(cr.skce([[0.5, 0.5]] * 2, [0, 1])) == pytest.approx(-0.5)
+    with pytest.raises(cr.InputError, match="compares pairs of instances; got 1 instance"):
+        cr.skce([[0.5, 0.5]], [0])
+
+
+def test_median_bandwidth_is_reported_and_reproduces_the_value() -> None:
+    probs, labels = oracle.example(30, 3)
+    value = cr.skce(probs, labels)
+    pairs = [oracle.distance(probs[i], probs[j], "euclidean") for i in range(30) for j in range(i)]
+    assert value.settings["bandwidth"] == pytest.approx(np.median(pairs), rel=1e-14)
+    assert "is the median euclidean distance of 30 distinct predictions" in value.notes[0]
+    again = cr.skce(probs, labels, bandwidth=value.settings["bandwidth"])
+    assert float(again) == float(value)
+    half = cr.skce(probs, labels, norm="tv").settings["bandwidth"]
+    assert half == pytest.approx(cr.skce(probs, labels, norm="l1").settings["bandwidth"] / 2)
+
+
+def test_duplicates_do_not_move_the_bandwidth_and_equal_rows_have_one() -> None:
+    probs, labels = oracle.example(20, 3)
+    once = cr.skce(probs, labels).settings["bandwidth"]
+    assert cr.skce(probs.repeat(3, axis=0), labels.repeat(3)).settings["bandwidth"] == once
+    same = cr.skce([[0.5, 0.5]] * 4, [0, 1, 1, 1])
+    assert same.settings["bandwidth"] == 1.0
+    assert "all predictions are equal" in same.notes[0]
+
+
+def test_duplicates_are_at_distance_zero_exactly() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
+    twice = np.concatenate([probs, probs])
+    for made in (twice, torch.tensor(twice)):
+        gap = np.asarray(distances(made, made, "euclidean"))
+        assert (gap[:5, 5:].diagonal() == 0).all()
+        assert (np.asarray(kernel_matrix(made, made, "exponential", "euclidean", 0.1)).diagonal() == 1).all()
+
+
+def test_m23_settings() -> None:
+    probs, labels = oracle.example(12, 3)
+    value = cr.skce(probs, labels, paper="M23")
+    expected = oracle.skce(probs, labels, norm="tv", bandwidth=2.0)
+    assert float(value) == pytest.approx(expected, rel=1e-12)
+    assert any("paper mode M23" in note for note in value.notes)
+
+
+def test_label_counts_are_mean_residuals() -> None:
+    probs, _ = oracle.example(9, 3)
+    counts = np.random.default_rng(1).integers(0, 4, size=(9, 3)) + np.eye(3, dtype=int)[[0] * 9]
+    expected = oracle.skce(probs, counts / counts.sum(axis=1, keepdims=True), bandwidth=0.5)
+    assert float(cr.skce(probs, cr.LabelCounts(counts), bandwidth=0.5)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_multiplicities_of_single_replicates() -> None:
+    probs, _ = oracle.example(8, 3)
+    rng = np.random.default_rng(3)
+    batch = rng.integers(0, 3, size=(4, 8)).astype(np.uint8)
+    weights = rng.integers(0, 3, size=(4, 8)).astype(float)
+    bound = cr.skce.bind(probs, bandwidth=0.5)
+    for row, weight, value in zip(batch, weights, bound(Classes(batch, 3, weights)), strict=True):
+        repeated = weight.astype(int)
+        expected = oracle.skce(probs.repeat(repeated, axis=0), row.repeat(repeated), bandwidth=0.5)
+        assert value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tiles_equal_whole(estimator: str, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    probs, _ = oracle.example(301, 3)
+    rng = np.random.default_rng(4)
+    weights = rng.random((1, 301)) if weighted else None
+    labels = Classes(rng.integers(0, 3, size=(7, 301)).astype(np.uint8), 3, weights)
+    statistic = cr.skce.with_(estimator=estimator, bandwidth=0.3)
+    whole = statistic.bind(probs)(labels)
+    from credibly.statistics import pairwise
+
+    with cr.memory_limit(2**20):
+        small = statistic.bind(probs)
+        assert small._rows_per_tile() < 301
+        np.testing.assert_allclose(small(labels), whole, rtol=1e-12)
+        monkeypatch.setattr(pairwise.PairwiseBound, "_replicates_per_batch", lambda self, k: 2)
+        monkeypatch.setattr(pairwise.PairwiseBound, "_rows_per_tile", lambda self: 50)
+        for keep in (True, False):  # either loop order
+            monkeypatch.setattr(pairwise.PairwiseBound, "_keeps_tiles", lambda self, keep=keep: keep)
+            bound = statistic.bind(probs)
+            np.testing.assert_allclose(bound(labels), whole, rtol=1e-12)
+            assert len(bound._kept) == (7 if keep else 0)  # ceil(301 / 50)
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "linear", "block"])
+def test_row_blocks_add_up(estimator: str) -> None:
+    probs, _ = oracle.example(53, 3)
+    labels = Classes(np.random.default_rng(5).integers(0, 3, size=(4, 53)).astype(np.uint8), 3)
+    bound = cr.skce.bind(probs, estimator=estimator)
+    total: State | None = None
+    for rows in (slice(0, 1), slice(1, 20), slice(20, 53)):
+        part = bound.state(labels, rows=rows)
+        total = part if total is None else total + part
+    np.testing.assert_allclose(bound.finish(total), bound(labels), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["linear", "block"])
+def test_blocks_in_batches_and_libraries(estimator: str) -> None:
+    probs, _ = oracle.example(23, 4)
+    batch = np.random.default_rng(6).integers(0, 4, size=(5, 23)).astype(np.uint8)
+    statistic = cr.skce.with_(estimator=estimator)
+    values = statistic.bind(probs)(Classes(batch, 4))
+    for row, value in zip(batch, values, strict=True):
+        assert value == pytest.approx(float(statistic(probs, row)), rel=1e-12)
+    other = statistic.bind(torch.tensor(probs))(Classes(torch.tensor(batch), 4))
+    np.testing.assert_allclose(other.numpy(), values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["linear", "block"])
+@pytest.mark.parametrize("kernel", ["exponential", "gaussian"])
+def test_blocks_are_differentiable(estimator: str, kernel: str) -> None:
+    probs, labels = oracle.example(11, 3)
+    batch = Classes(torch.tensor(labels[None].astype(np.uint8)), 3)
+    logits = torch.tensor(np.log(probs), requires_grad=True)
+
+    def value(given: torch.Tensor) -> torch.Tensor:
+        return cr.skce.bind(cr.Point(torch.softmax(given, dim=1)), estimator=estimator, kernel=kernel)(batch)
+
+    assert torch.autograd.gradcheck(value, (logits,))
+
+
+def test_rows_that_fill_no_block_are_counted() -> None:
+    probs, labels = oracle.example(11, 3)
+    value = cr.skce(probs, labels, estimator="block")
+    assert value.settings["block_size"] == 3  # the root of 11, rounded down
+    assert "2 rows fill no block of 3 and are left out" in value.notes
+
+
+def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:
+    probs, labels = oracle.example(6, 3)
+    with pytest.raises(cr.UnsupportedError, match="no meaning where rows are paired by their order"):
+        cr.skce(probs, labels, estimator="linear", sample_weight=np.ones(6))
+    with pytest.raises(cr.InputError, match="`block_size` must be at most the number of instances"):
+        cr.skce(probs, labels, estimator="block", block_size=7)
+    with pytest.raises(cr.InputError, match='belongs to estimator="block"'):
+        cr.skce(probs, labels, block_size=3)
+    with pytest.raises(cr.InputError, match="`block_size` must be at least 2"):
+        cr.skce(probs, labels, estimator="block", block_size=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "laplace"}, "`kernel` must be one of"),
+        ({"norm": "l2"}, "`norm` must be one of"),
+        ({"bandwidth": 0.0}, "`bandwidth` must be positive or 'median'; got 0.0"),
+        ({"bandwidth": -1}, "`bandwidth` must be positive"),
+        ({"bandwidth": float("nan")}, "`bandwidth` must be positive"),
+        ({"bandwidth": "mean"}, "`bandwidth` must be one of 'median'"),
+        ({"estimator": "u"}, "`estimator` must be one of"),
+        ({"precision": "float16"}, "`precision` must be one of"),
+    ],
+)
+def test_bad_settings(settings: dict, message: str) -> None:
+    with pytest.raises(cr.InputError, match=message):
+        cr.skce.with_(**settings)
+
+
+def test_unbiased_needs_a_total_weight_above_one() -> None:
+    probs, labels = oracle.example(4, 3)
+    with pytest.raises(cr.InputError, match="needs a sum above 1; got a sum of 1"):
+        cr.skce(probs, labels, sample_weight=np.full(4, 0.25))
+    assert float(cr.skce(probs, labels, sample_weight=np.full(4, 0.25), estimator="biased")) == pytest.approx(
+        oracle.skce(probs, labels, "biased", bandwidth=cr.skce(probs, labels).settings["bandwidth"])
+    )
+
+
+def test_labels_of_some_rows_only_are_refused() -> None:
+    probs, labels = oracle.example(6, 3)
+    bound = cr.skce.bind(probs)
+    with pytest.raises(cr.InputError, match="must cover all 6 bound instances; got 3"):
+        bound.state(Classes(labels[None, :3].astype(np.uint8), 3))
+
+
+def test_corners() -> None:
+    probs = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    for estimator in ("unbiased", "biased", "linear", "block"):
+        for labels in ([0, 1, 0, 0], [1, 0, 1, 1]):
+            assert math.isfinite(float(cr.skce(probs, labels, estimator=estimator)))
+    # certain and right: every residual is 0
+    assert float(cr.skce(probs[:3], [0, 1, 0])) == 0.0
+
+
+def test_many_classes() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(1000, 0.01), size=12)
+    labels = rng.integers(0, 1000, size=12)
+    value = float(cr.skce(probs, labels, bandwidth=0.5))
+    assert value == pytest.approx(oracle.skce(probs, labels, bandwidth=0.5), rel=1e-11)
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "linear"])
+def test_single_precision_is_within_its_rounding(estimator: str) -> None:
+    probs, labels = oracle.example(200, 5)
+    double = float(cr.skce(probs, labels, estimator=estimator, bandwidth=0.3))
+    single = cr.skce(probs, labels, estimator=estimator, bandwidth=0.3, precision="float32")
+    assert float(single) == pytest.approx(double, abs=2e-6)  # 16 eps of float32, times the largest term 2
+    assert float(single) != double
+    assert single.settings["precision"] == "float32"
+
+
+def test_torch_precision_flag_comes_back() -> None:
+    probs, labels = oracle.example(20, 3)
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        cr.skce(torch.tensor(probs), torch.tensor(labels), precision="float32")
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    with pytest.raises(
+        cr.UnsupportedError, match='precision="tf32" needs torch predictions on a CUDA device'
+    ):
+        cr.skce(probs, labels, precision="tf32")
+
+
+def test_gradients_that_do_not_fit_are_refused() -> None:
+    probs = torch.full((600, 2), 0.5, dtype=torch.float64, requires_grad=True)
+    with (
+        cr.memory_limit(2**20),
+        pytest.raises(cr.UnsupportedError, match="the gradient of `skce` keeps about"),
+    ):
+        cr.skce.bind(cr.Point(probs))
+
+
+def test_no_interval_of_the_quadratic_estimate() -> None:
+    probs, labels = oracle.example(100, 3)
+    with pytest.raises(cr.UnsupportedError, match="no normal limit under calibration"):
+        cr.skce(probs, labels).interval()
+    low, high = cr.skce(probs, labels, estimator="linear").interval()
+    assert low < high
+    with pytest.raises(cr.UnsupportedError, match="too few for a normal interval"):
+        cr.skce(probs, labels, estimator="block").interval()
+
+
+def test_counts_in_batches() -> None:
+    probs, _ = oracle.example(7, 3)
+    counts = np.random.default_rng(8).integers(1, 5, size=(3, 7, 3))
+    values = cr.skce.bind(probs)(Counts(counts))
+    for one, value in zip(counts, values, strict=True):
+        assert value == pytest.approx(float(cr.skce(probs, cr.LabelCounts(one))), rel=1e-12)

@@ -1,0 +1,185 @@
+"""Kernel and KDE errors: unbiased where they say so, tests of the right size by every method, power that
+grows.
+
+CREDIBLY_VALIDITY=full runs n = 100 and 400 with k = 2, 5, 10; the default is one slice of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.hypotests.replicates import Replicates
+from validity import worlds
+
+pytestmark = pytest.mark.validity
+
+REPETITIONS = worlds.repetitions(500, 1000)
+REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
+LEVELS = (0.01, 0.05, 0.1)
+CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]
+LINEAR = cr.skce.with_(estimator="linear")
+FAMILY = ("skce", "kl_ce", "log_loss")
+# The likelihood rule takes most of the time at this n; the full run keeps it.
+TESTED = FAMILY if worlds.FULL else ("skce", cr.kl_ce.with_(bandwidth=0.1), "log_loss")
+
+# method -> how it is called
+METHODS: dict[str, dict[str, Any]] = {
+    "moments": {"statistic": "skce", "method": "moments"},
+    "asymptotic": {"statistic": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
+    "asymptotic linear": {"statistic": LINEAR, "method": "asymptotic"},
+    "bound": {"statistic": "skce", "method": "bound"},
+    "bound linear": {"statistic": LINEAR, "method": "bound"},
+    "bound biased": {"statistic": cr.skce.with_(estimator="biased"), "method": "bound"},
+    "linear": {"statistic": LINEAR, "n_resamples": REPLICATES},
+    "ordinal": {"statistic": cr.mmd_ce.with_(label_kernel="ordinal"), "n_resamples": REPLICATES},
+    "narrow kde": {"statistic": cr.kde_ce.with_(bandwidth=0.01), "n_resamples": REPLICATES},
+}
+RESAMPLED = ("skce", "kl_ce", "log_loss", "omnibus", "linear", "ordinal", "narrow kde")
+UPPER_ONLY = ("bound", "bound linear", "bound biased")
+# The normal limit with an estimated variance is conservative at these n: .024 at 5 % for n = 100, k = 10.
+CONSERVATIVE = ("asymptotic linear",)
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"n{case[0]}k{case[1]}")
+def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
+    """The p-values of every method over data that follow the predictions."""
+    n, k = request.param
+    rng = np.random.default_rng([20251, n, k])
+    found: dict[str, list[float]] = {name: [] for name in (*FAMILY, "omnibus", *METHODS)}
+    for _ in range(REPETITIONS):
+        probs = worlds.predictions(n, k, rng)
+        labels = worlds.draw(probs, rng)
+        family = cr.calibration_test(probs, labels, statistic=TESTED, n_resamples=REPLICATES, rng=rng)
+        found["omnibus"].append(family.pvalue)
+        for name in FAMILY:
+            found[name].append(family.components[name].pvalue)
+        for name, settings in METHODS.items():
+            found[name].append(cr.calibration_test(probs, labels, rng=rng, **settings).pvalue)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", [*RESAMPLED, "moments", "asymptotic", *CONSERVATIVE, *UPPER_ONLY])
+def test_size(name: str, level: float, pvalues: dict[str, np.ndarray]) -> None:
+    rejected = int((pvalues[name] <= level + 1e-12).sum())
+    low, high = worlds.bounds(REPETITIONS, level)
+    assert rejected <= high
+    assert rejected >= (0 if name in (*UPPER_ONLY, *CONSERVATIVE) else low)
+
+
+# Unbiasedness
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "linear", "block"])
+def test_unbiased_estimates_of_a_calibrated_model_average_zero(estimator: str) -> None:
+    rng = np.random.default_rng(1)
+    probs = worlds.predictions(30, 3, rng)
+    values = cr.skce.bind(probs, estimator=estimator)(Replicates(probs, (1, 2)).labels(slice(0, 20_000)))
+    assert abs(values.mean()) < 3.3 * values.std() / np.sqrt(20_000)  # 99.9 %
+    biased = cr.skce.bind(probs, estimator="biased")(Replicates(probs, (1, 2)).labels(slice(0, 20_000)))
+    assert biased.mean() > 30 * biased.std() / np.sqrt(20_000)  # the control: its bias is seen at once
+
+
+def test_unbiased_estimates_of_another_truth_agree() -> None:
+    """Small samples average what the pairs of predictions and truths say: k_ij <q_i - p_i, q_j - p_j>."""
+    rng = np.random.default_rng(2)
+    probs = worlds.predictions(12, 3, rng)
+    truth = worlds.temper(probs, 0.3)
+    drawn = Replicates(truth, (3, 4)).labels(slice(0, 40_000))
+    gap = truth - probs
+    kernel = np.exp(-np.linalg.norm(probs[:, None] - probs[None], axis=-1) / 0.5)
+    terms = kernel * (gap @ gap.T)
+    expected = {
+        "unbiased": (terms.sum() - np.trace(terms)) / (12 * 11),
+        "linear": np.mean([terms[i, i + 1] for i in range(0, 12, 2)]),
+        "block": np.mean(
+            [terms[i : i + 3, i : i + 3][~np.eye(3, dtype=bool)].mean() for i in range(0, 12, 3)]
+        ),
+    }
+    for estimator, value in expected.items():
+        values = cr.skce.bind(probs, estimator=estimator, bandwidth=0.5)(drawn)
+        assert abs(values.mean() - value) < 3.3 * values.std() / 200
+
+
+# Moments against many replicates
+
+
+def test_moments_agree_with_many_replicates() -> None:
+    """Within 0.015 of the p-value of 10^5 replicates, for p between 0.01 and 0.99."""
+    cases, replicates = (50, 100_000) if worlds.FULL else (6, 20_000)
+    noise = 0.0 if worlds.FULL else 0.012  # 3.3 standard errors of 20 000 replicates at p = 1/2
+    rng = np.random.default_rng(5)
+    sizes = (100, 200, 500, 1000, 2000) if worlds.FULL else (100, 200)
+    worst = 0.0
+    for case in range(cases):
+        n, k = sizes[case % len(sizes)], (2, 3, 5, 10)[case % 4]
+        probs = rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 3.0])), size=n)
+        labels = worlds.draw(worlds.temper(probs, rng.choice([1.0, 0.95])), rng)
+        norm = ("euclidean", "tv")[case % 2]
+        statistic = cr.skce.with_(norm=norm)
+        exact = cr.calibration_test(probs, labels, statistic=statistic, n_resamples=replicates, rng=rng)
+        close = cr.calibration_test(probs, labels, statistic=statistic, method="moments")
+        if 0.01 <= exact.pvalue <= 0.99:
+            worst = max(worst, abs(exact.pvalue - close.pvalue))
+    assert 0 < worst < 0.015 + noise
+
+
+# Power
+
+
+@pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce", "moments", "asymptotic"])
+def test_power_grows(name: str) -> None:
+    """With the number of instances, and with the temperature that was put in."""
+    settings = METHODS.get(name, {"statistic": name, "n_resamples": 99})
+    repetitions = worlds.repetitions(60, 400)
+
+    def power(n: int, exponent: float) -> float:
+        rng = np.random.default_rng([6, n])
+        rejected = 0
+        for _ in range(repetitions):
+            probs = worlds.predictions(n, 3, rng)
+            labels = worlds.draw(worlds.temper(probs, exponent), rng)
+            rejected += cr.calibration_test(probs, labels, rng=rng, **settings).rejects(0.05)
+        return rejected / repetitions
+
+    weak, strong, many = power(100, 0.6), power(100, 0.15), power(400, 0.6)
+    assert strong > weak + 0.15
+    assert many > weak + 0.15
+    assert strong > 0.6
+
+
+def test_bounds_have_power_only_against_gross_errors() -> None:
+    rng = np.random.default_rng(7)
+    probs = rng.dirichlet([0.2, 0.2], size=2000)  # sure of itself
+    gross = worlds.draw(probs[:, ::-1], rng)
+    assert cr.calibration_test(probs, gross, statistic="skce", method="bound").pvalue < 0.01
+    mild = worlds.draw(worlds.temper(probs, 0.5), rng)
+    assert cr.calibration_test(probs, mild, statistic="skce", rng=rng, n_resamples=99).pvalue == 0.01
+    assert cr.calibration_test(probs, mild, statistic="skce", method="bound").pvalue > 0.5
+
+
+@pytest.mark.parametrize(("estimator", "size"), [("linear", None), ("block", 5)])
+def test_normal_intervals_of_blocks_cover(estimator: str, size: int | None) -> None:
+    """`Estimate.interval` of linear and block estimates, from 30 blocks on, at a calibrated model and
+    beside it."""
+    repetitions = worlds.repetitions(500, 4000)
+    n = 100 if estimator == "linear" else 250  # 50 blocks, the fewest
+    statistic = cr.skce.with_(estimator=estimator, block_size=size, bandwidth=0.5)
+    for exponent in (1.0, 0.3):
+        rng = np.random.default_rng(8)
+        many = worlds.predictions(30_000, 3, rng)
+        gap = worlds.temper(many, exponent) - many
+        half = len(many) // 2
+        kernel = np.exp(-np.linalg.norm(many[:half] - many[half:], axis=1) / 0.5)
+        truth = float(np.mean(kernel * (gap[:half] * gap[half:]).sum(axis=1)))
+        covered = 0
+        for _ in range(repetitions):
+            probs = worlds.predictions(n, 3, rng)
+            labels = worlds.draw(worlds.temper(probs, exponent), rng)
+            low, high = statistic(probs, labels).interval(0.95)
+            covered += low <= truth <= high
+        assert covered / repetitions > 0.9
