@@ -6,6 +6,12 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.decompositions import (
+    DisagreementDecomposition,
+    Estimates,
+    LossDecomposition,
+    RootEstimate,
+)
 from credibly._arrays.errors import (
     CrediblyError,
     FileError,
@@ -18,6 +24,14 @@ from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
+from credibly.annotators import (
+    RaterStatistic,
+    decompose_disagreement,
+    decompose_disagreement_in_chunks,
+    decompose_loss,
+    decompose_loss_in_chunks,
+    rater_statistic,
+)
 from credibly.credal import (
     MassFunction,
     NonspecificityEstimate,
@@ -89,8 +103,10 @@ __all__ = [
     "CrediblyError",
     "Dataset",
     "Dirichlet",
+    "DisagreementDecomposition",
     "Ensemble",
     "Estimate",
+    "Estimates",
     "Evaluation",
     "FileError",
     "Gaussian",
@@ -100,12 +116,15 @@ __all__ = [
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
+    "LossDecomposition",
     "MassFunction",
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
     "Quantiles",
+    "RaterStatistic",
     "ReliabilityCurve",
+    "RootEstimate",
     "Samples",
     "SimplexMap",
     "Statistic",
@@ -127,6 +146,10 @@ __all__ = [
     "credal_size",
     "credal_vertices",
     "decompose_brier",
+    "decompose_disagreement",
+    "decompose_disagreement_in_chunks",
+    "decompose_loss",
+    "decompose_loss_in_chunks",
     "discounted_utility",
     "error_over_simplex",
     "error_over_weights",
@@ -145,6 +168,7 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "rater_statistic",
     "registered",
     "reliability_curve",
     "save",

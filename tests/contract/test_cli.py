@@ -20,13 +20,14 @@ from credibly.cli import catalogue, main
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-VERBS = ("inspect", "evaluate", "test", "report", "convert", "list", "demo")
+VERBS = ("inspect", "evaluate", "test", "annotators", "report", "convert", "list", "demo")
 READING = ("--labels", "--kind", "--member-axis")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
     "evaluate": (*READING, *COMPUTING),
     "test": (*READING, *COMPUTING),
+    "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "report": (*READING, *COMPUTING, "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "list": (),
@@ -48,6 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     probs = rng.dirichlet(np.ones(3), size=60)
     labels = rng.integers(0, 3, size=60)
     np.savez(tmp_path / "predictions.npz", probs=probs, y=labels)
+    np.savez(tmp_path / "rated.npz", probs=probs, label_counts=rng.multinomial(5, probs))
     np.save(tmp_path / "predictions.npy", probs)
     np.save(tmp_path / "labels.npy", labels)
     np.savetxt(tmp_path / "other.csv", probs, delimiter=",")
@@ -90,6 +92,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "inspect": (file,),
         "evaluate": (file, *fast),
         "test": (file, *fast),
+        "annotators": ("rated.npz",),
         "report": (file, *fast),
         "convert": (file, "new.npz"),
         "list": (),

@@ -1,6 +1,7 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
 from credibly.evaluation.evaluate import evaluate
+from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, Verdict
 from credibly.evaluation.words import shown, shown_range, title
 
@@ -8,6 +9,7 @@ __all__ = [
     "Curves",
     "Evaluation",
     "PredictionSummary",
+    "RaterParts",
     "Verdict",
     "evaluate",
     "shown",

@@ -12,6 +12,7 @@ from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
+from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.stages import (
     OMNIBUS,
@@ -121,11 +122,13 @@ def evaluate(
     estimates = estimate_all(given, labels, chosen, tell)
     by_group, ungrouped = estimate_groups(given, batch, chosen, groups, tell)
     limits += ungrouped
-    decomposition = curve_set = None
+    decomposition = curve_set = raters = None
     results: dict[str, HypotestResult] = {}
     if isinstance(given, ClassPredictions):
         testable = tests and not isinstance(labels, LabelCounts)
         decomposition = decompose_brier(given, labels, n_bins=n_bins)
+        raters, unrated = rater_parts(given, labels, n_bins)
+        limits += unrated
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
@@ -149,7 +152,7 @@ def evaluate(
         groups=by_group,
         verdicts=answers,
         warnings=data_warnings(given, batch, names, origin),
-        notes=_notes(given, estimates, results),
+        notes=_notes(given, estimates, results) + _rater_notes(given, raters),
         not_run=tuple(limits),
         settings={
             "version": _version(),
@@ -164,6 +167,7 @@ def evaluate(
             "methods": {one.name: _method(one) for one in chosen},
         },
         source=origin,
+        raters=raters,
     )
 
 
@@ -187,6 +191,15 @@ def _notes(
     own += [(name, note) for name, result in results.items() if name != OMNIBUS for note in result.notes]
     told = [f"{title(name)}: {note}" for name, note in own if note not in shared]
     return tuple(dict.fromkeys((*shared, *told)))
+
+
+def _rater_notes(given: Predictions, raters: RaterParts | None) -> tuple[str, ...]:
+    """Return what was left out because too few people rated it."""
+    if raters is None:
+        return ()
+    own = dict.fromkeys((*raters.loss.notes, *raters.disagreement.notes))
+    shared = as_point(given)[1]
+    return tuple(f"raters: {note}" for note in own if note not in shared)
 
 
 def _method(statistic: Statistic) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
+from credibly.evaluation.raters import RaterParts
 from credibly.statistics import BrierDecomposition
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -133,6 +134,8 @@ class Evaluation(Result):
         Seed, version, number of replicates and the rest of what lets the evaluation run again.
     source : mapping
         Where the data came from: path, digest, dropped rows, notes, command.
+    raters : RaterParts or None
+        Loss and disagreement taken apart, where there are several labels per instance.
     """
 
     predictions: PredictionSummary
@@ -148,6 +151,7 @@ class Evaluation(Result):
     not_run: tuple[tuple[str, str], ...]
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    raters: RaterParts | None = None
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write everything as one self-contained HTML file.

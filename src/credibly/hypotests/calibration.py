@@ -74,7 +74,8 @@ def calibration_test(
     predictions : Predictions or array
         Class predictions; a set is represented by its mean, which the notes say.
     labels : array (n,)
-        Observed classes.
+        Observed classes, one per instance. LabelCounts are refused: raters of one instance share its truth,
+        and counted as independent draws they reject calibrated models; draw one with ``counts.draw(rng=0)``.
     statistic : str, Statistic or a sequence of them
         What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates.
@@ -183,7 +184,7 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
-            "Draw one rater per instance.",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
     batch = as_labels(predictions, labels, sample_weight)
     assert isinstance(batch, Classes)

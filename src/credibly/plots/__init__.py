@@ -10,6 +10,22 @@ from credibly.plots.credal import (
     samples_strip,
 )
 from credibly.plots.null import NullDisplay, null_data, null_distribution
+from credibly.plots.rater_disagreement import (
+    DisagreementDisplay,
+    SpreadDisplay,
+    disagreement_data,
+    disagreement_diagram,
+    spread_data,
+    spread_diagram,
+)
+from credibly.plots.rater_loss import (
+    DebiasingDisplay,
+    LossMapDisplay,
+    debiasing_curve,
+    debiasing_data,
+    loss_map,
+    loss_map_data,
+)
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
 from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
@@ -29,7 +45,10 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "DebiasingDisplay",
+    "DisagreementDisplay",
     "HeatDisplay",
+    "LossMapDisplay",
     "MassDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
@@ -37,9 +56,16 @@ __all__ = [
     "SimplexDisplay",
     "SimplexMapDisplay",
     "SizeDisplay",
+    "SpreadDisplay",
     "classwise_data",
     "classwise_diagrams",
+    "debiasing_curve",
+    "debiasing_data",
+    "disagreement_data",
+    "disagreement_diagram",
     "heat_data",
+    "loss_map",
+    "loss_map_data",
     "mass_bars",
     "mass_data",
     "new_axes",
@@ -58,4 +84,6 @@ __all__ = [
     "size_data",
     "size_heat_map",
     "size_strips",
+    "spread_data",
+    "spread_diagram",
 ]

@@ -28,6 +28,8 @@ from credibly._arrays.namespace import (
     namespace,
     to_host,
 )
+from credibly._arrays.philox import as_seed
+from credibly.predictions.annotations import count_table, soft_counts, subsampled
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.point import Point
@@ -69,7 +71,7 @@ class LabelCounts(Predictions):
                 name="counts",
                 rule="must be whole numbers",
                 fact=lambda row: f"holds {row[row != np.round(row)][0]:.6g}",
-                remedy="Multiply frequencies by the number of raters first.",
+                remedy="For frequencies use `LabelCounts.from_soft(frequencies, n_raters)`.",
             )
         require_rows(
             (counts,),
@@ -136,6 +138,83 @@ class LabelCounts(Predictions):
         np.add.at(counts, (pairs[:, 0], pairs[:, 2]), 1)
         return cls(counts), unique[order]
 
+    @classmethod
+    def from_table(cls, table: Any, *, n_classes: int, missing: int | None = None) -> LabelCounts:
+        """Count a wide table of annotations: one row per instance, one column per rater, with gaps.
+
+        Parameters
+        ----------
+        table : array (n, raters)
+            Class indices; None, NaN and masked entries are gaps.
+        n_classes : int
+            Number of classes; never inferred from the labels.
+        missing : int, optional
+            A number that marks gaps, -1 say.
+
+        Returns
+        -------
+        LabelCounts
+            One row per row of the table.
+        """
+        return cls(count_table(table, n_classes, missing))
+
+    @classmethod
+    def from_soft(cls, frequencies: Any, n_raters: Any) -> LabelCounts:
+        """Make counts from label frequencies and the number of raters behind them.
+
+        Parameters
+        ----------
+        frequencies : array (n, k)
+            Rows are distributions. Where they times `n_raters` are not whole, they are used as given, which
+            the notes say.
+        n_raters : int or array (n,) of int
+            Raters per instance.
+
+        Returns
+        -------
+        LabelCounts
+            The counts; whole unless the frequencies are not.
+        """
+        counts, notes = soft_counts(frequencies, n_raters)
+        require_classes(counts.shape[-1], "frequencies")
+        made = object.__new__(cls)
+        made._set(counts=counts, notes=notes)
+        return made
+
+    def draw(self, rng: Any = None) -> Array:
+        """Draw one rater per instance: labels for what takes a single label per instance.
+
+        Parameters
+        ----------
+        rng : None, int or Generator
+            Seed; drawn on the host, so a seed gives the same labels on every device.
+
+        Returns
+        -------
+        array (n,)
+            The drawn raters' classes.
+        """
+        one = self.subsample(1, rng=rng).counts
+        return namespace(one).argmax(one, axis=-1)
+
+    def subsample(self, n_raters: int, *, rng: Any = None) -> LabelCounts:
+        """Keep `n_raters` raters per instance, drawn without replacement.
+
+        Parameters
+        ----------
+        n_raters : int
+            Raters to keep; instances with fewer keep all of theirs.
+        rng : None, int or Generator
+            Seed.
+
+        Returns
+        -------
+        LabelCounts
+            Counts over the kept raters.
+        """
+        drawn = subsampled(self.counts, n_raters, np.random.default_rng(as_seed(rng)))
+        return self.replace_rows(counts=drawn)
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
@@ -143,8 +222,10 @@ class LabelCounts(Predictions):
 
     @property
     def totals(self) -> Array:
-        """Raters per instance, (n,)."""
-        return namespace(self.counts).sum(self.counts, axis=-1)
+        """Raters per instance, (n,); whole also where soft labels are not."""
+        xp = namespace(self.counts)
+        totals = xp.sum(self.counts, axis=-1)
+        return totals if xp.isdtype(totals.dtype, "integral") else xp.round(totals)
 
     def frequencies(self) -> Array:
         """Return the share of raters per class, (n, k)."""
@@ -153,7 +234,7 @@ class LabelCounts(Predictions):
 
     def _facts(self) -> str:
         totals = to_host(self.totals)
-        return f"n={len(self)}, k={self.n_classes}, raters {totals.min()} to {totals.max()}"
+        return f"n={len(self)}, k={self.n_classes}, raters {totals.min():g} to {totals.max():g}"
 
 
 def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:

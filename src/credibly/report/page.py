@@ -13,6 +13,7 @@ from credibly.plots import printable
 from credibly.report import content
 from credibly.report.figures import class_figures, main_figure, null_figures
 from credibly.report.methods import method_notes
+from credibly.report.raters import METHOD, rater_section
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -59,9 +60,10 @@ def render_report(evaluation: Evaluation) -> str:
         class_table=content.class_table(evaluation),
         n_classes=len(evaluation.classes),
         decomposition=content.decomposition_table(evaluation),
+        raters=rater_section(evaluation),
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
-        methods=method_notes(evaluation.settings["methods"]),
+        methods=method_notes(evaluation.settings["methods"]) + ((METHOD,) if evaluation.raters else ()),
         source=content.source_table(evaluation),
         command=content.command(evaluation),
         markup=Markup,

@@ -14,6 +14,7 @@ from credibly._arrays.namespace import Array, namespace, to_host
 
 _MOST_SKEW = 0.3
 _ROUNDING = 1e-12
+_SAME = "all instances contribute the same, which says nothing about the spread of others"
 
 
 def standard_error(values: Array) -> float:
@@ -30,9 +31,19 @@ def mean_refusal(values: Array) -> str | None:
     centred = values - xp.mean(values)
     largest = float(to_host(xp.max(xp.abs(centred))))
     if largest <= _ROUNDING:
-        return "all instances contribute the same, which says nothing about the spread of others"
+        return _SAME
     scaled = centred / largest  # cubes of tiny numbers underflow
     skewness = abs(float(to_host(xp.mean(scaled**3)))) / float(to_host(xp.mean(scaled**2))) ** 1.5
+    return skewness_refusal(skewness, n)
+
+
+def skewness_refusal(skewness: float, n: int) -> str | None:
+    """Return why n contributions of this skewness have no normal interval of their mean; None if they do.
+
+    Contributions that do not differ have infinite skewness here.
+    """
+    if math.isinf(skewness):
+        return _SAME
     if skewness <= _MOST_SKEW * math.sqrt(n):
         return None
     enough = math.ceil((skewness / _MOST_SKEW) ** 2)

@@ -133,6 +133,10 @@ class Statistic(ABC):
     reference: ClassVar[str]
     papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings that reproduce a paper's printed numbers."""
+    counts_meaning: ClassVar[str] = (
+        "label counts: every instance counts once, with the shares of its raters in place of one label"
+    )
+    """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
 
     def __call__(
         self,
@@ -171,6 +175,8 @@ class Statistic(ABC):
         value = float(to_host(bound(batch))[0])
         stderr, refusal = bound.stderr(batch)
         notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
+        if isinstance(batch, Counts):
+            notes = (*notes, chosen.counts_meaning)
         # the bound statistic knows what a rule such as bandwidth="median" became
         settings, method = bound.statistic.settings(), bound.interval_method(batch)
         return Estimate(self.name, value, stderr, bound.n, settings, notes, refusal, method)

@@ -309,3 +309,39 @@ def test_every_array_library_gives_the_same_numbers(library: Library) -> None:
     assert there.groups["1"]["brier"].value == pytest.approx(here.groups["1"]["brier"].value)
     assert there.warnings == here.warnings
     assert json.dumps(there.to_dict(), allow_nan=False)
+
+
+def test_several_labels_per_instance_are_taken_apart() -> None:
+    rng = np.random.default_rng(5)
+    probs = rng.dirichlet(np.ones(3), size=80)
+    raters = rng.integers(1, 5, size=80)
+    counts = cr.LabelCounts(rng.multinomial(raters, probs))
+    evaluation = cr.evaluate(probs, counts, n_bins=7)  # rows with one rater warn nobody twice
+    assert evaluation.raters is not None
+    with pytest.warns(UserWarning, match="fewer than 2 raters"):
+        direct = cr.decompose_loss(probs, counts, n_bins=7)
+    assert evaluation.raters.loss.epistemic == direct.epistemic
+    assert any("raters: " in note and "fewer than 2 raters" in note for note in evaluation.notes)
+    found = evaluation.to_dict()["raters"]
+    assert found["loss"]["expected"]["value"] == direct.expected.value
+    assert "per_bin" not in found["loss"]
+    assert found["disagreement"]["per_class"]["expected"]["value"]
+
+
+def test_single_labels_have_no_rater_parts() -> None:
+    probs, labels = world(n=50)
+    assert cr.evaluate(probs, labels, tests=False).raters is None
+    ones = cr.LabelCounts(np.eye(3, dtype=int)[labels])
+    evaluation = cr.evaluate(probs, ones)
+    assert evaluation.raters is None
+    assert "at least 2 raters" in dict(evaluation.not_run)["decompositions over raters"]
+
+
+def test_many_classes_do_not_fill_the_page() -> None:
+    rng = np.random.default_rng(6)
+    probs = rng.dirichlet(np.ones(101), size=30)
+    evaluation = cr.evaluate(probs, cr.LabelCounts(rng.multinomial(4, probs)), statistics=["brier"])
+    found = evaluation.to_dict()["raters"]
+    assert "per_class" not in found["loss"]
+    assert "per_class_predicted" not in found["disagreement"]
+    assert evaluation.raters.loss.per_class.expected.value.shape == (101,)

@@ -198,7 +198,7 @@ def test_bytes_do_not_overflow():
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ([[0.5, 0.5]], r"`counts` must be whole numbers; row 0 holds 0\.5 .*Multiply frequencies"),
+        ([[0.5, 0.5]], r"`counts` must be whole numbers; row 0 holds 0\.5 .*For frequencies use"),
         ([[1, 2], [-1, 2]], "must not be negative.*row 1 has minimum -1"),
         ([[1, 2], [0, 0]], "at least one rater per row; row 1 has minimum 0 and total 0"),
         ([[math.nan, 1.0]], "must be finite"),

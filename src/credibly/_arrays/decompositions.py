@@ -1,0 +1,362 @@
+"""Result types of loss decompositions: the same terms as totals, per class, per bin, plug-in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.results import Estimate, Result, require_level
+
+HostArray = np.ndarray[Any, Any]
+T = TypeVar("T")
+
+
+def signed_root(value: float) -> float:
+    """Return sign(value) sqrt|value|: increasing, so intervals can be mapped through it."""
+    return math.copysign(math.sqrt(abs(value)), value)
+
+
+@dataclasses.dataclass(frozen=True)
+class RootEstimate(Estimate):
+    """Signed square root of an estimated squared error.
+
+    The root has no standard error of its own near zero; its interval is that of the squared error with
+    both ends mapped through the root, and keeps its coverage.
+
+    Attributes
+    ----------
+    name, value, stderr, n, settings, notes, interval_refusal
+        As of any Estimate; `stderr` is None.
+    squared : Estimate
+        What the root is taken of; a negative value gives a negative root, to be read as "below zero".
+    """
+
+    squared: Estimate = dataclasses.field(kw_only=True)
+
+    @classmethod
+    def of(cls, squared: Estimate, name: str) -> RootEstimate:
+        """Return the signed root of an estimate.
+
+        Parameters
+        ----------
+        squared : Estimate
+            A squared error.
+        name : str
+            Name of the root.
+
+        Returns
+        -------
+        RootEstimate
+            The root.
+        """
+        return cls(
+            name,
+            signed_root(squared.value),
+            None,
+            squared.n,
+            squared.settings,
+            squared.notes,
+            squared.interval_refusal,
+            squared=squared,
+        )
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the squared error was estimated as negative, as noise around zero is."""
+        return self.value < 0
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of the squared error, mapped through the signed root.
+
+        Parameters
+        ----------
+        level : float
+            Coverage.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end; an end below zero says that zero is not excluded.
+        """
+        low, high = self.squared.interval(level)
+        return signed_root(low), signed_root(high)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.6g}{' (below zero)' if self.below_zero else ''} (n = {self.n})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimates(Result):
+    """One number with its standard error per class, or per class and bin.
+
+    Attributes
+    ----------
+    name : str
+        The term.
+    value : ndarray
+        Values, (k,) or (k, n_bins).
+    stderr : ndarray or None
+        Standard errors over instances, of the same shape.
+    n : int
+        Number of instances.
+    interval_refusal : str or None
+        Why no interval is offered, None where it is.
+    refused : ndarray or None
+        Which entries the refusal concerns; all of them where None.
+    """
+
+    name: str
+    value: HostArray
+    stderr: HostArray | None
+    n: int
+    interval_refusal: str | None = None
+    refused: HostArray | None = None
+
+    def __getitem__(self, index: Any) -> Estimate:
+        if np.ndim(self.value[index]):
+            raise InputError(
+                f"an entry of `{self.name}`",
+                f"needs one index for each of {self.value.ndim} axes",
+                f"got {index!r}",
+                "Take `.value` and `.stderr` for slices.",
+            )
+        stderr = None if self.stderr is None else float(self.stderr[index])
+        why = self.interval_refusal
+        if self.refused is not None and not self.refused[index]:
+            why = None
+        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), why)
+
+    def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
+        """Return normal intervals, one per entry.
+
+        Parameters
+        ----------
+        level : float
+            Coverage of each.
+
+        Returns
+        -------
+        tuple of ndarray
+            Lower and upper ends; NaN for entries without an interval.
+        """
+        from scipy.special import ndtri
+
+        require_level(level)
+        refused = np.full(self.value.shape, self.interval_refusal is not None)
+        if self.interval_refusal is not None and self.refused is not None:
+            refused = self.refused
+        if self.stderr is None or refused.all():
+            self[(0,) * self.value.ndim].interval(level)  # raises with the reason
+        half = float(ndtri((1 + level) / 2)) * np.where(refused, np.nan, np.asarray(self.stderr))
+        return self.value - half, self.value + half
+
+
+@dataclasses.dataclass(frozen=True)
+class LossTerms(Result, Generic[T]):
+    """The terms of the squared loss.
+
+    Expected = epistemic + irreducible, and epistemic = calibration + dispersion.
+
+    Attributes
+    ----------
+    expected : Estimate or Estimates
+        Brier loss over raters.
+    epistemic : Estimate or Estimates
+        Squared distance between prediction and the distribution of labels: expected - irreducible.
+    irreducible : Estimate or Estimates
+        Variance of the labels given the instance, which no model removes.
+    calibration : Estimate or Estimates
+        Squared distance between prediction and the mean of the labels in its bin.
+    dispersion : Estimate or Estimates
+        What calibration leaves of the epistemic loss: the prediction does not tell the instances apart.
+    refinement : Estimate or Estimates
+        Expected - calibration = dispersion + irreducible.
+    """
+
+    expected: T
+    epistemic: T
+    irreducible: T
+    calibration: T
+    dispersion: T
+    refinement: T
+
+
+@dataclasses.dataclass(frozen=True)
+class DisagreementTerms(Result, Generic[T]):
+    """The terms of the squared loss of a predicted disagreement.
+
+    Attributes
+    ----------
+    expected : Estimate or Estimates
+        Squared loss of the predicted probability of disagreement, over pairs of raters.
+    calibration : Estimate or Estimates
+        Its calibration loss.
+    refinement : Estimate or Estimates
+        What is left.
+    """
+
+    expected: T
+    calibration: T
+    refinement: T
+
+
+@dataclasses.dataclass(frozen=True)
+class RaterBins(Result):
+    """Predicted against observed values, bin by bin, one row per class (or one row in all).
+
+    Attributes
+    ----------
+    edges : ndarray (n_bins + 1,) or (c, n_bins + 1)
+        Bin edges.
+    count : ndarray (c, n_bins)
+        Instances per bin.
+    weight : ndarray (c, n_bins)
+        Share of the total weight per bin.
+    predicted, observed : ndarray (c, n_bins)
+        Weighted means; NaN where the bin is empty.
+    sampling_error : ndarray (c, n_bins) or None
+        Standard deviation of `observed` if the labels were drawn from the predictions, given the number of
+        raters of every instance.
+    """
+
+    edges: HostArray
+    count: HostArray
+    weight: HostArray
+    predicted: HostArray
+    observed: HostArray
+    sampling_error: HostArray | None = None
+
+    def band(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
+        """Return, per bin, the normal band of what raters would show if the predictions were true.
+
+        Parameters
+        ----------
+        level : float
+            Coverage in each bin.
+
+        Returns
+        -------
+        tuple of ndarray
+            Lower and upper ends within [0, 1]; NaN where the bin is empty.
+        """
+        from scipy.special import ndtri
+
+        require_level(level)
+        if self.sampling_error is None:
+            raise UnsupportedError(
+                "a band of these bins",
+                "needs the sampling error of the raters",
+                "it is known for the disagreement of pairs only",
+                "Use the bins of `decompose_disagreement` without `statistic=`.",
+            )
+        half = float(ndtri((1 + level) / 2)) * self.sampling_error
+        return np.clip(self.predicted - half, 0, 1), np.clip(self.predicted + half, 0, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class LossDecomposition(LossTerms[Estimate]):
+    """The squared loss of a prediction under several labels per instance, taken apart.
+
+    Attributes
+    ----------
+    expected, epistemic, irreducible, calibration, dispersion, refinement : Estimate
+        Unbiased (calibration: debiased) terms; they add up exactly and may be negative.
+    calibration_error, dispersion_error : RootEstimate
+        Signed roots of calibration and dispersion loss.
+    plugin : LossTerms of Estimate
+        The same terms with frequencies in place of probabilities; biased, so without intervals.
+    per_class, per_class_plugin : LossTerms of Estimates
+        The terms of every class, (k,); they sum to the totals.
+    per_bin, per_bin_plugin : LossTerms of Estimates
+        The contribution of every class and bin, (k, n_bins); they sum to the classes.
+    bins : RaterBins
+        Predicted against observed frequencies.
+    all_rows : mapping of str to Estimate
+        Expected loss and calibration loss over all rows, those with one rater included.
+    n : int
+        Number of instances with two raters or more: the population of all terms above.
+    n_left_out : int
+        Number of instances with one rater, which say nothing about the spread of labels.
+    raters : tuple of int
+        Smallest and largest number of raters in the population.
+    settings : mapping
+        What the terms were computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    """
+
+    calibration_error: RootEstimate
+    dispersion_error: RootEstimate
+    plugin: LossTerms[Estimate]
+    per_class: LossTerms[Estimates]
+    per_class_plugin: LossTerms[Estimates]
+    per_bin: LossTerms[Estimates]
+    per_bin_plugin: LossTerms[Estimates]
+    bins: RaterBins
+    all_rows: Mapping[str, Estimate]
+    n: int
+    n_left_out: int
+    raters: tuple[float, float]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class DisagreementDecomposition(DisagreementTerms[Estimate]):
+    """The squared loss of predicted disagreement between raters, taken apart.
+
+    Attributes
+    ----------
+    name : str
+        The statistic of the raters: ``"disagreement"`` or the name of a user's own.
+    expected, calibration, refinement : Estimate
+        Unbiased (calibration: debiased) terms.
+    calibration_error : RootEstimate
+        Signed root of the calibration loss.
+    predicted, observed : Estimate
+        Mean predicted and mean observed value over instances.
+    plugin : DisagreementTerms of Estimate
+        With the plug-in calibration loss.
+    bins : RaterBins
+        Predicted against observed values with the sampling error that the rater numbers imply.
+    per_class : DisagreementTerms of Estimates or None
+        Disagreement about every class (is the label this class or not?), or the categories of a user's own.
+    per_class_predicted, per_class_observed : Estimates or None
+        Mean predicted and observed value per class.
+    class_average : DisagreementTerms of Estimate or None
+        Average of `per_class` over the classes.
+    class_bins : RaterBins or None
+        Bins per class.
+    n : int
+        Number of instances with enough raters.
+    n_left_out : int
+        Number of instances with fewer.
+    raters : tuple of int
+        Smallest and largest number of raters in the population.
+    settings : mapping
+        What the terms were computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    """
+
+    name: str
+    calibration_error: RootEstimate
+    predicted: Estimate
+    observed: Estimate
+    plugin: DisagreementTerms[Estimate]
+    bins: RaterBins
+    per_class: DisagreementTerms[Estimates] | None
+    per_class_predicted: Estimates | None
+    per_class_observed: Estimates | None
+    class_average: DisagreementTerms[Estimate] | None
+    class_bins: RaterBins | None
+    n: int
+    n_left_out: int
+    raters: tuple[float, float]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()

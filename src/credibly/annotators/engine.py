@@ -1,0 +1,135 @@
+"""The two passes over a population: bins, cell sums, calibration loss, moments, levels."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.decompositions import HostArray, RaterBins
+from credibly._arrays.namespace import Array, namespace
+from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
+from credibly.annotators.levels import Level, Terms, levels, products_of
+from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
+from credibly.annotators.population import Chunk, Population
+from credibly.statistics import State
+from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, width_edges
+
+Part = tuple[Evidence, Array]
+"""Evidence of a tile and the cell of each of its entries."""
+
+_KEPT_ELEMENTS = 2**19
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """How predicted values are binned and calibration losses debiased."""
+
+    n_bins: int
+    binning: Binning
+    closed: Closed
+    debias: Debias
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """Debiased and plug-in levels (totals, columns, cells) and the bins behind them."""
+
+    debiased: tuple[Level, Level, Level]
+    plugin: tuple[Level, Level, Level]
+    bins: RaterBins
+
+
+def summarise(
+    population: Population,
+    evidence: Callable[[Chunk], Evidence],
+    cut: Cut,
+    terms: Sequence[Terms],
+    offered: Terms,
+    settings: Mapping[str, Any],
+    notes: tuple[str, ...],
+    *,
+    least: int | None = None,
+) -> Summary:
+    """Read the population twice (small ones once) and return the means behind all terms, with errors."""
+    edges = _edges(population, evidence, cut, least)
+
+    def part(tile: Chunk) -> Part:
+        own = evidence(tile)
+        bins = _bins_of(own.predicted, edges, cut.closed)
+        return own, cell_index(bins, cut.n_bins)
+
+    read = _reader(population, part, least)
+    sums = read(lambda own, cells: cell_sums(own, cells, own.predicted.shape[0] * cut.n_bins))
+    found, products = pairs(sums), products_of(terms)
+    wanted = list(offered.values())
+    moments = read(lambda own, cells: row_moments(own, cells, found, products, wanted))
+    n_columns = found.mean.size // cut.n_bins
+    rows, columns, single = levels(sums, moments, n_columns, offered, settings, notes)
+    floor = least_variance(sums).reshape(n_columns, cut.n_bins)
+    # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
+    shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0
+    rows, columns = rows.with_floor(floor.ravel(), shared), columns.with_floor(floor, 1.0)
+    single = single.with_floor(floor[..., None], 1.0)
+
+    def with_loss(loss: HostArray) -> tuple[Level, Level, Level]:
+        own = loss.reshape(n_columns, cut.n_bins)
+        return (
+            rows.with_calibration(loss.sum()),
+            columns.with_calibration(own.sum(axis=1)),
+            single.with_calibration(own),
+        )
+
+    return Summary(
+        with_loss(debiased_loss(sums, cut.debias)),
+        with_loss(plugin_loss(sums)),
+        _bins(sums, edges, cut.n_bins),
+    )
+
+
+def _reader(
+    population: Population, part: Callable[[Chunk], Part], least: int | None
+) -> Callable[[Callable[[Evidence, Array], State]], State]:
+    """Return what adds up a function over all parts; those of small populations are kept between passes."""
+    if population.n * population.n_classes > _KEPT_ELEMENTS:
+        return lambda function: population.sum(lambda tile: function(*part(tile)), least=least)
+    kept = list(population.map(part, least=least))
+    return lambda function: reduce(operator.add, (function(*entry) for entry in kept))
+
+
+def _edges(
+    population: Population, evidence: Callable[[Chunk], Evidence], cut: Cut, least: int | None
+) -> HostArray:
+    if cut.binning == "equal_width":
+        return width_edges(cut.n_bins)
+    parts = list(population.map(lambda tile: evidence(tile).predicted.T, least=least))
+    return bin_edges(namespace(*parts).concat(parts, axis=0), cut.n_bins, cut.binning, cut.closed)
+
+
+def _bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:
+    """Return the bin of every value of (c, n); two-dimensional edges have one row per column."""
+    if edges.ndim == 1:
+        return bin_index(values, edges, closed)
+    found = [bin_index(values[column, :], own, closed) for column, own in enumerate(edges)]
+    return namespace(values).stack(found, axis=0)
+
+
+def _bins(sums: State, edges: HostArray, n_bins: int) -> RaterBins:
+    def shaped(values: HostArray) -> HostArray:
+        return values.reshape(-1, n_bins)
+
+    weight = sums["weight"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(sums["variance"]) / weight if "variance" in sums else None
+        return RaterBins(
+            edges=edges,
+            count=shaped(sums["size"]).astype(np.int64),
+            weight=shaped(weight / sums["total"]),
+            predicted=shaped(sums["predicted"] / weight),
+            observed=shaped(sums["observed"] / weight),
+            sampling_error=None if error is None else shaped(error),
+        )

@@ -1,0 +1,220 @@
+"""Whose loss is it? The squared loss under several labels per instance, taken apart.
+
+With mu the label frequencies of an instance, n its raters, z its prediction, all sums over classes:
+
+    expected      L  = mean sum mu - 2 mu z + z^2
+    irreducible   IL = mean sum n / (n - 1) mu (1 - mu)
+    epistemic     EL = L - IL
+    calibration   CL = sum over classes and bins of |bin| / N (mean mu - mean z)^2, debiased
+    dispersion    DL = EL - CL          refinement  RL = L - CL = DL + IL
+
+Mimori et al. 2021 (D21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from credibly._arrays.decompositions import LossDecomposition, LossTerms, RootEstimate
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import as_float64
+from credibly.annotators.calibration import Debias
+from credibly.annotators.engine import Cut, summarise
+from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
+from credibly.annotators.moments import Evidence, instances_last
+from credibly.annotators.population import Chunk, Population, check_chunk
+from credibly.predictions import as_point
+from credibly.statistics.bins import Binning, Closed, check_bins
+
+# Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
+TERMS: Terms = {
+    "expected": (1, 0, 0, 0),
+    "epistemic": (0, 1, 0, 0),
+    "irreducible": (1, -1, 0, 0),
+    "calibration": (0, 0, 0, 1),
+    "dispersion": (0, 1, 0, -1),
+    "refinement": (1, 0, 0, -1),
+}
+PLUGIN_TERMS: Terms = {
+    **TERMS,
+    "epistemic": (0, 0, 1, 0),
+    "irreducible": (1, 0, -1, 0),
+    "dispersion": (0, 0, 1, -1),
+}
+MEANS: Terms = {name: factors for name, factors in TERMS.items() if name != "calibration"}
+PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in PLUGIN_TERMS if name != "expected"}
+ALL_ROWS_TERMS: Terms = {"expected": (1, 0), "calibration": (0, 1)}
+
+
+def decompose_loss(
+    predictions: Any,
+    counts: Any,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal_width",
+    closed: Closed = "left",
+    debias: Debias = "full",
+    sample_weight: Any = None,
+    paper: str | None = None,
+) -> LossDecomposition:
+    """Split the squared loss into what raters disagree on, what is miscalibrated and what is not told apart.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions; a set is represented by its mean, which the notes say.
+    counts : LabelCounts
+        How many raters gave each label; rows with one rater are left out of all terms, with a warning.
+    n_bins : int
+        Bins per class.
+    binning : {"equal_width", "equal_mass"}
+        How bins are laid.
+    closed : {"left", "right"}
+        Which end of a bin belongs to it.
+    debias : {"full", "paper"}
+        How the calibration loss is debiased: by the variance of observation minus prediction in a bin, or,
+        as printed in D21, of the observation alone, which subtracts too much in wide bins.
+    sample_weight : array (n,), optional
+        Non-negative weights, the same in all terms; ``counts.totals`` lets every label count once.
+    paper : {"D21"}, optional
+        Use the settings of the paper.
+
+    Returns
+    -------
+    LossDecomposition
+        All terms with standard errors, in total, per class and per bin, and their plug-in versions.
+
+    Notes
+    -----
+    Expected, epistemic and irreducible loss are unbiased from two raters on. Calibration and dispersion
+    depend on the bins: dispersion also holds what wide bins hide. Unbiased terms may be negative. Cost is
+    linear in the number of instances and classes.
+
+    References
+    ----------
+    Mimori et al., *Diagnostic uncertainty calibration*, AISTATS 2021.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> counts = cr.LabelCounts([[3, 1], [0, 4], [2, 2], [4, 0]])
+    >>> parts = cr.decompose_loss([[0.8, 0.2], [0.1, 0.9], [0.5, 0.5], [0.9, 0.1]], counts)
+    >>> round(parts.irreducible.value, 6)
+    0.291667
+    >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
+    True
+    """
+    chunk = check_chunk(predictions, counts, sample_weight)
+    return _decompose([chunk], n_bins, binning, closed, debias, paper)
+
+
+def decompose_loss_in_chunks(
+    chunks: Iterable[Any],
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal_width",
+    closed: Closed = "left",
+    debias: Debias = "full",
+    paper: str | None = None,
+) -> LossDecomposition:
+    """Split the squared loss of data that come in chunks; the result is that of all rows at once.
+
+    Parameters
+    ----------
+    chunks : iterable of (predictions, counts) or (predictions, counts, sample_weight)
+        Iterated over several times, so a list or an object that starts again; a generator is refused.
+    n_bins : int
+        Bins per class.
+    binning : {"equal_width", "equal_mass"}
+        How bins are laid; bins of equal mass hold all predictions in memory once.
+    closed : {"left", "right"}
+        Which end of a bin belongs to it.
+    debias : {"full", "paper"}
+        How the calibration loss is debiased, see `decompose_loss`.
+    paper : {"D21"}, optional
+        Use the settings of the paper.
+
+    Returns
+    -------
+    LossDecomposition
+        As `decompose_loss` returns it.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> first = ([[0.8, 0.2], [0.1, 0.9]], cr.LabelCounts([[3, 1], [0, 4]]))
+    >>> second = ([[0.5, 0.5], [0.9, 0.1]], cr.LabelCounts([[2, 2], [4, 0]]))
+    >>> cr.decompose_loss_in_chunks([first, second]).n
+    4
+    """
+    return _decompose(chunks, n_bins, binning, closed, debias, paper)
+
+
+def _decompose(
+    chunks: Iterable[Any],
+    n_bins: int,
+    binning: Binning,
+    closed: Closed,
+    debias: Debias,
+    paper: str | None,
+) -> LossDecomposition:
+    cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
+    population = Population(chunks, least=2, mean_noted=True)
+    settings = vars(cut) | {"paper": paper}
+    notes = (*population.notes, *paper_notes)
+    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)
+    terms = summary.debiased[0].totals(TERMS)
+    all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}
+    if population.n_left_out:
+        offered = {"expected": ALL_ROWS_TERMS["expected"]}
+        every = summarise(
+            population, single_evidence, cut, (ALL_ROWS_TERMS,), offered, settings, notes, least=1
+        )
+        all_rows = every.debiased[0].totals(ALL_ROWS_TERMS)
+    return LossDecomposition(
+        **terms,
+        calibration_error=RootEstimate.of(terms["calibration"], "calibration_error"),
+        dispersion_error=RootEstimate.of(terms["dispersion"], "dispersion_error"),
+        plugin=LossTerms(**summary.plugin[0].totals(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        per_class=LossTerms(**summary.debiased[1].arrays(TERMS)),
+        per_class_plugin=LossTerms(**summary.plugin[1].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        per_bin=LossTerms(**summary.debiased[2].arrays(TERMS, dict.fromkeys(TERMS, BIN_REFUSAL))),
+        per_bin_plugin=LossTerms(**summary.plugin[2].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        bins=summary.bins,
+        all_rows=all_rows,
+        n=population.n,
+        n_left_out=population.n_left_out,
+        raters=population.raters,
+        settings=settings,
+        notes=notes,
+    )
+
+
+def check_cut(
+    n_bins: int, binning: Binning, closed: Closed, debias: Debias, paper: str | None
+) -> tuple[Cut, tuple[str, ...]]:
+    """Check the settings of a decomposition and apply a paper's."""
+    check_bins(n_bins, binning, closed)
+    one_of("`debias`", debias, ("full", "paper"))
+    if paper is None:
+        return Cut(n_bins, binning, closed, debias), ()
+    if paper != "D21":
+        raise InputError("`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out for the library's own.")
+    return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
+
+
+def loss_evidence(tile: Chunk) -> Evidence:
+    """Return contributions to expected, epistemic and plug-in epistemic loss, class by class."""
+    z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
+    mu, raters = tile.frequencies
+    spread = mu * (1.0 - mu)
+    plugin = (mu - z) ** 2
+    return Evidence(z, mu, (plugin + spread, plugin - spread / (raters - 1.0), plugin), tile.weight)
+
+
+def single_evidence(tile: Chunk) -> Evidence:
+    """Return contributions to the expected loss alone, which one rater shows too."""
+    z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
+    mu, _ = tile.frequencies
+    return Evidence(z, mu, ((mu - z) ** 2 + mu * (1.0 - mu),), tile.weight)

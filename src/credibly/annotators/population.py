@@ -1,0 +1,178 @@
+"""Which rows have enough raters, and how they are read: in tiles, in chunks, as often as needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.threads import map_tiles
+from credibly._arrays.tiles import tiles
+from credibly.annotators.moments import instances_last
+from credibly.predictions import (
+    ClassPredictions,
+    LabelCounts,
+    as_labels,
+    as_predictions,
+    require_order,
+)
+from credibly.statistics import State
+
+_TILE_ELEMENTS = 2**16
+S = TypeVar("S")
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """Checked predictions of some rows, their label counts (n, k), rater numbers (n,) and weights (n,)."""
+
+    predictions: ClassPredictions
+    counts: Array
+    totals: Array
+    weight: Array | None
+    notes: tuple[str, ...] = ()
+
+    def tile(self, rows: slice, least: int) -> Chunk | None:
+        """Return the rows of a slice with at least `least` raters; None where there are none."""
+        weight = None if self.weight is None else self.weight[rows]
+        part = Chunk(self.predictions[rows], self.counts[rows, :], self.totals[rows], weight)
+        enough = np.flatnonzero(to_host(part.totals) >= least)
+        if enough.size == part.totals.shape[0]:
+            return part
+        if enough.size == 0:
+            return None
+
+        def taken(array: Array) -> Array:
+            return namespace(array).take(array, like(enough, array), axis=0)
+
+        weight = None if weight is None else taken(weight)
+        return Chunk(part.predictions[enough], taken(part.counts), taken(part.totals), weight)
+
+    @property
+    def frequencies(self) -> tuple[Array, Array]:
+        """Return label frequencies (k, n) and numbers of raters (n,), in double precision."""
+        totals = as_float64(self.totals)
+        return as_float64(instances_last(self.counts)) / totals, totals
+
+
+def check_chunk(predictions: Any, counts: Any, sample_weight: Any = None) -> Chunk:
+    """Return predictions and counts as a chunk, or raise with what is wrong."""
+    require_order(predictions, counts)
+    given = as_predictions(predictions)
+    if not isinstance(counts, LabelCounts):
+        raise InputTypeError(
+            "`counts`",
+            "must be LabelCounts: how many raters gave each label",
+            f"got {type(counts).__name__}",
+            "Wrap them: `LabelCounts(counts)`, or use one of its `from_` constructors.",
+        )
+    if not isinstance(given, ClassPredictions):
+        raise InputTypeError(
+            "predictions",
+            "must be over classes",
+            f"got {type(given).__name__}",
+            "Several labels per instance are known for classes only.",
+        )
+    batch = as_labels(given, counts, sample_weight)
+    weight = None if batch.weights is None else batch.weights[0, :]
+    return Chunk(given, counts.counts, counts.totals, weight, (*given.notes, *counts.notes))
+
+
+class Population:
+    """Chunks of rows, of which only those with at least `least` raters count.
+
+    Parameters
+    ----------
+    chunks : iterable of (predictions, counts) or (predictions, counts, sample_weight)
+        Read several times.
+    least : int
+        Raters an instance must have.
+    mean_noted : bool
+        Whether the mean stands for a set of predictions, which the notes then say.
+    """
+
+    def __init__(self, chunks: Iterable[Any], least: int, *, mean_noted: bool) -> None:
+        if iter(chunks) is chunks:
+            raise InputTypeError(
+                "`chunks`",
+                "must start again each time it is iterated over: rows are read more than once",
+                f"got {type(chunks).__name__}, which can be read once",
+                "Pass a list, or an object whose `__iter__` opens the files anew.",
+            )
+        self._chunks, self.least = chunks, least
+        self.n = self.n_left_out = 0
+        self.n_classes = 0
+        notes: dict[str, None] = {}
+        low, high = np.inf, 0.0
+        for chunk in self.chunks():
+            totals = to_host(chunk.totals)
+            enough = totals >= least
+            self.n += int(enough.sum())
+            self.n_left_out += int((~enough).sum())
+            if enough.any():
+                low, high = min(low, totals[enough].min()), max(high, totals[enough].max())
+            self._require_one_width(chunk.predictions.n_classes)
+            notes.update(dict.fromkeys(chunk.notes))
+            if mean_noted and chunk.predictions.mean_note:
+                notes[chunk.predictions.mean_note] = None
+        if self.n == 0:
+            raise UnsupportedError(
+                "a decomposition over raters",
+                f"needs instances with at least {least} raters",
+                f"none of {self.n_left_out} instances has",
+                "With one label per instance use `decompose_brier`."
+                if least == 2
+                else "Use a statistic of fewer raters.",
+            )
+        self.raters = (float(low), float(high))
+        if self.n_left_out:
+            noun = "row has" if self.n_left_out == 1 else "rows have"
+            message = (
+                f"{self.n_left_out} of {self.n + self.n_left_out} {noun} fewer than {least} raters and "
+                "cannot show how labels spread; they are left out of all terms"
+            )
+            notes[message] = None
+            warnings.warn(message, UserWarning, stacklevel=4)
+        self.notes = tuple(notes)
+
+    def _require_one_width(self, n_classes: int) -> None:
+        if self.n_classes not in (0, n_classes):
+            raise InputError(
+                "`chunks`",
+                "must have one number of classes",
+                f"got {self.n_classes} and {n_classes}",
+                "Add empty columns for classes a chunk does not have.",
+            )
+        self.n_classes = n_classes
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the chunks, checked."""
+        for entry in self._chunks:
+            yield entry if isinstance(entry, Chunk) else check_chunk(*entry)
+
+    def map(self, function: Callable[[Chunk], S], *, least: int | None = None) -> Iterator[S]:
+        """Yield ``function(tile)`` over all tiles of the population, in order, on several threads."""
+        enough = self.least if least is None else least
+        for chunk in self.chunks():
+            width = int(np.prod(chunk.predictions._leading.shape[1:]))
+
+            def work(rows: slice, chunk: Chunk = chunk) -> S | None:
+                tile = chunk.tile(rows, enough)
+                return None if tile is None else function(tile)
+
+            for found in map_tiles(work, tiles(len(chunk.predictions), _TILE_ELEMENTS // width)):
+                if found is not None:
+                    yield found
+
+    def sum(self, function: Callable[[Chunk], State], *, least: int | None = None) -> State:
+        """Add up ``function(tile)`` over all tiles."""
+        states = self.map(function, least=least)
+        total = next(states)
+        for state in states:
+            total = total + state
+        return total

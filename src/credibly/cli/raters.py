@@ -1,0 +1,106 @@
+"""`credibly annotators`: whose loss it is, and whether raters disagree as much as predicted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Annotated, Literal
+
+import typer
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.results import SCHEMA_VERSION, Estimate
+from credibly.annotators import decompose_disagreement, decompose_loss
+from credibly.cli import options
+from credibly.cli.output import Cell, Output, Table
+from credibly.cli.reading import Reading
+from credibly.cli.wording import with_flags
+from credibly.predictions import LabelCounts
+
+COLUMNS = ("part", "class", "term", "value", "stderr", "interval", "plugin", "n")
+LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement")
+DISAGREEMENT = ("expected", "calibration", "refinement")
+MOST_CLASSES = 100
+
+Debias = Annotated[
+    Literal["full", "paper"],
+    typer.Option("--debias", metavar="full|paper", help="How calibration losses are debiased."),
+]
+Weights = Annotated[
+    Literal["instances", "raters"],
+    typer.Option("--weights", metavar="instances|raters", help="What counts once: an instance, or a label."),
+]
+
+
+def annotators_file(
+    file: options.PredictionsFile,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    n_bins: options.Bins = 15,
+    debias: Debias = "full",
+    weights: Weights = "instances",
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Losses and disagreement of several raters.
+
+    Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
+    """
+    output = Output(as_json, quiet)
+    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
+    counts = data.labels
+    if not isinstance(counts, LabelCounts):
+        raise InputError(
+            f"'{file}'",
+            "must come with counts of raters' labels",
+            "it has one label per instance",
+            "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
+        )
+    settings = {
+        "n_bins": n_bins,
+        "debias": debias,
+        "sample_weight": counts.totals if weights == "raters" else None,
+    }
+    with warnings.catch_warnings():  # the same words stand in the notes
+        warnings.simplefilter("ignore", UserWarning)
+        loss = decompose_loss(data.predictions, counts, **settings)  # type: ignore[arg-type]
+        pairs = decompose_disagreement(data.predictions, counts, **settings)  # type: ignore[arg-type]
+    if as_json:
+        output.json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "type": "Annotators",
+                "weights": weights,
+                "loss": loss.to_dict(),
+                "disagreement": pairs.to_dict(),
+            }
+        )
+        return
+    rows = [_row("loss", None, getattr(loss, name), getattr(loss.plugin, name).value) for name in LOSS]
+    rows += [_row("loss", None, one, None) for one in (loss.calibration_error, loss.dispersion_error)]
+    rows += [
+        _row("disagreement", None, getattr(pairs, name), getattr(pairs.plugin, name).value)
+        for name in DISAGREEMENT
+    ]
+    rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
+    if not output.terminal:  # a person asks for classes with --json or a pipe
+        k = counts.n_classes
+        names = [str(c) for c in range(k)] if data.classes is None else data.classes
+        for place in range(min(k, MOST_CLASSES)):
+            rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
+            if pairs.per_class is not None:
+                rows += [
+                    _row("disagreement", names[place], getattr(pairs.per_class, name)[place], None)
+                    for name in DISAGREEMENT
+                ]
+    output.table(
+        Table(COLUMNS, rows, frozenset({"interval"})), shown=("part", "term", "value", "interval", "plugin")
+    )
+    output.notes(map(with_flags, dict.fromkeys((*loss.notes, *pairs.notes))))
+
+
+def _row(part: str, name: str | None, estimate: Estimate, plugin: float | None) -> tuple[Cell, ...]:
+    refused = estimate.interval_refusal is not None
+    interval = None if refused else estimate.interval(0.95)
+    return part, name, estimate.name, estimate.value, estimate.stderr, interval, plugin, estimate.n

@@ -1,0 +1,277 @@
+"""Where the epistemic loss lies, and what few raters do to it: D21 Figures 2a and 1 (Mimori et al. 2021)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credibly._arrays.decompositions import LossDecomposition
+from credibly._arrays.errors import InputError
+from credibly._arrays.results import Estimate
+from credibly.evaluation import shown, shown_range
+from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, axes_or_new, dress, key
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HostArray = np.ndarray[Any, Any]
+_MARKERS = "oDs^vP*X<>"
+_COLOURS = (BLUE, VERMILION, ORANGE, SKY, INK)
+
+
+@dataclasses.dataclass(frozen=True)
+class LossMapDisplay:
+    """Calibration error against dispersion error, one point per model.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The models.
+    calibration, dispersion : ndarray (s,)
+        Signed roots; a negative one says that the squared error was estimated below zero.
+    calibration_interval, dispersion_interval : ndarray (s, 2)
+        95 % intervals of the same; NaN where there is none.
+    """
+
+    names: tuple[str, ...]
+    calibration: HostArray
+    dispersion: HostArray
+    calibration_interval: HostArray
+    dispersion_interval: HostArray
+
+    @property
+    def finding(self) -> str:
+        """The map in one sentence."""
+        squares = [part * np.abs(part) for part in (self.calibration, self.dispersion)]
+        best = int(np.argmin(squares[0] + squares[1]))
+        part = "dispersion" if squares[1][best] >= squares[0][best] else "calibration"
+        who = f"{self.names[best]} has the smallest epistemic loss; most" if len(self.names) > 1 else "Most"
+        return (
+            f"{who} of it is {part} loss (calibration error {shown(float(self.calibration[best]))}, "
+            f"dispersion error {shown(float(self.dispersion[best]))})."
+        ).replace("Most of it is", "Most of the epistemic loss is")
+
+    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
+        """Draw on `ax`: points with intervals, and arcs of equal epistemic loss.
+
+        Parameters
+        ----------
+        ax : Axes
+            Where to draw.
+        small : bool
+            For small multiples.
+
+        Returns
+        -------
+        Axes
+            The same axes.
+        """
+        ends = np.concatenate([self.calibration_interval.ravel(), self.dispersion_interval.ravel()])
+        ends = np.concatenate([ends[np.isfinite(ends)], self.calibration, self.dispersion])
+        reach = 1.08 * float(max(ends.max(), 1e-6))
+        low = min(-0.04 * reach, 1.08 * float(ends.min()))
+        angle = np.linspace(0, np.pi / 2, 60)
+        for radius in np.linspace(0, 1.4 * reach, 8)[1:]:
+            ax.plot(radius * np.cos(angle), radius * np.sin(angle), color=INK, alpha=0.2, linewidth=0.6)
+        ax.axhline(0, color=INK, linewidth=0.6)
+        ax.axvline(0, color=INK, linewidth=0.6)
+        for place, name in enumerate(self.names):
+            x, y = self.calibration[place], self.dispersion[place]
+            colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+            ax.plot(self.calibration_interval[place], [y, y], color=colour, linewidth=1.2)
+            ax.plot([x, x], self.dispersion_interval[place], color=colour, linewidth=1.2)
+            ax.plot([x], [y], linestyle="none", marker=marker, color=colour, markersize=6, label=name)
+        ax.set_xlim(low, reach)
+        ax.set_ylim(low, reach)
+        ax.set_aspect("equal")
+        labels = ("", "") if small else ("calibration error", "dispersion error")
+        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Calibration and dispersion")
+        if not small:
+            key(ax)
+        return ax
+
+
+@dataclasses.dataclass(frozen=True)
+class DebiasingDisplay:
+    """Plug-in and unbiased epistemic loss against the number of raters.
+
+    Attributes
+    ----------
+    n_raters : ndarray (s,)
+        Raters kept per instance.
+    unbiased, plugin : ndarray (s,)
+        Epistemic losses.
+    low, high : ndarray (s,)
+        95 % interval of the unbiased one.
+    reference : float
+        The unbiased loss of all raters.
+    """
+
+    n_raters: HostArray
+    unbiased: HostArray
+    plugin: HostArray
+    low: HostArray
+    high: HostArray
+    reference: float
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        held = int(((self.low <= self.reference) & (self.reference <= self.high)).sum())
+        fewest = int(np.argmin(self.n_raters))
+        return (
+            f"The interval of the unbiased loss holds the value of all raters in {held} of "
+            f"{len(self.n_raters)} cases; with {self.n_raters[fewest]:g} raters the plug-in says "
+            f"{shown(float(self.plugin[fewest]))} instead of {shown(self.reference)} "
+            f"(interval {shown_range((float(self.low[fewest]), float(self.high[fewest])))})."
+        )
+
+    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
+        """Draw on `ax`: both losses with the interval, and the value of all raters.
+
+        Parameters
+        ----------
+        ax : Axes
+            Where to draw.
+        small : bool
+            For small multiples.
+
+        Returns
+        -------
+        Axes
+            The same axes.
+        """
+        ax.axhline(self.reference, color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label="all raters")
+        ax.errorbar(
+            self.n_raters,
+            self.unbiased,
+            yerr=np.stack([self.unbiased - self.low, self.high - self.unbiased]),
+            color=BLUE,
+            marker="o",
+            markersize=5,
+            linewidth=1.2,
+            label="unbiased, 95 % interval",
+        )
+        ax.plot(
+            self.n_raters,
+            self.plugin,
+            color=VERMILION,
+            marker="D",
+            markersize=5,
+            linewidth=1.2,
+            label="plug-in",
+        )
+        ax.set_xscale("log")
+        ax.set_xticks(self.n_raters, [f"{number:g}" for number in self.n_raters])
+        ax.minorticks_off()
+        labels = ("", "") if small else ("raters per instance", "epistemic loss")
+        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Debiasing against raters")
+        if not small:
+            key(ax)
+        return ax
+
+
+def loss_map_data(parts: LossDecomposition | Mapping[str, LossDecomposition]) -> LossMapDisplay:
+    """Return what the calibration-dispersion map shows.
+
+    Parameters
+    ----------
+    parts : LossDecomposition or mapping of str to LossDecomposition
+        One model, or several by name.
+
+    Returns
+    -------
+    LossMapDisplay
+        The data; `draw` draws them.
+    """
+    given = {"model": parts} if isinstance(parts, LossDecomposition) else dict(parts)
+    _require_any(given, "`parts`")
+    roots = [(one.calibration_error, one.dispersion_error) for one in given.values()]
+    return LossMapDisplay(
+        tuple(map(str, given)),
+        np.array([first.value for first, _ in roots]),
+        np.array([second.value for _, second in roots]),
+        np.array([_interval(first) for first, _ in roots]),
+        np.array([_interval(second) for _, second in roots]),
+    )
+
+
+def _interval(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; NaN where it is refused."""
+    return (np.nan, np.nan) if estimate.interval_refusal is not None else estimate.interval()
+
+
+def debiasing_data(by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition) -> DebiasingDisplay:
+    """Return what the picture of debiasing against the number of raters shows.
+
+    Parameters
+    ----------
+    by_raters : mapping of int to LossDecomposition
+        Decompositions of subsampled raters, by their number.
+    whole : LossDecomposition
+        The decomposition of all raters.
+
+    Returns
+    -------
+    DebiasingDisplay
+        The data; `draw` draws them.
+    """
+    _require_any(by_raters, "`by_raters`")
+    numbers = sorted(by_raters)
+    intervals = np.array([by_raters[number].epistemic.interval() for number in numbers])
+    return DebiasingDisplay(
+        np.array(numbers),
+        np.array([by_raters[number].epistemic.value for number in numbers]),
+        np.array([by_raters[number].plugin.epistemic.value for number in numbers]),
+        intervals[:, 0],
+        intervals[:, 1],
+        whole.epistemic.value,
+    )
+
+
+def _require_any(given: Mapping[Any, Any], name: str) -> None:
+    if not given:
+        raise InputError(name, "must hold at least one decomposition", "got none", "Use `decompose_loss`.")
+
+
+def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition], *, ax: Axes | None = None) -> Axes:
+    """Draw calibration error against dispersion error, one point per model.
+
+    Parameters
+    ----------
+    parts : LossDecomposition or mapping of str to LossDecomposition
+        One model, or several by name.
+    ax : Axes, optional
+        Where to draw; a new figure where not given.
+
+    Returns
+    -------
+    Axes
+        The axes, their figure in ``.figure``.
+    """
+    return loss_map_data(parts).draw(axes_or_new(ax, 4.6, 4.6))
+
+
+def debiasing_curve(
+    by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition, *, ax: Axes | None = None
+) -> Axes:
+    """Draw plug-in and unbiased epistemic loss against the number of raters.
+
+    Parameters
+    ----------
+    by_raters : mapping of int to LossDecomposition
+        Decompositions of subsampled raters, by their number.
+    whole : LossDecomposition
+        The decomposition of all raters.
+    ax : Axes, optional
+        Where to draw; a new figure where not given.
+
+    Returns
+    -------
+    Axes
+        The axes, their figure in ``.figure``.
+    """
+    return debiasing_data(by_raters, whole).draw(axes_or_new(ax, 5.0, 3.8))

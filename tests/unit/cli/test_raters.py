@@ -1,0 +1,76 @@
+"""`credibly annotators` for programs: TSV, JSON, notes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from unit.cli.runs import Command
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(3), size=60)
+    counts = rng.multinomial(rng.integers(1, 6, size=60), probs)
+    path = tmp_path / "rated.npz"
+    np.savez(path, probs=probs, label_counts=counts, classes=np.array(["a", "b", "c"]))
+    return path, probs, counts
+
+
+def direct(probs: np.ndarray, counts: np.ndarray, **settings) -> tuple:
+    labels = cr.LabelCounts(counts)
+    if settings.pop("weights", None) == "raters":
+        settings["sample_weight"] = labels.totals
+    with pytest.warns(UserWarning, match="fewer than 2 raters"):
+        return (
+            cr.decompose_loss(probs, labels, **settings),
+            cr.decompose_disagreement(probs, labels, **settings),
+        )
+
+
+@pytest.mark.parametrize("words", [(), ("--debias", "paper", "--n-bins", 5), ("--weights", "raters")])
+def test_numbers_are_those_of_the_library(credibly: Command, rated, words: tuple) -> None:
+    path, probs, counts = rated
+    settings = dict(zip(("debias", "n_bins"), ("paper", 5), strict=True)) if "--debias" in words else {}
+    loss, pairs = direct(probs, counts, **settings, weights="raters" if "--weights" in words else None)
+    ran = credibly("annotators", path, *words)
+    assert ran.code == 0
+    found = {(row["part"], row["class"], row["term"]): row for row in ran.rows}
+    assert float(found["loss", "", "dispersion"]["value"]) == loss.dispersion.value
+    assert float(found["loss", "", "epistemic"]["plugin"]) == loss.plugin.epistemic.value
+    assert float(found["loss", "", "epistemic"]["interval_low"]) == loss.epistemic.interval()[0]
+    assert float(found["loss", "b", "calibration"]["value"]) == loss.per_class.calibration.value[1]
+    assert float(found["disagreement", "", "calibration"]["stderr"]) == pairs.calibration.stderr
+    assert float(found["loss", "", "calibration_error"]["value"]) == loss.calibration_error.value
+    assert "fewer than 2 raters" in ran.err
+
+
+def test_json_holds_both_decompositions(credibly: Command, rated) -> None:
+    path, probs, counts = rated
+    loss, _ = direct(probs, counts)
+    found = json.loads(credibly("annotators", path, "--json").out)
+    assert found["type"] == "Annotators"
+    assert found["loss"]["expected"]["value"] == loss.expected.value
+    assert found["disagreement"]["type"] == "DisagreementDecomposition"
+
+
+def test_single_labels_are_refused_with_the_way_to_name_counts(credibly: Command, tmp_path: Path) -> None:
+    path = tmp_path / "single.npz"
+    np.savez(path, probs=np.full((4, 2), 0.5), y=np.array([0, 1, 0, 1]))
+    ran = credibly("annotators", path)
+    assert ran.code == 2
+    assert "one label per instance" in ran.err
+    assert "--labels label_counts" in ran.err
+
+
+def test_one_rater_each_is_refused(credibly: Command, tmp_path: Path) -> None:
+    path = tmp_path / "ones.npz"
+    np.savez(path, probs=np.full((4, 2), 0.5), label_counts=np.eye(2, dtype=int)[[0, 1, 0, 1]])
+    ran = credibly("annotators", path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "needs instances with at least 2 raters" in ran.err

@@ -1,0 +1,50 @@
+"""The section of a report about several labels per instance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import credibly as cr
+from credibly.report.page import render_report
+from credibly.report.raters import rater_section
+
+
+def evaluation(n: int = 200) -> cr.Evaluation:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), size=n)
+    counts = cr.LabelCounts(rng.multinomial(rng.integers(2, 7, size=n), probs))
+    return cr.evaluate(probs, counts, statistics=["brier"], classes=["a", "<b>", "$c$"])
+
+
+def test_the_section_says_whose_loss_it_is() -> None:
+    given = evaluation()
+    section = rater_section(given)
+    loss = given.raters.loss
+    assert section.finding.startswith("200 instances with 2 to 6 raters each.")
+    assert f"({100 * loss.irreducible.value / loss.expected.value:.0f} %)" in section.finding
+    assert [row[0].partition(":")[0] for row in section.losses.rows][:3] == [
+        "expected loss",
+        "irreducible",
+        "epistemic",
+    ]
+    assert len(section.figures) == 2
+    page = render_report(given)
+    for text in ('id="raters"', "figure-loss-map", "figure-disagreement", "Losses over raters"):
+        assert text in page
+    assert page == render_report(given)  # byte by byte
+
+
+def test_without_raters_there_is_no_section() -> None:
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(np.ones(3), size=40)
+    given = cr.evaluate(probs, rng.integers(0, 3, size=40), statistics=["brier"], n_resamples=19)
+    assert rater_section(given) is None
+    assert 'id="raters"' not in render_report(given)
+
+
+def test_one_instance_has_no_map() -> None:
+    given = cr.evaluate([[0.7, 0.3]], cr.LabelCounts([[2, 1]]), statistics=["brier"])
+    section = rater_section(given)
+    assert len(section.figures) == 1
+    assert section.losses.rows[0][2] == "none"
+    assert 'id="raters"' in render_report(given)
