@@ -13,7 +13,7 @@ from credibly.cli import codes, options
 from credibly.cli.output import Output, Table
 from credibly.cli.reading import Reading
 from credibly.cli.wording import sentence, with_flags
-from credibly.io import Inspection, inspect, require_writable, save
+from credibly.io import Inspection, inspect, labels_beside, require_target, save
 from credibly.statistics import registered
 
 COLUMNS = ("file", "what", "value")
@@ -68,7 +68,9 @@ def convert_file(
     output = Output(as_json, quiet)
     reading = Reading(file, labels, kind, member_axis, drop_invalid)
     reading.require_elsewhere(out)
-    require_writable(out, overwrite=force)
+    if out.suffix.lower() == ".npy":
+        reading.require_elsewhere(labels_beside(out))
+    require_target(out, overwrite=force)
     data = reading.dataset(output)
     written = save(
         out,
@@ -81,10 +83,14 @@ def convert_file(
         meta=data.meta,
         overwrite=force,
     )
+    files = {"written": str(written)}
+    if out.suffix.lower() == ".npy" and data.labels is not None:
+        files["labels"] = str(labels_beside(written))
     if as_json:
-        output.json({"written": str(written), "n": len(data), "dropped": data.dropped})
+        output.json({**files, "n": len(data), "dropped": data.dropped})
     else:
-        output.line(str(written))
+        for name in files.values():
+            output.line(name)
 
 
 def _facts(found: Inspection) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from credibly.io.bundled import demo, demo_models
 from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
-from credibly.io.saving import save
+from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "demo",
     "demo_models",
     "inspect",
+    "labels_beside",
     "load",
+    "require_target",
     "require_writable",
     "save",
     "write_bytes_atomically",

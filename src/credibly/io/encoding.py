@@ -1,4 +1,4 @@
-"""One writer per format, from the same record of arrays to an open file."""
+"""One writer per format, from the same record of arrays to an open file or an empty directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NoReturn
+from inspect import signature
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from credibly._arrays.errors import FileError
 from credibly.io.content import sets_of
 from credibly.io.extras import pip, require_module
 
+LABELS = ("y", "label_counts")
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -78,20 +81,31 @@ def write_npz(record: Record, file: BinaryIO, path: str) -> None:
             entry = zipfile.ZipInfo(f"{name}.npy", _FIXED_TIME)
             entry.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(entry, "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
+                _write_array(array, member)
 
 
 def write_npy(record: Record, file: BinaryIO, path: str) -> None:
-    """Write the one array of the predictions; whatever else was given has no place in the format."""
-    if len(record.rows) + len(record.shared) > 1 or record.classes is not None or record.meta:
-        given = [*record.rows, *record.shared]
-        _refuse(
-            path,
-            f"one array, got {', '.join(given)}" + (" and names" if record.classes or record.meta else ""),
-        )
+    """Write the one array of the predictions; labels go to a file of their own, nothing else has a place."""
+    rest = [name for name in record.rows if name not in LABELS]
+    given = [*rest, *record.shared]
+    given += [name for name, value in (("classes", record.classes), ("meta", record.meta)) if value]
+    if len(given) > 1:
+        _refuse(path, f"one array, got {', '.join(given)}")
     if record.field != "probs":
         _refuse(path, f"no name for its array, which `{record.field}` needs to be understood")
-    np.lib.format.write_array(file, np.asarray(record.rows[record.field], order="C"), allow_pickle=False)
+    _write_array(record.rows[record.field], file)
+
+
+def write_npy_labels(record: Record, file: BinaryIO, path: str) -> None:
+    """Write the labels that stand beside a .npy file."""
+    labels = next(record.rows[name] for name in LABELS if name in record.rows)
+    if labels.ndim == 2 and (labels.sum(axis=1) == 1).all():  # reads as one-hot, which `load` refuses
+        _refuse(path, "no name for its labels, which counts of one rater need to be understood")
+    _write_array(labels, file)
+
+
+def _write_array(array: np.ndarray[Any, Any], file: IO[bytes]) -> None:
+    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
 
 
 def write_json(record: Record, file: BinaryIO, path: str) -> None:
@@ -198,6 +212,19 @@ def write_torch(record: Record, file: BinaryIO, path: str) -> None:
 
 def write_netcdf(record: Record, file: BinaryIO, path: str) -> None:
     """Write named dimensions, so that the order of the axes needs no guess."""
+    file.write(bytes(_named_dimensions(record, path).to_netcdf(engine="scipy")))
+
+
+def write_zarr(record: Record, folder: Path, path: str) -> None:
+    """Write the same as netCDF does, into an empty directory."""
+    require_module("zarr", f"'{path}'", pip("xarray"))
+    dataset = _named_dimensions(record, path)
+    # Version 3 of the format has no settled way to hold text; an xarray that cannot be asked writes 2.
+    version = {"zarr_format": 2} if "zarr_format" in signature(dataset.to_zarr).parameters else {}
+    dataset.to_zarr(str(folder), mode="w", consolidated=True, **version)
+
+
+def _named_dimensions(record: Record, path: str) -> Any:
     xarray = require_module("xarray", f"'{path}'", pip("xarray"))
     variables = {}
     for name, array in {**record.rows, **record.shared}.items():
@@ -208,7 +235,7 @@ def write_netcdf(record: Record, file: BinaryIO, path: str) -> None:
     if record.classes is not None:
         variables["classes"] = (["class"], np.array(record.classes, dtype=np.str_))
     attributes = {"meta": json.dumps(record.meta)} if record.meta else {}
-    file.write(bytes(xarray.Dataset(variables, attrs=attributes).to_netcdf(engine="scipy")))
+    return xarray.Dataset(variables, attrs=attributes)
 
 
 def _refuse(path: str, evidence: str) -> NoReturn:

@@ -18,8 +18,8 @@ from credibly.io.content import Content
 from credibly.io.damage import reading
 from credibly.io.json_text import from_object, to_array
 from credibly.io.npy import refuse_pickle
+from credibly.predictions.convert import MEMBER_DIMENSIONS
 
-_MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")
 _CLASS_DIMENSIONS = ("class", "classes")
 
 
@@ -164,7 +164,7 @@ def _engine(path: str) -> str:
 
 
 def _place_variable(name: str, variable: Any, content: Content, path: str) -> None:
-    members = [dimension for dimension in variable.dims if dimension in _MEMBER_DIMENSIONS]
+    members = [dimension for dimension in variable.dims if dimension in MEMBER_DIMENSIONS]
     rest = [dimension for dimension in variable.dims if dimension not in members]
     values = np.asarray(variable.transpose(*rest[:1], *members, *rest[1:]).values)
     if values.dtype.kind in "SO":

@@ -1,4 +1,4 @@
-"""`save`: predictions and labels to one file, checked to be readable before the first byte is written."""
+"""`save`: predictions and labels to a file, checked to be readable before the first byte is written."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from credibly._arrays.namespace import to_host
 from credibly._arrays.results import jsonable
 from credibly.io.assemble import assemble
 from credibly.io.content import Content, membership_of
-from credibly.io.encoding import ENCODERS, Record
+from credibly.io.encoding import ENCODERS, Record, write_npy, write_npy_labels, write_zarr
 from credibly.io.parts import take_apart
-from credibly.io.writing import atomic_file, require_writable
+from credibly.io.stores import atomic_store, require_store_writable
+from credibly.io.writing import as_path, atomic_file, atomic_files, require_writable
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -46,13 +47,14 @@ def save(
     meta: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write predictions and what goes with them to one file.
+    """Write predictions and what goes with them to a file.
 
     Parameters
     ----------
     path : path
-        The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt and .nc need
-        their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds one array.
+        The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt, .nc and .zarr
+        need their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities,
+        and labels go to a second file beside it: ``pred.npy`` and ``pred-labels.npy``.
     predictions : Predictions or array
         The predictions.
     labels : array (n,) or LabelCounts, optional
@@ -71,13 +73,13 @@ def save(
     Returns
     -------
     Path
-        The path written.
+        The path written, that of the predictions where the labels have a file of their own.
 
     Raises
     ------
     FileError
-        If the file exists and `overwrite` is false, if it cannot be written, or if the format cannot hold
-        what was given. The old file is then intact.
+        If a file exists and `overwrite` is false, if it cannot be written, or if the format cannot hold
+        what was given. What was there before is then intact.
 
     Examples
     --------
@@ -87,16 +89,11 @@ def save(
     ...     cr.save(pathlib.Path(folder) / "two.csv", cr.Point([[0.7, 0.3], [0.2, 0.8]]), [0, 1]).name
     'two.csv'
     """
+    require_target(path, overwrite=overwrite)
     target = Path(path)
-    encode = ENCODERS.get(target.suffix.lower())
-    if encode is None:
-        raise FileError(
-            f"'{path}'",
-            f"must end in one of {', '.join(sorted(ENCODERS))}",
-            f"got {target.suffix!r}",
-            "Choose .npz, which holds everything.",
-        )
-    require_writable(target, overwrite=overwrite)
+    form = target.suffix.lower()
+    if form == ".npy" and labels is not None:
+        require_writable(labels_beside(target), overwrite=overwrite)
     arrays, shared = arrays_of(as_predictions(predictions))
     if labels is not None:
         counted = isinstance(labels, LabelCounts)
@@ -107,9 +104,40 @@ def save(
     names = None if classes is None else tuple(str(name) for name in classes)
     record = Record(arrays, shared, names, _plain_meta(meta))
     _require_readable(record)
-    with atomic_file(target, overwrite=overwrite) as file:
-        encode(record, file, str(path))
+    if form == ".zarr":
+        with atomic_store(target, overwrite=overwrite) as folder:
+            write_zarr(record, folder, str(path))
+    elif form == ".npy" and labels is not None:
+        with atomic_files(target, labels_beside(target), overwrite=overwrite) as (file, second):
+            write_npy(record, file, str(path))
+            write_npy_labels(record, second, str(path))
+    else:
+        with atomic_file(target, overwrite=overwrite) as file:
+            ENCODERS[form](record, file, str(path))
     return target
+
+
+def require_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise what `save` raises about the path alone; who computes for long asks this first."""
+    target = as_path(path)
+    form = target.suffix.lower()
+    if form == ".zarr":
+        require_store_writable(path, overwrite=overwrite)
+        return
+    if form not in ENCODERS:
+        raise FileError(
+            f"'{path}'",
+            f"must end in one of {', '.join(sorted((*ENCODERS, '.zarr')))}",
+            f"got {target.suffix!r}",
+            "Choose .npz, which holds everything.",
+        )
+    require_writable(path, overwrite=overwrite)
+
+
+def labels_beside(path: str | os.PathLike[str]) -> Path:
+    """Return where `save` puts the labels of a .npy file."""
+    target = Path(path)
+    return target.with_name(f"{target.stem}-labels.npy")
 
 
 def arrays_of(

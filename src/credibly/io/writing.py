@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from credibly._arrays.errors import FileError
+from credibly._arrays.errors import FileError, InputTypeError
 
 
 class _Descriptor(io.RawIOBase):
@@ -35,45 +35,84 @@ class _Descriptor(io.RawIOBase):
         return len(data) if self.released else os.write(self._descriptor, data)
 
 
+class _Staged:
+    """One file on its way: bytes go to a hidden file in the same directory, which is renamed at the end."""
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+        self.path, self.overwrite = path, overwrite
+        require_writable(path, overwrite=overwrite)
+        # renaming would replace a link, not the file it points to
+        self.target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
+        self.hidden = hidden_beside(self.target)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with told(path):
+            self._descriptor = os.open(self.hidden, flags, 0o666)
+        self._raw = _Descriptor(self._descriptor)
+        self.file = io.BufferedWriter(self._raw)
+
+    def finish(self) -> None:
+        """Bring all bytes to the disk."""
+        self.file.flush()
+        if self.target.exists():
+            os.chmod(self.hidden, stat.S_IMODE(self.target.stat().st_mode))  # noqa: PTH101 - patched in tests
+        os.fsync(self._descriptor)
+        self.close()
+
+    def close(self) -> None:
+        """Give the descriptor back, once."""
+        if not self._raw.released:
+            self._raw.released = True
+            os.close(self._descriptor)
+            self.file.close()
+
+    def put_in_place(self) -> None:
+        """Let the new file take its name."""
+        with told(self.path):
+            _put_in_place(self.hidden, self.target, overwrite=self.overwrite)
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        self.close()
+        with suppress(OSError):
+            self.hidden.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_files(*paths: str | os.PathLike[str], overwrite: bool = False) -> Iterator[tuple[BinaryIO, ...]]:
+    """Open files for writing that take their places only when the block ends well.
+
+    The bytes of all of them are on the disk before the first is renamed. On any failure the hidden files
+    are removed and what was there before is untouched.
+    """
+    staged: list[_Staged] = []
+    placed: list[_Staged] = []
+    try:
+        for path in paths:
+            staged.append(_Staged(path, overwrite=overwrite))  # noqa: PERF401 - a failure removes the first
+        with told(paths[0]):
+            yield tuple(one.file for one in staged)
+        for one in staged:
+            with told(one.path):
+                one.finish()
+        for one in staged:
+            one.put_in_place()
+            placed.append(one)
+    except BaseException:
+        # Only what was not there before can be taken back; it is ours, and half of what was asked for.
+        for one in placed if not overwrite else ():
+            with suppress(OSError):
+                one.target.unlink()
+        raise
+    finally:
+        for one in staged:
+            one.remove()
+
+
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its place only when the block ends well.
-
-    The bytes go to a hidden file in the same directory, are flushed to disk and then renamed. On any
-    failure the hidden file is removed and what was there before is untouched.
-    """
-    target = Path(path)
-    require_writable(target, overwrite=overwrite)
-    if target.is_symlink():  # renaming would replace the link, not the file it points to
-        target = target.resolve()
-    hidden = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
-    try:
-        descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise _failure(path, error) from error
-    raw = _Descriptor(descriptor)
-    try:
-        try:
-            buffered = io.BufferedWriter(raw)
-            yield buffered
-            buffered.flush()
-            if target.exists():
-                os.chmod(hidden, stat.S_IMODE(target.stat().st_mode))  # noqa: PTH101 - patched in tests
-            os.fsync(descriptor)
-        finally:
-            raw.released = True
-            os.close(descriptor)
-            buffered.close()
-        _put_in_place(hidden, target, overwrite=overwrite)
-    except FileExistsError as error:
-        raise _exists(path) from error
-    except FileError:
-        raise
-    except OSError as error:
-        raise _failure(path, error) from error
-    finally:
-        with suppress(OSError):
-            hidden.unlink(missing_ok=True)
+    """Open one file for writing that takes its place only when the block ends well; see `atomic_files`."""
+    with atomic_files(path, overwrite=overwrite) as (file,):
+        yield file
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], content: bytes, *, overwrite: bool = False) -> Path:
@@ -110,7 +149,7 @@ def write_text_atomically(path: str | os.PathLike[str], text: str, *, overwrite:
 
 def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Raise what `atomic_file` would raise before the first byte; long computations ask this first."""
-    target = Path(path)
+    target = as_path(path)
     try:
         if target.is_dir():
             raise FileError(
@@ -124,7 +163,7 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
                 "Write to a file name of its own.",
             )
         if target.exists() and not overwrite:
-            raise _exists(path)
+            raise already_there(path)
         if not target.parent.is_dir():
             raise FileError(
                 f"'{path}'",
@@ -135,6 +174,37 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     except FileError:
         raise
     except (OSError, ValueError) as error:  # names that are too long, forbidden or hold a NUL
+        raise _failure(path, error) from error
+
+
+def as_path(path: Any) -> Path:
+    """Return a path to write to; what is none is told as such."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputTypeError(
+            "`path`",
+            "must be a path",
+            "got None" if path is None else f"got {type(path).__name__}",
+            "Name the file to write.",
+        ) from None
+
+
+def hidden_beside(target: Path) -> Path:
+    """Return a name in the same directory that nobody else uses and a listing does not show."""
+    return target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
+
+
+@contextmanager
+def told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what the operating system refuses into an error that names the path."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise already_there(path) from error
+    except FileError:
+        raise
+    except OSError as error:
         raise _failure(path, error) from error
 
 
@@ -159,7 +229,8 @@ def _put_in_place(hidden: Path, target: Path, *, overwrite: bool) -> None:
             os.close(directory)
 
 
-def _exists(path: str | os.PathLike[str]) -> FileError:
+def already_there(path: str | os.PathLike[str]) -> FileError:
+    """Return the error about a name that is taken."""
     return FileError(
         f"'{path}'",
         "must not exist yet",

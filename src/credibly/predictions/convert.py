@@ -14,7 +14,8 @@ from credibly.predictions.intervals import Intervals
 from credibly.predictions.labels import LabelCounts, number_of_axes
 from credibly.predictions.point import Point
 
-_CHAINS = ("chain", "draw", "sample", "member", "members")
+MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")
+"""Names of dimensions of labelled arrays that are read as members, here and in files."""
 
 
 def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
@@ -90,7 +91,7 @@ def _from_labelled(obj: Any) -> Predictions:
             f"got a {type(obj).__name__} with {', '.join(map(str, obj.data_vars))}",
             "Select one: `dataset[name]`.",
         )
-    stacked = [name for name in _CHAINS if name in obj.dims]
+    stacked = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
     rest = [name for name in obj.dims if name not in stacked]
     if len(rest) != 2:
         raise InputError(

@@ -52,10 +52,12 @@ def test_inspect_lists_problems_with_the_flag_that_helps(
     assert "kind=" not in problem
 
 
-@pytest.mark.parametrize("extension", ["npz", "csv", "json"])
+@pytest.mark.parametrize("extension", ["npz", "csv", "json", "zarr"])
 def test_convert_there_and_back(
     extension: str, credibly: Command, world: World, calibrated: Path, tmp_path: Path
 ) -> None:
+    if extension == "zarr":
+        pytest.importorskip("zarr", reason="needs the xarray extra with zarr")
     there, back = tmp_path / f"there.{extension}", tmp_path / "back.npz"
     ran = credibly("convert", calibrated, there)
     assert (ran.code, ran.out) == (0, f"{there}\n")
@@ -63,6 +65,46 @@ def test_convert_there_and_back(
     data = cr.load(back)
     np.testing.assert_array_equal(data.predictions.probs, world.calibrated)
     np.testing.assert_array_equal(data.labels, world.labels)
+
+
+def test_convert_to_npy_writes_a_pair_and_names_both(
+    credibly: Command, world: World, calibrated: Path, tmp_path: Path
+) -> None:
+    there, labels, back = tmp_path / "there.npy", tmp_path / "there-labels.npy", tmp_path / "back.npz"
+    ran = credibly("convert", calibrated, there)
+    assert (ran.code, ran.out) == (0, f"{there}\n{labels}\n")
+    assert credibly("convert", there, back, "--labels", labels).code == 0
+    data = cr.load(back)
+    np.testing.assert_array_equal(data.predictions.probs, world.calibrated)
+    np.testing.assert_array_equal(data.labels, world.labels)
+    told = json.loads(credibly("convert", calibrated, there, "--force", "--json").out)
+    assert (told["written"], told["labels"]) == (str(there), str(labels))
+    # predictions alone are one file
+    ran = credibly("convert", there, tmp_path / "alone.npy")
+    assert ran.out == f"{tmp_path / 'alone.npy'}\n"
+    assert not (tmp_path / "alone-labels.npy").exists()
+
+
+def test_force_never_replaces_the_labels_that_are_read(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "pred.npz", probs=world.calibrated)
+    np.save(tmp_path / "pred-labels.npy", world.labels.astype(np.uint8))
+    before = (tmp_path / "pred-labels.npy").read_bytes()
+    words = ("--labels", tmp_path / "pred-labels.npy", "--force")
+    ran = credibly("convert", tmp_path / "pred.npz", tmp_path / "pred.npy", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert "must not be a file that is read" in ran.err
+    assert (tmp_path / "pred-labels.npy").read_bytes() == before
+    assert not (tmp_path / "pred.npy").exists()
+
+
+def test_convert_says_what_npy_cannot_hold(credibly: Command, world: World, tmp_path: Path) -> None:
+    np.savez(tmp_path / "named.npz", probs=world.calibrated, y=world.labels, classes=list("abc"))
+    ran = credibly("convert", tmp_path / "named.npz", tmp_path / "out.npy")
+    assert ran.code == 2
+    assert "one array, got probs, classes. Use .npz" in ran.err
+    assert not (tmp_path / "out.npy").exists()
 
 
 def test_convert_keeps_what_is_there(credibly: Command, calibrated: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 PROBS = np.random.default_rng(8).dirichlet(np.ones(3), size=5)
 MEMBERS = np.random.default_rng(9).dirichlet(np.ones(3), size=(5, 4))
@@ -53,7 +54,11 @@ def test_a_missing_extra_is_named_with_its_command(
         path.write_bytes(start + bytes(64))
     with pytest.raises(cr.MissingExtraError, match=f'needs the package {package!r}.*pip install "{install}"'):
         cr.load(path)
-    if start is not None and package != "h5netcdf":
+    if start is None:
+        with pytest.raises(cr.MissingExtraError, match=install):
+            cr.save(tmp_path / "new.zarr", cr.Point(PROBS))
+        assert [entry.name for entry in tmp_path.iterdir()] == [name]
+    elif package != "h5netcdf":
         with pytest.raises(cr.MissingExtraError, match=install):
             cr.save(path, cr.Point(PROBS), overwrite=True)
         assert path.read_bytes() == start + bytes(64)
@@ -160,6 +165,17 @@ def test_broken_tensors(tmp_path: Path) -> None:
 
 
 # netCDF
+
+
+@pytest.mark.parametrize("dimension", MEMBER_DIMENSIONS)
+def test_files_and_labelled_arrays_agree_on_the_names_of_members(dimension: str, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
+    members = np.random.default_rng(3).dirichlet(np.ones(3), size=(4, 5))
+    given = xarray.DataArray(members, dims=(dimension, "instance", "class"))
+    (tmp_path / "file.nc").write_bytes(bytes(given.to_dataset(name="probs").to_netcdf(engine="scipy")))
+    direct, found = cr.as_predictions(given), cr.load(tmp_path / "file.nc").predictions
+    np.testing.assert_array_equal(direct.probs, np.moveaxis(members, 0, 1))
+    np.testing.assert_array_equal(found.probs, direct.probs)
 
 
 def test_chains_and_draws_become_members(tmp_path: Path) -> None:

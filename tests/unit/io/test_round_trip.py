@@ -60,11 +60,14 @@ def assert_same(found: Any, wanted: Any, *, dtype: bool = True) -> None:
             assert left == right
 
 
-@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt"])
+NEEDED = {".parquet": "pyarrow", ".pt": "torch", ".zarr": "zarr"}
+
+
+@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt", ".zarr"])
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_typed_formats_are_exact(name: str, extension: str, tmp_path: Path) -> None:
-    if extension in (".parquet", ".pt"):
-        pytest.importorskip({".parquet": "pyarrow", ".pt": "torch"}[extension])
+    if extension in NEEDED:
+        pytest.importorskip(NEEDED[extension], reason="needs an extra")
     predictions = PREDICTIONS[name]
     path = cr.save(tmp_path / f"file{extension}", predictions, labels_for(predictions))
     found = cr.load(path)
@@ -108,6 +111,58 @@ def test_npy_holds_probabilities_alone(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.labels, np.arange(6) % 3)
 
 
+COUNTS = cr.LabelCounts(np.arange(18).reshape(6, 3))
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 0, 1, 2], np.arange(6, dtype=np.uint8) % 3, COUNTS])
+@pytest.mark.parametrize("name", ["point float32", "ensemble"])
+def test_npy_puts_labels_into_a_second_file(name: str, labels: Any, tmp_path: Path) -> None:
+    path = cr.save(tmp_path / "pred.npy", PREDICTIONS[name], labels)
+    assert path == tmp_path / "pred.npy"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"pred.npy", "pred-labels.npy"}
+    found = cr.load(path, labels=tmp_path / "pred-labels.npy")
+    assert_same(found.predictions, PREDICTIONS[name])
+    if labels is COUNTS:
+        np.testing.assert_array_equal(found.labels.counts, COUNTS.counts)
+    else:
+        np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("taken", ["pred.npy", "pred-labels.npy"])
+def test_neither_file_of_a_pair_is_replaced_unasked(taken: str, tmp_path: Path) -> None:
+    (tmp_path / taken).write_bytes(b"mine")
+    with pytest.raises(cr.FileError, match=f"{taken}' must not exist yet"):
+        cr.save(tmp_path / "pred.npy", PREDICTIONS["point"], [0] * 6)
+    assert [entry.name for entry in tmp_path.iterdir()] == [taken]
+    assert (tmp_path / taken).read_bytes() == b"mine"
+    cr.save(tmp_path / "pred.npy", PREDICTIONS["point"], [0] * 6, overwrite=True)
+    assert cr.load(tmp_path / "pred.npy", labels=tmp_path / "pred-labels.npy").labels.tolist() == [0] * 6
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"features": np.zeros((6, 1))},
+        {"groups": list("aabbcc")},
+        {"ids": list("uvwxyz")},
+        {"classes": ["a", "b", "c"]},
+        {"meta": {"model": "m"}},
+    ],
+    ids=lambda beside: next(iter(beside)),
+)
+def test_a_pair_has_no_place_for_anything_else(beside: dict[str, Any], tmp_path: Path) -> None:
+    name = {"groups": "group", "ids": "id"}.get(next(iter(beside)), next(iter(beside)))
+    with pytest.raises(cr.FileError, match=f"one array, got probs, {name}. Use .npz"):
+        cr.save(tmp_path / "pred.npy", PREDICTIONS["point"], [0] * 6, **beside)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pair_refuses_counts_that_would_read_as_one_hot_labels(tmp_path: Path) -> None:
+    with pytest.raises(cr.FileError, match=r"counts of one rater.*Use .npz"):
+        cr.save(tmp_path / "pred.npy", PREDICTIONS["point"], cr.LabelCounts(np.eye(3, dtype=int)[[0, 1] * 3]))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("name", "match"),
     [("gaussian", "one array, got mean, std"), ("dirichlet", "`alpha` needs to be understood")],
@@ -136,10 +191,10 @@ def test_csv_refuses_float32_rows_that_are_none_as_doubles(tmp_path: Path) -> No
     assert_same(cr.load(cr.save(tmp_path / "file.npz", predictions)).predictions, predictions)
 
 
-@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt"])
+@pytest.mark.parametrize("extension", [".npz", ".json", ".parquet", ".pt", ".zarr"])
 def test_everything_beside_the_predictions(extension: str, tmp_path: Path) -> None:
-    if extension in (".parquet", ".pt"):
-        pytest.importorskip({".parquet": "pyarrow", ".pt": "torch"}[extension])
+    if extension in NEEDED:
+        pytest.importorskip(NEEDED[extension], reason="needs an extra")
     features = RNG.normal(size=(6, 2))
     meta = {"model": "ä <b>", "epochs": 3, "nested": {"lr": [0.1, 0.2]}}
     path = cr.save(

@@ -25,6 +25,9 @@ WRITERS: dict[str, Write] = {
     "text": lambda path, overwrite: write_text_atomically(path, "new ü", overwrite=overwrite),
     "npz": lambda path, overwrite: cr.save(path, POINT, overwrite=overwrite),
     "csv": lambda path, overwrite: cr.save(path.with_suffix(".csv"), POINT, overwrite=overwrite),
+    "pair": lambda path, overwrite: cr.save(
+        path.with_suffix(".npy"), POINT, np.arange(50) % 4, overwrite=overwrite
+    ),
 }
 
 
@@ -35,7 +38,7 @@ def write(request: pytest.FixtureRequest) -> Write:
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    for name in ("file.npz", "file.csv"):
+    for name in OLD:
         (tmp_path / name).write_bytes(b"old")
     return tmp_path / "file.npz"
 
@@ -44,7 +47,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-OLD = {"file.npz": b"old", "file.csv": b"old"}
+OLD = dict.fromkeys(("file.npz", "file.csv", "file.npy", "file-labels.npy"), b"old")
 
 
 def test_bytes_arrive(tmp_path: Path) -> None:
@@ -160,7 +163,7 @@ def test_file_systems_without_hard_links(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_directories_devices_and_missing_folders(write: Write, tmp_path: Path) -> None:
-    for name in ("dir.npz", "dir.csv"):
+    for name in ("dir.npz", "dir.csv", "dir.npy"):
         (tmp_path / name).mkdir()
     with pytest.raises(cr.FileError, match="it is a directory"):
         write(tmp_path / "dir.npz", True)
@@ -215,3 +218,48 @@ def test_require_writable_asks_without_writing(tmp_path: Path) -> None:
     assert contents(tmp_path) == {}
     with pytest.raises(cr.FileError, match="must be writable"):
         require_writable("x" * 5000, overwrite=False)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"report.html", ["a"]], ids=lambda path: type(path).__name__)
+def test_what_is_no_path_is_told_in_words(path: Any) -> None:
+    words = "None" if path is None else type(path).__name__
+    for write in (
+        lambda: require_writable(path, overwrite=False),
+        lambda: write_text_atomically(path, ""),
+        lambda: cr.save(path, POINT),
+    ):
+        with pytest.raises(cr.InputTypeError, match=f"`path` must be a path; got {words}. Name the file"):
+            write()
+
+
+# Two files
+
+
+def test_a_pair_is_on_the_disk_before_either_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = os.fsync, [0]
+
+    def second_fails(descriptor: int) -> None:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", second_fails)
+    with pytest.raises(cr.FileError, match=r"file-labels.npy' must be writable; No space left"):
+        WRITERS["pair"](tmp_path / "file.npz", False)
+    assert contents(tmp_path) == {}
+
+
+def test_half_a_pair_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.link
+
+    def rival(source: Path, target: Path) -> None:
+        real(source, target)
+        (tmp_path / "file-labels.npy").write_bytes(b"theirs")
+
+    monkeypatch.setattr(os, "link", rival)
+    with pytest.raises(cr.FileError, match=r"file-labels.npy' must not exist yet"):
+        WRITERS["pair"](tmp_path / "file.npz", False)
+    assert contents(tmp_path) == {"file-labels.npy": b"theirs"}
