@@ -216,20 +216,26 @@ class HypotestResult(Result):
         above = self.statistic > null.max()
         return bool(above or (self.tail == "two-sided" and self.statistic < null.min()))
 
+    @property
+    def deciding_pvalue(self) -> float:
+        """The p-value behind the verdict: the adjusted one where several statistics were tested together."""
+        return self.pvalue if self.adjusted_pvalue is None else self.adjusted_pvalue
+
     def rejects(self, level: float = 0.05) -> bool:
-        """Tell whether the p-value is at most `level`."""
+        """Tell whether the test's own p-value, not adjusted for any other, is at most `level`."""
         require_level(level)
         return self.pvalue <= level
 
     def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
         """Return the test's answer in one of three words.
 
-        "conflict" is a rejection. "cannot tell" means that a rejection was out of reach: no p-value these
-        replicates can give is small enough (also where the statistic lies beyond all of them, but an
-        adjusted p-value does not follow), or the acceptance region spans more than half of all values the
-        statistic can take. Everything else is "no conflict found".
+        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach:
+        no p-value these replicates can give is small enough (also where the statistic lies beyond all of
+        them, but an adjusted p-value does not follow), or the acceptance region spans more than half of all
+        values the statistic can take. Everything else is "no conflict found".
         """
-        if self.rejects(level):
+        require_level(level)
+        if self.deciding_pvalue <= level:
             return "conflict"
         sides = 2 if self.tail == "two-sided" else 1
         if self.n_resamples and sides / (self.n_resamples + 1) > level:
@@ -247,9 +253,10 @@ class HypotestResult(Result):
         error = ""
         if self.pvalue_interval is not None:
             error = f" (Monte-Carlo {self.pvalue_interval[0]:.3g} to {self.pvalue_interval[1]:.3g})"
+        adjusted = "" if self.adjusted_pvalue is None else f", adjusted {self.adjusted_pvalue:.3g}"
         return (
             f"{self.statistic_name} {self.statistic:.4g}, 95 % acceptance {low:.4g} to {high:.4g}, "
-            f"p = {self.pvalue:.3g}{error}: {self.verdict()}"
+            f"p = {self.pvalue:.3g}{error}{adjusted}: {self.verdict()}"
         )
 
 

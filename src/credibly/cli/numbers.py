@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from credibly.cli.wording import with_flags
 from credibly.evaluation import Evaluation, evaluate
 from credibly.hypotests import calibration_test
 from credibly.io import Dataset
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic, as_statistic, registered
 
 LEVEL = 0.05
 DEFAULT_STATISTIC = "confidence_ece"
@@ -82,10 +81,14 @@ def evaluate_file(
     if as_json:
         output.json(evaluation.to_dict())
     else:
+        table = _estimates(evaluation)
         show = ("statistic", "value", "interval")
-        output.table(_estimates(evaluation), shown=("group", *show) if evaluation.groups else show)
+        if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
+            output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
             output.pairs((one.word, one.sentence) for one in evaluation.verdicts)
+        if not table.rows:
+            output.instead(_why_nothing(evaluation))
         output.notes(remarks(evaluation))
     leave(fail_on, (one.word for one in evaluation.verdicts))
 
@@ -127,7 +130,7 @@ def test_file(
     else:
         output.table(_tests(results, data.predictions.n_members))
         output.notes([f"hypothesis: {result.hypothesis}", *result.notes])
-    leave(fail_on, (verdict(one) for one in results))
+    leave(fail_on, (one.verdict(LEVEL) for one in results))
 
 
 def run(
@@ -171,8 +174,11 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     """Yield what is worth knowing beside the numbers and was not said when the file was read."""
     said = set(evaluation.source["notes"])
     yield from (with_flags(text) for text in (*evaluation.warnings, *evaluation.notes) if text not in said)
+    left_out: dict[str, list[str]] = {}
     for what, reason in evaluation.not_run:
-        yield f"not run: {what}, because {with_flags(reason)}"
+        left_out.setdefault(reason, []).append(what)
+    for reason, names in left_out.items():
+        yield f"not run: {', '.join(names)}, because {with_flags(reason)}"
 
 
 def leave(fail_on: str | None, words: Iterable[str]) -> None:
@@ -183,13 +189,6 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
 
 def _with_bins(statistic: Statistic, n_bins: int) -> Statistic:
     return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
-
-
-def verdict(result: HypotestResult) -> str:
-    """Return a test's answer; among several statistics the adjusted p-value decides."""
-    if result.adjusted_pvalue is not None:
-        result = dataclasses.replace(result, pvalue=result.adjusted_pvalue)
-    return result.verdict(LEVEL)
 
 
 def _estimates(evaluation: Evaluation) -> Table:
@@ -203,9 +202,21 @@ def _estimates(evaluation: Evaluation) -> Table:
             else (test.acceptance_region, test.pvalue, test.adjusted_pvalue)
         )
         rows.append((None, *_estimate(estimate), *tested, words.get(name)))
+        parts = evaluation.decomposition
+        if name == "brier" and parts is not None:  # what recalibration could remove, and what it could not
+            rows += [
+                (None, *_estimate(part), None, None, None, None)
+                for part in (parts.calibration, parts.refinement)
+            ]
     for group, estimates in evaluation.groups.items():
         rows += [(group, *_estimate(one), None, None, None, None) for one in estimates.values()]
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
+
+
+def _why_nothing(evaluation: Evaluation) -> str:
+    """Say what kept every statistic from being computed."""
+    reasons = dict.fromkeys(with_flags(reason) for name, reason in evaluation.not_run if name in registered())
+    return f"nothing was computed: every statistic was left out, because {', or because '.join(reasons)}."
 
 
 def _estimate(estimate: Estimate) -> tuple[Cell, ...]:
@@ -230,7 +241,7 @@ def _tests(results: Iterable[HypotestResult], members: int) -> Table:
             result.n,
             members,
             result.n_resamples,
-            verdict(result),
+            result.verdict(LEVEL),
         )
         for result in results
     ]

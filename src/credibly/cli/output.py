@@ -103,6 +103,10 @@ class Output:
         """Print text on stdout as it is."""
         sys.stdout.write(f"{text}\n")
 
+    def instead(self, text: str) -> None:
+        """Print on stderr, also where quiet, why there is no result."""
+        sys.stderr.write(f"credibly: {printable(text)}\n")
+
     def notes(self, notes: Iterable[str]) -> None:
         """Print each distinct note on stderr, unless quiet."""
         if not self.quiet:

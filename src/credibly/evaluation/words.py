@@ -111,7 +111,7 @@ def verdicts(
         sides = 2 if result.tail == "two-sided" else 1
         beyond = result.pvalue <= sides / (result.n_resamples + 1)
         distance = math.inf if math.isnan(result.z_score) else -abs(result.z_score)
-        return _ORDER[verdict.word], 0.0 if beyond else _deciding(result), distance
+        return _ORDER[verdict.word], 0.0 if beyond else result.deciding_pvalue, distance
 
     return tuple(verdict for verdict, _ in sorted(made, key=badness))
 
@@ -122,18 +122,13 @@ def nothing_tested(reason: str) -> Verdict:
     return Verdict("cannot tell", None, finding, "", "", None, None)
 
 
-def _deciding(result: HypotestResult) -> float:
-    """The p-value that decides: adjusted where several statistics were tested together."""
-    return result.pvalue if result.adjusted_pvalue is None else result.adjusted_pvalue
-
-
 def _verdict(
     name: str, result: HypotestResult, family: int, summary: PredictionSummary, level: float
 ) -> Verdict:
     limit = result.acceptance_region
     if result.null_distribution is not None:
         limit = acceptance_region(result.null_distribution, result.tail, result.statistic_range, level=level)
-    decided = dataclasses.replace(result, pvalue=_deciding(result), acceptance_region=limit)
+    decided = dataclasses.replace(result, acceptance_region=limit)
     word = decided.verdict(level)
     return Verdict(
         word=word,

@@ -100,6 +100,10 @@ def test_the_decision_follows_from_the_pvalue():
         ({"n_resamples": 9, "pvalue": 0.03}, "conflict"),
         # an adjusted p-value that stays above the level though no replicate is as extreme
         ({"statistic": 0.7, "pvalue": 0.06}, "cannot tell"),
+        # the adjusted p-value decides, not the test's own
+        ({"pvalue": 0.01, "adjusted_pvalue": 0.06}, "no conflict found"),
+        ({"pvalue": 0.01, "adjusted_pvalue": 0.05}, "conflict"),
+        ({"statistic": 0.7, "pvalue": 0.01, "adjusted_pvalue": 0.06}, "cannot tell"),
         ({"statistic": 0.3, "pvalue": 0.06}, "no conflict found"),
         ({"statistic": 0.3, "pvalue": 0.06, "tail": "two-sided"}, "cannot tell"),
         ({"statistic": 0.6, "pvalue": 0.06}, "no conflict found"),  # a tie is not beyond
@@ -116,6 +120,13 @@ def test_a_test_reads_in_one_line():
     assert line == (
         "brier 0.5, 95 % acceptance 0 to 0.6, p = 0.2 (Monte-Carlo 0.1 to 0.3): no conflict found"
     )
+    assert "to 0.3), adjusted 0.4: no conflict found" in str(hypotest(adjusted_pvalue=0.4))
+
+
+def test_a_rejection_is_of_the_tests_own_pvalue():
+    among = hypotest(pvalue=0.01, adjusted_pvalue=0.06)
+    assert among.rejects()
+    assert (among.deciding_pvalue, hypotest(pvalue=0.01).deciding_pvalue) == (0.06, 0.01)
 
 
 @pytest.mark.parametrize(

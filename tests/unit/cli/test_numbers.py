@@ -6,12 +6,14 @@ import dataclasses
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.cli.numbers import ESTIMATE_COLUMNS, TEST_COLUMNS, verdict
+from credibly.cli import numbers
+from credibly.cli.numbers import ESTIMATE_COLUMNS, TEST_COLUMNS
 from unit.cli.runs import FAST, Command, M, N, World
 
 
@@ -111,17 +113,45 @@ def test_evaluate_prints_every_estimate_with_its_interval(
     ran = credibly("evaluate", overconfident, *FAST)
     evaluation = cr.evaluate(world.overconfident, world.labels, n_resamples=99, rng=0)
     assert ran.code == 0
-    assert [row["statistic"] for row in ran.rows] == list(evaluation.estimates)
+    parts = evaluation.decomposition
+    assert parts is not None
+    names = list(evaluation.estimates)
+    after = names.index("brier") + 1
+    names[after:after] = ["calibration_loss", "refinement_loss"]
+    assert [row["statistic"] for row in ran.rows] == names
     words = {one.statistic: one.word for one in evaluation.verdicts}
+    shown = {
+        **evaluation.estimates,
+        "calibration_loss": parts.calibration,
+        "refinement_loss": parts.refinement,
+    }
     for row in ran.rows:
-        estimate = evaluation.estimates[row["statistic"]]
+        estimate = shown[row["statistic"]]
         assert float(row["value"]) == estimate.value
-        assert row["verdict"] == words[row["statistic"]]
+        assert row["stderr"] == ("" if estimate.stderr is None else repr(estimate.stderr))
+        assert row["verdict"] == words.get(row["statistic"], "")  # the parts are not tested
         if estimate.interval_refusal is None:
             assert (float(row["interval_low"]), float(row["interval_high"])) == estimate.interval(0.95)
         else:
             assert (row["interval_low"], row["interval_high"]) == ("", "")
     assert list(ran.rows[0])[:2] == list(ESTIMATE_COLUMNS[:2])
+    found = {row["statistic"]: float(row["value"]) for row in ran.rows}
+    assert found["calibration_loss"] + found["refinement_loss"] == pytest.approx(found["brier"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--quiet",)])
+def test_evaluate_says_why_nothing_was_computed(
+    flags: tuple[str, ...], credibly: Command, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "reals.npz", mean=np.zeros(9), std=np.ones(9), y=np.linspace(-1, 1, 9))
+    taken = [name for name, one in cr.registered().items() if "reals" in one.traits.labels]
+    assert not taken  # once a statistic takes real labels, this table has rows
+    ran = credibly("evaluate", tmp_path / "reals.npz", *flags, *FAST)
+    assert (ran.code, ran.rows) == (0, [])
+    why = "it needs class probabilities, got Gaussian"
+    assert f"credibly: nothing was computed: every statistic was left out, because {why}." in ran.err
+    left_out = [line for line in ran.err.splitlines() if line.startswith("note: not run")]
+    assert left_out == ([] if flags else [f"note: not run: {', '.join(cr.registered())}, because {why}"])
 
 
 def test_evaluate_json_can_be_made_again_from_its_command(
@@ -148,13 +178,20 @@ def test_every_note_is_said_once(credibly: Command, overconfident: Path) -> None
     assert len(set(notes)) == len(notes)
 
 
-def test_the_adjusted_pvalue_decides(world: World) -> None:
-    alone = cr.calibration_test(world.overconfident, world.labels, n_resamples=99, rng=0)
-    assert verdict(alone) == "conflict"
-    # beyond all 99 replicates, and still not enough among several statistics
-    assert verdict(dataclasses.replace(alone, adjusted_pvalue=0.06)) == "cannot tell"
-    among = dataclasses.replace(alone, statistic=float(np.sort(alone.null_distribution)[-2]))
-    assert verdict(dataclasses.replace(among, adjusted_pvalue=0.06)) == "no conflict found"
+def test_the_adjusted_pvalue_decides(
+    credibly: Command, overconfident: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = numbers.calibration_test
+
+    def adjusted(*arguments: Any, **settings: Any) -> cr.HypotestResult:
+        alone = real(*arguments, **settings)
+        assert alone.pvalue <= 0.05
+        # beyond all 99 replicates, and still not enough among several statistics
+        return dataclasses.replace(alone, adjusted_pvalue=0.06)
+
+    monkeypatch.setattr(numbers, "calibration_test", adjusted)
+    ran = credibly("test", overconfident, *FAST, "--fail-on", "conflict")
+    assert (ran.code, ran.rows[0]["verdict"]) == (0, "cannot tell")
 
 
 def test_groups_get_rows_of_their_own(credibly: Command, world: World, tmp_path: Path) -> None:
