@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Predictions, as_point
+from credibly.predictions import Labels, Predictions, as_point
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
 from credibly.statistics.cells import CellBound, Cells, CellStatistic
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
@@ -24,8 +24,18 @@ from credibly.statistics.top_label import top_label
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
 
+_REFUSAL = (
+    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is no "
+    "property of the model that an interval could enclose"
+)
+
+
 class HosmerLemeshowBound(CellBound):
     """Adds the chi-square reference to the binned sums."""
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return no standard error, and why."""
+        return None, _REFUSAL
 
     def reference_pvalue(self, value: float) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""

@@ -67,3 +67,12 @@ def test_label_counts_are_refused() -> None:
 def test_grouping_is_a_word() -> None:
     with pytest.raises(cr.InputError, match="`grouping` must be one of 'class', 'confidence'"):
         cr.hosmer_lemeshow.with_(grouping="classes")
+
+
+def test_the_interval_is_refused_for_a_reason_of_its_own() -> None:
+    with pytest.raises(cr.UnsupportedError, match="it is a test statistic: it grows with n"):
+        BY_CLASS(PROBS, LABELS).interval()
+    # it does: the same labels four times over give four times the value
+    assert float(BY_CLASS(np.repeat(PROBS, 4, axis=0), np.repeat(LABELS, 4))) == pytest.approx(
+        4 * float(BY_CLASS(PROBS, LABELS))
+    )
