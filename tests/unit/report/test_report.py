@@ -243,6 +243,22 @@ def test_report_is_written_once_and_never_over_another_file(tmp_path: Path) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.parametrize("path", [None, 3])
+def test_what_is_no_path_is_told_in_one_error(path: Any, evaluation: cr.Evaluation) -> None:
+    with pytest.raises(cr.InputTypeError, match=r"`path` must be a path; got (None|int). Name the file"):
+        evaluation.report(path)
+
+
+def test_the_introduction_says_the_rule_that_decides(page: Page, evaluation: cr.Evaluation) -> None:
+    text = page.visible
+    assert "p-value, adjusted for all statistics tested together, is at most 0.05" in text
+    assert "outside the range" not in text
+
+    for verdict in evaluation.verdicts:
+        decides = evaluation.tests[verdict.statistic or ""].deciding_pvalue
+        assert (verdict.word == "conflict") == (decides <= evaluation.settings["level"])
+
+
 @pytest.mark.parametrize(
     ("predictions", "labels", "keywords"),
     [
