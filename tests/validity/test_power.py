@@ -15,7 +15,7 @@ pytestmark = pytest.mark.validity
 NAMES = tuple(cr.registered())
 REPETITIONS = worlds.repetitions(40, 1000)
 # Smoothing pulls their estimates together, so labels more decided than predicted make these errors smaller,
-and an # upper-tailed test cannot notice (docs/studies/omnibus-family.md).
+# and an upper-tailed test cannot notice (docs/studies/omnibus-family.md).
 BLIND = {"kde_ce", "kl_ce"}
 SLACK = 3 * np.sqrt(0.5 / REPETITIONS)  # three standard deviations of a difference of two rates
 
