@@ -70,9 +70,11 @@ def _in_tiles(
     n_resamples: int,
     progress: Progress | None,
 ) -> HostArray:
-    """Draw and evaluate replicates in tiles that stay in cache, on all threads."""
+    """Draw and evaluate replicates: on the host in tiles that stay in cache, on all threads."""
     values = np.empty((len(bounds), 1 + n_resamples))
-    per_tile = min(max(1, _TILE_LABELS // observed.n), rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5))
+    per_tile = rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5)
+    if not replicates.on_device:
+        per_tile = min(per_tile, max(1, _TILE_LABELS // observed.n))
 
     def evaluate(reps: slice) -> tuple[slice, HostArray]:
         labels = replicates.labels(reps).values
@@ -85,7 +87,8 @@ def _in_tiles(
         return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
 
     with blas_threads(1 if available_threads() > 1 else None):  # tiles already use the cores
-        for columns, found in map_tiles(evaluate, tiles(n_resamples, per_tile)):
+        run = map if replicates.on_device else map_tiles  # a device has its own parallelism
+        for columns, found in run(evaluate, tiles(n_resamples, per_tile)):
             values[:, columns] = found
             if progress is not None:
                 progress(columns.stop - 1, n_resamples)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -153,15 +154,19 @@ class CellBound(Bound):
         if is_numpy(hits) and weights is None and slope is None:
             if len(hits) > 1 and n_cells <= _FEW_CELLS and hits.shape[1] < _EXACT_IN_SINGLE:
                 # Whole numbers: single precision is exact and halves the cost.
-                if self._indicator is None:
-                    self._indicator = indicator(groups, n_cells, np.float32)
-                return (hits.astype(np.float32) @ self._indicator).astype(np.float64)
+                return (hits.astype(np.float32) @ self._members(np.float32)).astype(np.float64)
             found = [np.bincount(groups[row], minlength=n_cells) for row in hits]
             return np.stack(found).astype(np.float64)
         values = xp.astype(hits, xp.float64)
         values = values if slope is None else values * slope[None, :]
         values = values if weights is None else values * weights
         return group_sums(values, groups, n_cells)
+
+    def _members(self, dtype: Any) -> Array:
+        """Return the indicator of the cells, made once for all batches."""
+        if self._indicator is None:
+            self._indicator = indicator(self.cells.groups, self.cells.n_cells, dtype)
+        return self._indicator
 
     def _event_frequency(self, labels: Counts) -> Array:
         """Return the share of raters for whom the event happened, times the weights, (b, n, 1 or k)."""
