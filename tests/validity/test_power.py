@@ -14,6 +14,9 @@ pytestmark = pytest.mark.validity
 
 NAMES = tuple(cr.registered())
 REPETITIONS = worlds.repetitions(40, 1000)
+# Smoothing pulls their estimates together, so labels more decided than predicted make these errors smaller,
+# and an upper-tailed test cannot notice (docs/studies/omnibus-family.md).
+BLIND = {"kde_ce", "kl_ce"}
 SLACK = 3 * np.sqrt(0.5 / REPETITIONS)  # three standard deviations of a difference of two rates
 
 
@@ -39,6 +42,9 @@ def rates(n: int, exponent: float) -> dict[str, float]:
 @pytest.mark.parametrize("name", [*NAMES, "omnibus"])
 def test_power_grows(name: str, mild: float, strong: float) -> None:
     start, more_data, further = rates(60, mild)[name], rates(300, mild)[name], rates(60, strong)[name]
+    if name in BLIND and strong > 1:
+        assert max(start, more_data, further) < 0.5
+        return
     assert more_data > start - SLACK
     assert further > start - SLACK
     assert rates(300, strong)[name] > max(0.9, start)

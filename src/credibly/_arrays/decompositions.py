@@ -30,7 +30,7 @@ class RootEstimate(Estimate):
 
     Attributes
     ----------
-    name, value, stderr, n, settings, notes, interval_refusal
+    name, value, stderr, n, settings, notes, interval_refusal, interval_method
         As of any Estimate; `stderr` is None.
     squared : Estimate
         What the root is taken of; a negative value gives a negative root, to be read as "below zero".

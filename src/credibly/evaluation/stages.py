@@ -21,6 +21,8 @@ Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]
 
 MOST_GROUPS = 100
+MOST_PAIRED_ROWS = 2500
+"""Instances up to which statistics over pairs are computed unasked: beyond, their tests take minutes."""
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
@@ -81,6 +83,8 @@ def choose(
         if isinstance(one, str) and "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=n_bins)
         reason = _why_not(statistic, predictions, labels, tests)
+        if reason is None and statistics is None:
+            reason = _why_not_unasked(statistic, predictions)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -105,6 +109,18 @@ def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tes
     kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
     if kind not in statistic.traits.labels:
         return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
+    return None
+
+
+def _why_not_unasked(statistic: Statistic, predictions: Predictions) -> str | None:
+    """Return why a statistic is computed only where it is named."""
+    if statistic.name == "mmd_ce":
+        return "with its default label kernel it equals skce; name it with another kernel"
+    n = len(predictions)
+    if statistic.traits.reduction in ("pairwise", "smoother") and not 2 <= n <= MOST_PAIRED_ROWS:
+        return (
+            f"it compares all pairs of {n} instances; up to {MOST_PAIRED_ROWS} unasked, beyond if it is named"
+        )
     return None
 
 

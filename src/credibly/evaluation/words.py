@@ -53,6 +53,10 @@ _WORDINGS = {
         "Hosmer-Lemeshow",
         "counts per class and bin differ from the expected counts by more than chance explains",
     ),
+    "skce": Wording("SKCE", "similar predictions err in one direction by more than chance explains"),
+    "mmd_ce": Wording("MMD calibration error", "labels differ from what the predictions would draw"),
+    "kde_ce": Wording("KDE calibration error", "frequencies near predictions differ from them beyond chance"),
+    "kl_ce": Wording("KL calibration error", "recalibration would save more log loss than chance explains"),
 }
 _GENERIC = Wording("", "larger than chance explains", "smaller than chance explains")
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}

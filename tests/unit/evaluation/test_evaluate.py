@@ -11,6 +11,12 @@ import pytest
 import credibly as cr
 from libraries import Library
 
+UNASKED = set(cr.registered()) - {"mmd_ce"}  # which equals skce unless it is given a label kernel
+
+
+def in_order(names: set[str]) -> list[str]:
+    return [name for name in cr.registered() if name in names]
+
 
 def world(n: int = 400, k: int = 3, power: float = 1.0, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Labels drawn from Dirichlet rows, and those rows made sharper (power > 1) or flatter."""
@@ -28,7 +34,7 @@ def words(evaluation: cr.Evaluation) -> dict[str | None, str]:
 def test_estimates_are_those_of_the_statistics_themselves() -> None:
     probs, labels = world()
     evaluation = cr.evaluate(probs, labels, n_bins=7, n_resamples=19)
-    assert set(evaluation.estimates) == set(cr.registered())
+    assert set(evaluation.estimates) == UNASKED
     for name, estimate in evaluation.estimates.items():
         statistic = cr.registered()[name]
         if "n_bins" in statistic.settings():
@@ -43,7 +49,7 @@ def test_estimates_are_those_of_the_statistics_themselves() -> None:
 def test_tests_are_one_omnibus_test_on_shared_replicates() -> None:
     probs, labels = world(power=1.3)
     evaluation = cr.evaluate(probs, labels, n_resamples=99, rng=5)
-    together = cr.calibration_test(probs, labels, statistic=list(cr.registered()), n_resamples=99, rng=5)
+    together = cr.calibration_test(probs, labels, statistic=in_order(UNASKED), n_resamples=99, rng=5)
     assert list(evaluation.tests) == [*together.components, "omnibus"]
     assert evaluation.tests["omnibus"].pvalue == together.pvalue
     assert not evaluation.tests["omnibus"].components  # they stand beside it, once
@@ -145,7 +151,7 @@ def test_every_kind_of_class_prediction(predictions: Any) -> None:
     facts = evaluation.predictions
     assert (facts.kind, facts.n, facts.k) == (type(predictions).__name__, 30, 3)
     assert facts.m == predictions.n_members
-    assert set(evaluation.estimates) == set(evaluation.tests) - {"omnibus"} == set(cr.registered())
+    assert set(evaluation.estimates) == set(evaluation.tests) - {"omnibus"} == UNASKED
     names = dict(evaluation.not_run)
     if isinstance(predictions, cr.Point):
         assert "members are needed" in names["checks of the members"]
@@ -345,3 +351,17 @@ def test_many_classes_do_not_fill_the_page() -> None:
     assert "per_class" not in found["loss"]
     assert "per_class_predicted" not in found["disagreement"]
     assert evaluation.raters.loss.per_class.expected.value.shape == (101,)
+
+
+def test_pairs_of_many_instances_are_compared_only_where_asked() -> None:
+    probs = np.tile([[0.7, 0.3], [0.4, 0.6]], (1251, 1))
+    labels = np.arange(2502) % 2
+    evaluation = cr.evaluate(probs, labels, n_resamples=9, rng=0)
+    reasons = dict(evaluation.not_run)
+    for name in ("skce", "kde_ce", "kl_ce"):
+        assert name not in evaluation.estimates
+        assert "it compares all pairs of 2502 instances" in reasons[name]
+    assert "it equals skce" in reasons["mmd_ce"]
+    asked = cr.evaluate(probs[:50], labels[:50], statistics=["mmd_ce", "brier"], n_resamples=9, rng=0)
+    assert set(asked.estimates) == {"mmd_ce", "brier"}
+    assert "skce" not in cr.evaluate(probs[:1], labels[:1], n_resamples=9, rng=0).estimates

@@ -191,7 +191,7 @@ def test_first_screen_has_facts_verdicts_numbers_and_one_figure(html: str, evalu
 
 def test_every_figure_is_announced_and_has_its_numbers(page: Page, html: str) -> None:
     svgs = [attrs for tag, attrs in page.elements if tag == "svg"]
-    assert len(svgs) == 1 + 10 + 7
+    assert len(svgs) == 1 + 10 + 10  # the main figure, a curve per class, a null distribution per test
     assert all(attrs["role"] == "img" and attrs["aria-labelledby"] for attrs in svgs)
     figures = re.findall(r"<figure>.*?</figure>", html, flags=re.DOTALL)
     assert len(figures) == len(svgs)
