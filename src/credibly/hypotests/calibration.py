@@ -54,6 +54,9 @@ from credibly.statistics import Bound, Statistic, as_statistic
 MOST_RESAMPLES = 10_000_000
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
+OMNIBUS = ("skce", "log_loss")
+"""The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
+
 
 def calibration_test(
     predictions: Any,
@@ -78,7 +81,9 @@ def calibration_test(
         and counted as independent draws they reject calibrated models; draw one with ``counts.draw(rng=0)``.
     statistic : str, Statistic or a sequence of them
         What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
-        statistic in ``components``, all on the same replicates.
+        statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``, the
+        pair that sees every kind of miscalibration; it compares all pairs of instances, so its time grows
+        with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
@@ -123,13 +128,14 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
-    if progress is not None and not callable(progress):
+    if progress is not None and progress is not True and not callable(progress):
         raise InputTypeError(
-            "`progress`", "must be callable with (done, total)", f"got {progress!r}", "Leave it out."
+            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
         )
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
+    statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
     _require_distinct(chosen)

@@ -323,3 +323,16 @@ def test_a_result_runs_again_from_its_own_settings():
     again = cr.calibration_test(probs, [0, 1, 0], n_resamples=19, rng=first.settings["seed"])
     assert again.pvalue == first.pvalue
     np.testing.assert_array_equal(again.null_distribution, first.null_distribution)
+
+
+def test_omnibus_by_name_is_the_studied_family():
+    probs = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1], [0.2, 0.8]])
+    named = cr.calibration_test(probs, [0, 1, 0, 1], statistic="omnibus", n_resamples=19, rng=0)
+    listed = cr.calibration_test(probs, [0, 1, 0, 1], statistic=("skce", "log_loss"), n_resamples=19, rng=0)
+    assert list(named.components) == ["skce", "log_loss"]
+    assert named.pvalue == listed.pvalue
+
+
+def test_progress_may_be_true():
+    probs = np.array([[0.7, 0.3], [0.4, 0.6]])
+    assert cr.calibration_test(probs, [0, 1], n_resamples=19, rng=0, progress=True).n_resamples == 19
