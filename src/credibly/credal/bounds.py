@@ -18,6 +18,7 @@ from credibly._arrays.tiles import tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
+_ROUNDING = 1e-15
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
 
@@ -124,10 +125,10 @@ def tight_bounds(credal: Intervals) -> tuple[Array, Array]:
     lower, upper = xp.clip(as_float64(credal.lower), 0.0, 1.0), xp.clip(as_float64(credal.upper), 0.0, 1.0)
     rest_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
     rest_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
-    return (
-        xp.minimum(xp.maximum(lower, 1.0 - rest_upper), upper),
-        xp.maximum(xp.minimum(upper, 1.0 - rest_lower), lower),
-    )
+    # A bound of 0 that tightening lifts by rounding alone stays 0.
+    lifted = 1.0 - rest_upper
+    lifted = xp.where(lifted > lower + _ROUNDING * lower.shape[-1], lifted, lower)
+    return xp.minimum(lifted, upper), xp.maximum(xp.minimum(upper, 1.0 - rest_lower), lower)
 
 
 def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool]:

@@ -110,6 +110,12 @@ def test_intervals_of_an_ensemble_hold_its_hull() -> None:
     assert cr.upper_probability(wide) == pytest.approx(cr.upper_probability(ensemble))
 
 
+def test_tightening_does_not_lift_a_zero_by_rounding() -> None:
+    # 1.0 + 0.4 - 0.4 = 0.9999999999999999 in floating point, which would lift the 0 to 1e-16
+    loose = cr.Intervals([[0.6, 0.0]], [[1.0, 0.4]])
+    assert cr.lower_probability(loose).tolist() == [[0.6, 0.0]]
+
+
 def test_tightening_does_not_lose_tiny_probabilities() -> None:
     # 1 - 1.0 = 0 would make -log upper infinite although the lower bound itself is 1e-20
     saturated = cr.Intervals([[1e-20, 1.0]], [[1e-20, 1.0]])

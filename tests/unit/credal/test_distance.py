@@ -119,6 +119,16 @@ def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
     )
 
 
+def test_the_farthest_distribution_may_leave_out_a_class_of_the_target() -> None:
+    target = np.array([[0.5, 0.5]])
+    for credal in (cr.Belief([[0.6, 0.4]], [{0}, {0, 1}]), cr.Intervals([[0.6, 0.0]], [[1.0, 0.4]])):
+        assert cr.credal_distance(credal, target, to="farthest").tolist() == [math.inf]
+        # (1, 0) is the farthest in Jensen-Shannon as well
+        expected = js(target[0], np.array([1.0, 0.0]))
+        found = cr.credal_distance(credal, target, to="farthest", divergence="js")
+        assert found == pytest.approx([expected], abs=1e-9)
+
+
 def test_targets_inside_have_distance_zero() -> None:
     rng = np.random.default_rng(3)
     for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):

@@ -67,6 +67,9 @@ def test_size() -> None:
     ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]]])
     assert cr.credal_size(ensemble) == pytest.approx([0.4 / 3])  # (0.2 + 0.2 + 0) / 3
     assert cr.credal_size(ensemble, of="predicted") == pytest.approx([0.2])  # class 0 of the mean
+    # The mean (0.45, 0.4, 0.15) puts class 0 first, of width 0.1; class 1 has the largest upper probability.
+    split = cr.Ensemble([[[0.5, 0.2, 0.3], [0.4, 0.6, 0.0]]])
+    assert cr.credal_size(split, of="predicted") == pytest.approx([0.1])
     for kind, credal in every_kind(np.random.default_rng(2)).items():
         wide = cr.upper_probability(credal) - cr.lower_probability(credal)
         assert cr.credal_size(credal) == pytest.approx(wide.mean(axis=1)), kind
