@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import as_float64, to_host
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
@@ -48,6 +49,7 @@ def focal_budget(
     """
     credal = as_credal(predictions, n_samples, rng)
     k = credal.n_classes
+    n_sets = require_integer(n_sets, "n_sets", 1)
     probs = to_host(as_float64(credal.mean().probs))  # scipy.cluster lives on the host
     listed = [frozenset({j}) for j in range(k)] + [frozenset(range(k))]
     candidates = [*_clusters(probs), *_closest_pairs(probs)]

@@ -17,7 +17,13 @@ from credibly.credal.envelope import MAX_CLASSES, envelope_of
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import entropy
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
+from credibly.credal.sets import (
+    DIRICHLET_SAMPLES,
+    CredalSet,
+    as_credal,
+    require_positive_number,
+    require_tolerance,
+)
 from credibly.predictions import Ensemble, Intervals, Point
 
 TOLERANCE = 1e-6
@@ -158,6 +164,7 @@ def log_base(base: float | None) -> float:
     """Return what natural units are divided by for logarithms of another base."""
     if base is None:
         return 1.0
-    if not base > 0 or base == 1:
-        raise InputError("`base`", "must be positive and not 1", f"got {base!r}", "Use 2 for bits.")
+    require_positive_number(base, "base", "Use 2 for bits.")
+    if base == 1:
+        raise InputError("`base`", "must not be 1", "its logarithm is 0", "Use 2 for bits.")
     return math.log(base)

@@ -12,7 +12,7 @@ from credibly._arrays.namespace import Array, as_float64, beside, like, namespac
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
 from credibly.predictions.labels import number_of_axes
 
@@ -64,8 +64,7 @@ def credal_contains(
     >>> cr.credal_contains(ensemble, [[0.6, 0.4], [0.8, 0.2]])
     array([ True, False])
     """
-    if not tolerance >= 0:
-        raise InputError("`tolerance`", "must not be negative", f"got {tolerance!r}", "Use 1e-7.")
+    require_tolerance(tolerance)
     credal = as_credal(predictions, n_samples, rng)
     asked = distributions_like(credal, probs, "probs")
     xp = credal.xp
@@ -155,8 +154,6 @@ def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
         array = probs.frequencies()
     else:
         array = beside(as_real(probs, name), probs, credal._leading, what=f"predictions and `{name}`")
-        remedy = "Use `Point.from_scores` to normalise on purpose."
-        array, _ = require_distributions(array, name, lambda _: remedy)
     expected = (len(credal), credal.n_classes)
     if tuple(array.shape) != expected:
         raise InputError(
@@ -165,7 +162,10 @@ def distributions_like(credal: CredalSet, probs: Any, name: str) -> Array:
             f"got {tuple(array.shape)}",
             "Give one distribution per instance.",
         )
-    namespace(credal._leading, array)
+    namespace(credal._leading, array, what=f"predictions and `{name}`")
+    if not isinstance(probs, Point | LabelCounts):
+        remedy = "Use `Point.from_scores` to normalise on purpose."
+        array, _ = require_distributions(array, name, lambda _: remedy)
     return as_float64(array)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.philox import as_seed
@@ -208,6 +209,7 @@ def nonspecificity_estimate(
     family: Literal["hartley", "pal"] = "pal" if measure == "pal" else "hartley"
     k = credal.n_classes
     count = n_events if n_events is not None else (0 if k <= _EXACT_CLASSES else N_EVENTS)
+    count = require_integer(count, "n_events", 0)
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Ask for random events, `n_events={N_EVENTS}`.")
         return _exact(measure, _finish(family, exact_gap_sum(credal, family)), settings, ())

@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import as_float64, like, to_host
 from credibly._arrays.philox import as_seed
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_positive_number
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 HostArray = np.ndarray[Any, Any]
@@ -76,12 +77,8 @@ def credal_sample(
     True
     """
     one_of("`method`", method, ("dirichlet", "hit_and_run"))
-    if n < 1 or n_steps < 1:
-        raise InputError(
-            "`n` and `n_steps`", "must be at least 1", f"got {n} and {n_steps}", "Ask for one draw or more."
-        )
-    if not concentration > 0:
-        raise InputError("`concentration`", "must be positive", f"got {concentration!r}", "Use 1.")
+    n, n_steps = require_integer(n, "n", 1), require_integer(n_steps, "n_steps", 1)
+    require_positive_number(concentration, "concentration", "Use 1.")
     seed = as_seed(rng)
     credal = as_credal(predictions, n_samples, seed)
     generator = np.random.default_rng(seed)

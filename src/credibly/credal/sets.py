@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_rows
+from credibly._arrays.checks import require_integer, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly._arrays.philox import as_seed
@@ -81,7 +82,7 @@ def credal_set(
     given = as_predictions(predictions)
     if isinstance(given, Dirichlet):
         if method == "samples":
-            return given.sample(n_samples, rng=rng)
+            return given.sample(require_integer(n_samples, "n_samples", 1), rng=rng)
         require_level(level)
         return _level_set(given, level, rng)
     if isinstance(given, Point | Ensemble | Intervals | Belief):
@@ -94,10 +95,16 @@ def credal_set(
     )
 
 
+def require_positive_number(value: Any, name: str, remedy: str) -> None:
+    """Raise unless `value` is a positive finite number."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not (number and 0 < value < math.inf):
+        raise InputError(f"`{name}`", "must be a positive number", f"got {value!r}", remedy)
+
+
 def require_tolerance(tolerance: float) -> None:
     """Raise unless a certificate of this size can be asked for."""
-    if not tolerance > 0:
-        raise InputError("`tolerance`", "must be positive", f"got {tolerance!r}", "Use 1e-6.")
+    require_positive_number(tolerance, "tolerance", "Use 1e-6.")
 
 
 def as_credal(predictions: Any, n_samples: int, rng: Any) -> CredalSet:

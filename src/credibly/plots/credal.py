@@ -151,7 +151,10 @@ def mass_data(
             f"got {len(names)} names and limit {limit}",
             "Name every class.",
         )
-    values = host_vector(masses.masses, "masses", 2)[row]
+    rows = host_vector(masses.masses, "masses", 2)
+    if not 0 <= row < len(rows):
+        raise InputError("`row`", f"must lie between 0 and {len(rows) - 1}", f"got {row}", "Count from 0.")
+    values = rows[row]
     order = np.argsort(-np.abs(values), kind="stable")[:limit]
     everything = frozenset(range(masses.n_classes))
     sets = [frozenset(masses.focal_sets[place]) for place in order]

@@ -180,7 +180,7 @@ def test_farthest_beyond_16_classes() -> None:
         (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got \(1, 2\)"),
         ([0, 1], {"divergence": "k"}, "`divergence` must be one of"),
         ([0, 1], {"to": "near"}, "Did you mean 'nearest'"),
-        ([0, 1], {"tolerance": 0}, "`tolerance` must be positive"),
+        ([0, 1], {"tolerance": 0}, "`tolerance` must be a positive number"),
     ],
 )
 def test_bad_input(labels: object, settings: dict, words: str) -> None:

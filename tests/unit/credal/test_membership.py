@@ -162,8 +162,3 @@ def test_bad_distributions(probs: list, words: str) -> None:
     for call in (cr.credal_contains, cr.credal_boundary):
         with pytest.raises(cr.InputError, match=words):
             call([[[0.5, 0.5], [0.1, 0.9]]], probs)
-
-
-def test_bad_tolerance() -> None:
-    with pytest.raises(cr.InputError, match="must not be negative"):
-        cr.credal_contains([[0.5, 0.5]], [[0.5, 0.5]], tolerance=-1)

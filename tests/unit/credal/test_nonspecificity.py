@@ -160,7 +160,7 @@ def test_dubois_prade_on_a_budget() -> None:
         ({"negative": "clamp"}, "without budget and clamping"),
         ({"measure": "hartly"}, "Did you mean 'hartley'"),
         ({"n_events": 5}, "at least 64"),
-        ({"n_events": -3}, "at least 64"),
+        ({"n_events": -3}, "at least 0"),
     ],
 )
 def test_bad_settings(settings: dict, words: str) -> None:

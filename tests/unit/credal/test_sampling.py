@@ -96,7 +96,7 @@ def test_concentration_pulls_weights_together() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"n": 0}, "at least 1"),
+        ({"n": 0}, "`n` must be an integer of at least 1"),
         ({"n_steps": 0}, "at least 1"),
         ({"concentration": 0}, "positive"),
         ({"method": "x"}, "one of"),
