@@ -6,6 +6,7 @@ for each bit, m[A] -= m[A without the bit].
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.bounds import event_bounds
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+
+_TILE = 2**18  # doubles of (rows, events)
 
 MAX_CLASSES = 16
 """Beyond this, 2^k events are too many; everything that lists them says so."""
@@ -76,6 +79,11 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
         credal.n_classes, "`lower_envelope`", "Ask `lower_probability` for the events you need."
     )
     return envelope_of(credal)
+
+
+def event_tiles(n: int, n_classes: int) -> Iterator[slice]:
+    """Cut n instances so that arrays over all events of some of them stay small."""
+    return tiles(n, max(16, _TILE >> n_classes))
 
 
 def envelope_of(credal: CredalSet) -> Array:
