@@ -82,8 +82,8 @@ def credal_distance(
         The nearest or the farthest distribution of the set, or its mean prediction.
     tolerance : float
         Certified distance of the divergence to its true value, for soft targets: nearest in hulls and in
-        beliefs with more than 12 classes, farthest in intervals and in beliefs with more than 16. Elsewhere it
-        is exact.
+        beliefs with more than 12 classes, farthest in intervals and in beliefs with more than 16.
+        Elsewhere it is exact.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator

@@ -113,7 +113,7 @@ def _sweep(values: Array, sign: float, *, subsets: bool) -> Array:
     size = values.shape[1]
     swept = []
     for rows in tiles(values.shape[0], CACHE_ELEMENTS // size):
-        block = xp.asarray(as_float64(values[rows, :]), copy=True)
+        block = as_float64(values[rows, :]) + 0.0  # a copy that stays in the graph
         half = 1
         while half < size:
             pairs = xp.reshape(block, (block.shape[0], -1, 2, half))  # a view: the sums are made in place

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -135,7 +136,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
         gap = xp.sum(probs * slopes, axis=-1)
         for j, index in enumerate(members):
             gap = gap - masses[:, j] * xp.min(xp.take(slopes, index, axis=-1), axis=-1)
-        worst = float(xp.max(gap))
+        worst = scalar(xp.max(gap))
         if worst <= tolerance:
             return probs
     raise UnsupportedError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, device, is_torch, like, namespace
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -75,7 +76,7 @@ def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> 
                 return xp.take(xp.concat([found for _, found in solved], axis=0), order, axis=0)
         weights, slack, level = _step(kind, members, target, weights, slack, gradient, level)
         gradient = _gradient(kind, members, target, weights)
-    worst = float(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
+    worst = scalar(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
     raise UnsupportedError(
         "the minimum over the hull",
         f"must be certified within {tolerance:.1g}",

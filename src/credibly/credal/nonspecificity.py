@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.philox import as_seed
@@ -219,7 +219,7 @@ def nonspecificity_estimate(
         )
     gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
     values = _finish(family, gaps)
-    mean = float(credal.xp.mean(values))
+    mean = scalar(credal.xp.mean(values))
     return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
 
 
@@ -235,7 +235,7 @@ def _exact(
 ) -> NonspecificityEstimate:
     xp = namespace(values)
     zero = xp.zeros(values.shape, dtype=xp.float64, device=device(values))
-    mean = float(xp.mean(values))
+    mean = scalar(xp.mean(values))
     return NonspecificityEstimate(measure, values, zero, mean, 0.0, True, 0, settings, notes)
 
 
@@ -264,7 +264,7 @@ def _smets(masses: MassFunction) -> Array:
     values, lowest = [], 0.0
     for rows in event_tiles(len(masses), k):
         common = commonalities(masses.masses[rows, :] @ places)
-        lowest = min(lowest, float(xp.min(common)))
+        lowest = min(lowest, scalar(xp.min(common)))
         held = common > 1e-15
         logs = xp.log(xp.where(held, common, xp.ones_like(common)))
         values.append(xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1))
