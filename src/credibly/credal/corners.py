@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, like, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.credal.envelope import event_sizes
+from credibly._arrays.namespace import Array, like
+from credibly._arrays.tiles import tiles
+from credibly.credal.envelope import envelope_of, event_sizes, event_tiles
+from credibly.predictions import Belief, Intervals
 
 HostArray = np.ndarray[Any, Any]
 Terms = Callable[[Array, Array], Array]
@@ -27,18 +28,17 @@ _NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at toge
 _NODES_PER_ROW = 100_000
 
 
-def least_over_orders(lower: Array, terms: Callable[[Array, int, slice], Array]) -> Array:
-    """Return the least sum of terms over the corners of a 2-monotone lower probability (n, 2^k).
+def least_over_orders(credal: Belief | Intervals, terms: Callable[[Array, int, slice], Array]) -> Array:
+    """Return the least sum of terms over the corners of sets with at most 16 classes, (n,).
 
     ``terms(p, j, rows)`` gives the term of class j for probabilities p of any shape (rows, ...).
     """
-    xp = namespace(lower)
-    size = lower.shape[1]
-    k = size.bit_length() - 1
+    xp, k = credal.xp, credal.n_classes
+    size = 2**k
     sizes = event_sizes(k)
     found = []
-    for rows in tiles(lower.shape[0], max(1, CACHE_ELEMENTS // size)):
-        block = lower[rows, :]
+    for rows in event_tiles(len(credal), k):
+        block = envelope_of(credal[rows])
         best = xp.zeros_like(block[:, :1])  # least sums to the events of the size before: the empty one
         place = np.zeros(size, dtype=np.int64)
         for count in range(1, k + 1):

@@ -32,7 +32,7 @@ from credibly._arrays.special import xlogy
 from credibly.credal.assignments import least_over_assignments
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
-from credibly.credal.envelope import MAX_CLASSES, envelope_of
+from credibly.credal.envelope import MAX_CLASSES
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import terms, value
@@ -81,8 +81,9 @@ def credal_distance(
     to : {"nearest", "farthest", "mean"}
         The nearest or the farthest distribution of the set, or its mean prediction.
     tolerance : float
-        Certified distance of the divergence to its true value, for soft targets: nearest in hulls, farthest
-        in intervals, and in beliefs with more than 16 classes. Elsewhere it is exact.
+        Certified distance of the divergence to its true value, for soft targets: nearest in hulls and in
+        beliefs with more than 12 classes, farthest in intervals and in beliefs with more than 16.
+        Elsewhere it is exact.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -245,7 +246,7 @@ def _least_negative(
         def term(probs: Array, j: int, rows: slice) -> Array:
             return -terms(kind, probs, namespace(probs).broadcast_to(target[rows, j][:, None], probs.shape))
 
-        return least_over_orders(envelope_of(credal), term)
+        return least_over_orders(credal, term)
     masses, table = (
         to_host(as_float64(credal.masses)),
         credal.membership,

@@ -13,7 +13,7 @@ from credibly._arrays.special import xlogy
 from credibly.credal.assignments import least_over_assignments
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
-from credibly.credal.envelope import MAX_CLASSES, envelope_of
+from credibly.credal.envelope import MAX_CLASSES
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import entropy
@@ -47,7 +47,7 @@ def upper_entropy(
     base : float, optional
         Base of the logarithm; natural where not given.
     tolerance : float
-        Certified distance to the true maximum, in natural units, for hulls and for beliefs with more than 16
+        Certified distance to the true maximum, in natural units, for hulls and for beliefs with more than 12
         classes. Intervals and smaller beliefs are exact.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
@@ -63,7 +63,7 @@ def upper_entropy(
     -----
     Hulls: primal-dual Newton on all instances at once, stopped by the duality gap. Intervals: water-filling.
     Beliefs: the events of largest belief per class are levelled one after the other (Meyerowitz, Richman and
-    Walker 1994); beyond 16 classes focal sets are levelled in turn until the gap closes.
+    Walker 1994); beyond 12 classes focal sets are levelled in turn until the gap closes.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def least_entropy(credal: CredalSet, tolerance: float) -> Array:
         found = least_over_intervals(lower, upper, lower, lambda probs, _: -xlogy(probs, probs), tolerance)
         return like(found, credal.lower)
     if credal.n_classes <= MAX_CLASSES:
-        return least_over_orders(envelope_of(credal), lambda probs, j, rows: -xlogy(probs, probs))
+        return least_over_orders(credal, lambda probs, j, rows: -xlogy(probs, probs))
     masses = to_host(as_float64(credal.masses))  # branch and bound lives on the host
     table = credal.membership
     values = [

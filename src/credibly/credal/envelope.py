@@ -6,6 +6,7 @@ for each bit, m[A] -= m[A without the bit].
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.bounds import event_bounds
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
+
+_TILE = 2**18  # doubles of (rows, events)
 
 MAX_CLASSES = 16
 """Beyond this, 2^k events are too many; everything that lists them says so."""
@@ -78,6 +81,11 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     return envelope_of(credal)
 
 
+def event_tiles(n: int, n_classes: int) -> Iterator[slice]:
+    """Cut n instances so that arrays over all events of some of them stay small."""
+    return tiles(n, max(16, _TILE >> n_classes))
+
+
 def envelope_of(credal: CredalSet) -> Array:
     """Return lower probabilities (n, 2^k) of a set."""
     events = like(all_events(credal.n_classes), credal._leading, dtype=credal.xp.float64)
@@ -105,7 +113,7 @@ def _sweep(values: Array, sign: float, *, subsets: bool) -> Array:
     size = values.shape[1]
     swept = []
     for rows in tiles(values.shape[0], CACHE_ELEMENTS // size):
-        block = xp.asarray(as_float64(values[rows, :]), copy=True)
+        block = as_float64(values[rows, :]) + 0.0  # a copy that stays in the graph
         half = 1
         while half < size:
             pairs = xp.reshape(block, (block.shape[0], -1, 2, half))  # a view: the sums are made in place

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.bounds import tight_bounds
-from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
+from credibly.credal.envelope import all_events, envelope_of, event_tiles
 from credibly.credal.objectives import Objective, slope
 from credibly.predictions import Belief, Intervals
 
+_GREEDY_CLASSES = 12  # beyond, levelling sets in turn is quicker than listing events
 _MAX_SWEEPS = 5000
 
 
@@ -68,15 +70,12 @@ def fill(lower: Array, upper: Array, target: Array) -> Array:
 
 
 def nearest_in_belief(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
-    """Return the nearest distribution (n, k): exact up to 16 classes, certified beyond."""
+    """Return the nearest distribution (n, k): exact up to 12 classes, certified beyond."""
     xp, k = credal.xp, credal.n_classes
-    few = k <= MAX_CLASSES
-    per_row = CACHE_ELEMENTS // 2**k if few else rows_within_budget(24 * k * len(credal.focal_sets), 0.5)
-    solve = _greedy if few else _sweep
-    parts = [
-        solve(credal[rows], target[rows, ...], kind, tolerance)
-        for rows in tiles(len(credal), max(16, per_row))
-    ]
+    few = k <= _GREEDY_CLASSES
+    many = tiles(len(credal), rows_within_budget(24 * k * len(credal.focal_sets), 0.5))
+    solve, pieces = (_greedy, event_tiles(len(credal), k)) if few else (_sweep, many)
+    parts = [solve(credal[rows], target[rows, ...], kind, tolerance) for rows in pieces]
     return xp.concat(parts, axis=0)
 
 
@@ -137,7 +136,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
         gap = xp.sum(probs * slopes, axis=-1)
         for j, index in enumerate(members):
             gap = gap - masses[:, j] * xp.min(xp.take(slopes, index, axis=-1), axis=-1)
-        worst = float(xp.max(gap))
+        worst = scalar(xp.max(gap))
         if worst <= tolerance:
             return probs
     raise UnsupportedError(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly.credal.bounds import event_bounds, event_table
@@ -89,7 +90,7 @@ class MassFunction:
             The predictions; negative masses are refused.
         """
         xp = namespace(self.masses)
-        lowest = float(xp.min(self.masses))
+        lowest = scalar(xp.min(self.masses))
         if lowest < -1e-6:
             raise UnsupportedError(
                 "these masses",

@@ -10,7 +10,7 @@ from credibly._arrays.checks import as_real, require_distributions
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
+from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
@@ -81,7 +81,11 @@ def credal_contains(
         return like(inside, credal.probs)
     if credal.n_classes <= MAX_CLASSES:
         events = like(np.ascontiguousarray(all_events(credal.n_classes).T), asked)
-        return near & xp.all(asked @ events >= envelope_of(credal) - tolerance, axis=-1)
+        kept = [
+            xp.all(asked[rows, :] @ events >= envelope_of(credal[rows]) - tolerance, axis=-1)
+            for rows in event_tiles(len(credal), credal.n_classes)
+        ]
+        return near & xp.concat(kept, axis=0)
     start, asked = on_simplex(credal.mean().probs), on_simplex(asked)
     return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
 

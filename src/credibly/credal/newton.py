@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, device, is_torch, like, namespace
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.objectives import Objective, curvature, slope
 
 _MAX_STEPS = 100
+_TINY = 1e-290
 _SHRINK = 0.1  # how much of the complementarity each step aims to keep
 _INTERIOR = 0.99  # how much of the way to the nearest bound a step may go
 
@@ -28,9 +30,23 @@ def nearest_weights(kind: Objective, members: Array, target: Array, tolerance: f
     if is_torch(members):
         members, target = members.detach(), target.detach()
     n, m, k = members.shape
+    members = _rescaled(kind, members)
     limit = rows_within_budget(8 * (4 * m * k + 4 * min(m, k) ** 2), 0.5)
     parts = [_solve(kind, members[rows, ...], target[rows, ...], tolerance) for rows in tiles(n, limit)]
     return xp.concat(parts, axis=0)
+
+
+def _rescaled(kind: Objective, members: Array) -> Array:
+    """Keep squares of the smallest probabilities from vanishing.
+
+    KL does not change, up to a constant, when the probabilities of a class are divided by their largest.
+    The other terms of probabilities below 1e-290 are far below any tolerance, so these are read as 0.
+    """
+    xp = namespace(members)
+    if kind != "kl":
+        return xp.where(members > _TINY, members, xp.zeros_like(members))
+    largest = xp.max(members, axis=1, keepdims=True)
+    return members / xp.where(largest > 0, largest, xp.ones_like(largest))
 
 
 def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> Array:
@@ -60,7 +76,7 @@ def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> 
                 return xp.take(xp.concat([found for _, found in solved], axis=0), order, axis=0)
         weights, slack, level = _step(kind, members, target, weights, slack, gradient, level)
         gradient = _gradient(kind, members, target, weights)
-    worst = float(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
+    worst = scalar(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
     raise UnsupportedError(
         "the minimum over the hull",
         f"must be certified within {tolerance:.1g}",

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Result
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, commonalities, require_few_classes
+from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
 from credibly.credal.gaps import exact_gap_sum
 from credibly.credal.masses import MassFunction, Negative, masses_of
 from credibly.credal.random_events import sampled_gap_sum
@@ -219,7 +219,7 @@ def nonspecificity_estimate(
         )
     gaps, errors, mean_error = sampled_gap_sum(credal, family, count, seed)
     values = _finish(family, gaps)
-    mean = float(credal.xp.mean(values))
+    mean = scalar(credal.xp.mean(values))
     return NonspecificityEstimate(measure, values, errors, mean, mean_error, False, count, settings)
 
 
@@ -235,7 +235,7 @@ def _exact(
 ) -> NonspecificityEstimate:
     xp = namespace(values)
     zero = xp.zeros(values.shape, dtype=xp.float64, device=device(values))
-    mean = float(xp.mean(values))
+    mean = scalar(xp.mean(values))
     return NonspecificityEstimate(measure, values, zero, mean, 0.0, True, 0, settings, notes)
 
 
@@ -260,8 +260,14 @@ def _smets(masses: MassFunction) -> Array:
     numbers = (masses.membership @ 2.0 ** np.arange(k)).astype(np.int64)
     spread = np.zeros((len(masses.focal_sets), 2**k))
     spread[np.arange(len(numbers)), numbers] = 1.0
-    common = commonalities(masses.masses @ like(spread, masses.masses))
-    lowest = float(xp.min(common))
+    places = like(spread, masses.masses)
+    values, lowest = [], 0.0
+    for rows in event_tiles(len(masses), k):
+        common = commonalities(masses.masses[rows, :] @ places)
+        lowest = min(lowest, scalar(xp.min(common)))
+        held = common > 1e-15
+        logs = xp.log(xp.where(held, common, xp.ones_like(common)))
+        values.append(xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1))
     if lowest < -1e-9:
         raise UnsupportedError(
             '`measure="smets"`',
@@ -269,6 +275,4 @@ def _smets(masses: MassFunction) -> Array:
             f"the lowest is {lowest:.6g}, from negative masses",
             'Pass `negative="clamp"`, or use "hartley".',
         )
-    held = common > 1e-15
-    logs = xp.log(xp.where(held, common, xp.ones_like(common)))
-    return xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1)
+    return xp.concat(values, axis=0)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.namespace import Array, device, like, namespace
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -54,7 +55,7 @@ def sampled_gap_sum(
         block = _subtract_controls(value, xp.reshape(control, (*control.shape[:-1], _BATCHES, per_batch)))
         values.append(xp.mean(block, axis=1))
         errors.append(xp.std(block, axis=1, correction=1) / _BATCHES**0.5)
-        totals += np.asarray([float(total) for total in xp.sum(block, axis=0)])
+        totals += np.asarray([scalar(total) for total in xp.sum(block, axis=0)])
     mean_error = float(np.std(totals / len(credal), ddof=1) / _BATCHES**0.5)
     return xp.concat(values, axis=0), xp.concat(errors, axis=0), mean_error
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of
+from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.sets import CredalSet
 from credibly.credal.simplex_method import least_total
 from credibly.predictions import Belief, Ensemble, Intervals
@@ -64,11 +64,15 @@ def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array
         ]
         return like(np.array(found), start)
     events = like(np.ascontiguousarray(all_events(k).T), start, dtype=xp.float64)
-    room = start @ events - envelope_of(credal)
-    room = xp.where(room > 0, room, xp.zeros_like(room))
-    loss = -(direction @ events)
-    losing = loss > 1e-15
-    return xp.min(xp.where(losing, room / xp.where(losing, loss, xp.ones_like(loss)), xp.inf), axis=-1)
+    shortest = []
+    for rows in event_tiles(len(credal), k):
+        room = start[rows, :] @ events - envelope_of(credal[rows])
+        room = xp.where(room > 0, room, xp.zeros_like(room))
+        loss = -(direction[rows, :] @ events)
+        losing = loss > 1e-15
+        ways = xp.where(losing, room / xp.where(losing, loss, xp.ones_like(loss)), xp.inf)
+        shortest.append(xp.min(ways, axis=-1))
+    return xp.concat(shortest, axis=0)
 
 
 def _allocation_ray(

@@ -81,9 +81,9 @@ def calibration_test(
         and counted as independent draws they reject calibrated models; draw one with ``counts.draw(rng=0)``.
     statistic : str, Statistic or a sequence of them
         What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
-        statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``: the
-        pair that sees every kind of miscalibration; it compares all pairs of instances, so its time grows
-        with n squared.
+        statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
+        the pair that sees every kind of miscalibration; it compares all pairs of instances, so its time
+        grows with n squared.
     method : {"resample", "moments", "asymptotic", "bound"}
         Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
         moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference

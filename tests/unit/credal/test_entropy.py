@@ -88,7 +88,7 @@ def test_branch_and_bound_is_the_shortest_path(k: int) -> None:
     intervals = random_intervals(np.random.default_rng(k), 30, k).reachable()
     low, high = intervals.lower, intervals.upper
     bounded = least_over_intervals(low, high, low, entropy_terms, 1e-9)
-    path = least_over_orders(cr.lower_envelope(intervals), entropy_terms)
+    path = least_over_orders(intervals, entropy_terms)
     assert bounded == pytest.approx(path, abs=2e-9)
 
 
@@ -150,6 +150,22 @@ def test_newton_closes_the_duality_gap(m: int, k: int, kind: str) -> None:
     assert weights.min() >= 0
     gradient = _gradient(kind, members, target, weights)
     assert ((weights * gradient).sum(axis=1) - gradient.min(axis=1)).max() <= 1e-8
+
+
+@pytest.mark.parametrize("kind", ["entropy", "kl", "js"])
+def test_saturated_members(kind: str) -> None:
+    # Two members that each leave class 1 about 1e-200 and 1e-300: squares of that are 0 in double precision.
+    members = np.array([[[1.0, 1e-200, 1e-12], [1.0 - 1e-12, 1e-300, 1e-12], [0.5, 0.0, 0.5]]])
+    target = np.array([[0.5, 0.3, 0.2]])
+    weights = nearest_weights(kind, members, target, 1e-9)
+    assert weights.sum() == pytest.approx(1.0)
+    if kind == "kl":
+        # Only member 0 has class 1 to speak of: minimise -0.3 ln w_0 - 0.5 ln(1 - w_2 / 2) - 0.2 ln(w_2 / 2)
+        # along w_0 + w_2 = 1 (member 1 is member 0 without class 1).
+        grid = np.linspace(0.01, 0.99, 9801)
+        values = -0.3 * np.log(1 - grid) - 0.5 * np.log(1 - grid / 2) - 0.2 * np.log(grid / 2)
+        assert weights[0, 2] == pytest.approx(grid[np.argmin(values)], abs=2e-4)
+        assert weights[0, 1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_tolerance_out_of_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,24 @@ def test_every_library_gives_the_same(measure: str, library: Library) -> None:
         assert read(found) == pytest.approx(expected, abs=1e-9), kind
 
 
+@pytest.mark.parametrize("measure", EVERYWHERE)
+def test_tensors_in_a_graph(measure: str) -> None:
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    rng = np.random.default_rng(3)
+    labels, target = rng.integers(0, 4, size=5), rng.dirichlet(np.ones(4), size=5)
+    for kind, credal in every_kind(rng, n=5, k=4).items():
+        arrays = [torch.tensor(getattr(credal, name), requires_grad=True) for name in credal.row_fields]
+        extra = (credal.focal_sets, 4) if isinstance(credal, cr.Belief) else ()
+        there: Any = (
+            cr.Ensemble(*arrays, member_axis=1)
+            if isinstance(credal, cr.Ensemble)
+            else type(credal)(*arrays, *extra)
+        )
+        found = EVERYWHERE[measure](there, torch.tensor(labels), torch.tensor(target))
+        expected = EVERYWHERE[measure](credal, labels, target)
+        assert read(found) == pytest.approx(expected, abs=1e-9), kind
+
+
 def test_single_precision_is_read_in_double() -> None:
     rng = np.random.default_rng(2)
     ensemble = cr.Ensemble(rng.dirichlet(np.ones(4), size=(5, 3)).astype(np.float32))
