@@ -73,8 +73,8 @@ class Intervals(ClassPredictions):
         others_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
         others_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
         tight_lower = xp.maximum(lower, 1.0 - others_upper)
-        # Noise within the accepted tolerance must not make a bound negative or turn an interval around.
-        tight_upper = xp.maximum(xp.minimum(upper, 1.0 - others_lower), xp.zeros_like(upper))
+        # Where the lower bounds sum to 1 up to rounding, the room left above them is rounding too.
+        tight_upper = xp.maximum(xp.minimum(upper, 1.0 - others_lower), lower)
         return self.replace_rows(lower=xp.minimum(tight_lower, tight_upper), upper=tight_upper)
 
     def mean(self) -> Point:

@@ -140,3 +140,10 @@ def test_bounds_of_two_precisions():
     found = cr.Intervals(probs.astype(np.float32), probs)
     assert (found.lower <= found.upper).all()
     assert len(found.notes) == 1
+
+
+def test_reachable_keeps_tiny_lower_bounds():
+    # 1 - (1 - 1e-20 + 0) rounds to 0, below the lower bound that was given
+    tight = cr.Intervals([[1e-20, 1.0]], [[0.5, 1.0]]).reachable()
+    assert tight.lower[0, 0] == 1e-20
+    assert tight.upper[0, 0] >= tight.lower[0, 0]
