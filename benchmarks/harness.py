@@ -52,16 +52,14 @@ def best_of(repeats: int, **tasks: Callable[[], object]) -> dict[str, float]:
 
 @contextmanager
 def limited_threads(threads: int) -> Iterator[None]:
-    """Limit the threads of BLAS, torch and credibly inside the block."""
+    """Limit the threads of BLAS and torch inside the block."""
     import torch
     from threadpoolctl import threadpool_limits
-
-    import credibly as cr
 
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        with threadpool_limits(limits=threads), cr.thread_limit(threads):
+        with threadpool_limits(limits=threads):
             yield
     finally:
         torch.set_num_threads(before)

@@ -22,7 +22,6 @@ from credibly._arrays.errors import (
 )
 from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
-from credibly._arrays.threads import thread_limit
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
     RaterStatistic,
@@ -174,7 +173,6 @@ __all__ = [
     "save",
     "skce",
     "statistic",
-    "thread_limit",
     "top_label_ece",
     "uncertainty",
     "upper_entropy",

@@ -11,7 +11,6 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
-from credibly._arrays.threads import map_tiles
 from credibly._arrays.tiles import tiles
 from credibly.annotators.moments import instances_last
 from credibly.predictions import (
@@ -156,7 +155,7 @@ class Population:
             yield entry if isinstance(entry, Chunk) else check_chunk(*entry)
 
     def map(self, function: Callable[[Chunk], S], *, least: int | None = None) -> Iterator[S]:
-        """Yield ``function(tile)`` over all tiles of the population, in order, on several threads."""
+        """Yield ``function(tile)`` over all tiles of the population, in order."""
         enough = self.least if least is None else least
         for chunk in self.chunks():
             width = int(np.prod(chunk.predictions._leading.shape[1:]))
@@ -165,7 +164,7 @@ class Population:
                 tile = chunk.tile(rows, enough)
                 return None if tile is None else function(tile)
 
-            for found in map_tiles(work, tiles(len(chunk.predictions), _TILE_ELEMENTS // width)):
+            for found in map(work, tiles(len(chunk.predictions), _TILE_ELEMENTS // width)):
                 if found is not None:
                     yield found
 

@@ -20,7 +20,6 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.philox import Seed, Uniforms, torch_pieces
 from credibly._arrays.sums import add_mask
-from credibly._arrays.threads import in_tiles
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, label_dtype
 
@@ -132,10 +131,7 @@ def _steps(probs: Array) -> Array:
         return (cumulative[:, :-1] / cumulative[:, -1:]).T.contiguous()
     n, k = probs.shape
     steps = np.empty((k - 1, n))
-
-    def add_up(rows: slice) -> None:
+    for rows in tiles(n, CACHE_ELEMENTS // k):
         cumulative = np.cumsum(np.ascontiguousarray(probs[rows].T), axis=0)
         np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
-
-    in_tiles(add_up, n, max(1, CACHE_ELEMENTS // k))
     return steps

@@ -10,7 +10,6 @@ import numpy as np
 from credibly._arrays.namespace import Array, device, is_torch, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
-from credibly._arrays.threads import available_threads, map_tiles
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
 from credibly.predictions import Classes, Labels
@@ -70,7 +69,7 @@ def _in_tiles(
     n_resamples: int,
     progress: Progress | None,
 ) -> HostArray:
-    """Draw and evaluate replicates: on the host in tiles that stay in cache, on all threads."""
+    """Draw and evaluate replicates: on the host in tiles that stay in cache."""
     values = np.empty((len(bounds), 1 + n_resamples))
     per_tile = rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5)
     if not replicates.on_device:
@@ -86,9 +85,8 @@ def _in_tiles(
         drawn = Classes(labels, observed.n_classes, observed.weights)
         return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
 
-    with blas_threads(1 if available_threads() > 1 else None):  # tiles already use the cores
-        run = map if replicates.on_device else map_tiles  # a device has its own parallelism
-        for columns, found in run(evaluate, tiles(n_resamples, per_tile)):
+    with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
+        for columns, found in map(evaluate, tiles(n_resamples, per_tile)):
             values[:, columns] = found
             if progress is not None:
                 progress(columns.stop - 1, n_resamples)
@@ -130,7 +128,7 @@ def pairwise_values(
     values = np.empty(1 + n_resamples)
     n, k = observed.n, observed.n_classes
     for reps in tiles(n_resamples, rows_within_budget(n * (1 if k <= 256 else 4), 0.25)):
-        drawn = _drawn(replicates, reps)
+        drawn = replicates.labels(reps).values
         xp = namespace(drawn)
         first = reps.start == 0
         labels = xp.concat([xp.astype(observed.values, drawn.dtype), drawn], axis=0) if first else drawn
@@ -146,16 +144,6 @@ def pairwise_values(
                 progress(reps.start + (reps.stop - reps.start) * block.stop // n, n_resamples)
         values[0 if first else reps.start + 1 : reps.stop + 1] = to_host(bound.finish(state))
     return values
-
-
-def _drawn(replicates: Replicates, reps: slice) -> Array:
-    """Draw replicates on all threads; on a device at once."""
-    if replicates.on_device:
-        return replicates.labels(reps).values
-    size = max(1, _TILE_LABELS // replicates.n)
-    pieces = [slice(reps.start + t.start, reps.start + t.stop) for t in tiles(reps.stop - reps.start, size)]
-    parts = list(map_tiles(lambda piece: replicates.labels(piece).values, pieces))
-    return namespace(parts[0]).concat(parts, axis=0)
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:

@@ -13,8 +13,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import Array, device, is_numpy, like, namespace, to_host
 from credibly._arrays.sums import add_mask
-from credibly._arrays.threads import in_tiles
-from credibly._arrays.tiles import CACHE_ELEMENTS
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -71,16 +70,13 @@ def bin_index(values: Array, edges: Array, closed: Closed) -> Array:
 def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) -> Array:
     """Count the inner edges at or below each value: by comparison for few bins, else by bisection."""
     out = np.zeros(values.shape, dtype=dtype)
+    if inner.size >= _FEW_BINS:
+        out[...] = np.searchsorted(inner, values, side="right" if closed == "left" else "left")
+        return out
     passed = np.greater_equal if closed == "left" else np.greater
-
-    def assign(rows: slice) -> None:
+    per_row = 1 if values.ndim == 1 else values.shape[1]
+    for rows in tiles(values.shape[0], CACHE_ELEMENTS // per_row):
         tile, found = values[rows], out[rows]
-        if inner.size >= _FEW_BINS:
-            found[...] = np.searchsorted(inner, tile, side="right" if closed == "left" else "left")
-            return
         for edge in inner:
             add_mask(found, passed(tile, edge))
-
-    per_row = 1 if values.ndim == 1 else values.shape[1]
-    in_tiles(assign, values.shape[0], CACHE_ELEMENTS // per_row)
     return out

