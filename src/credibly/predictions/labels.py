@@ -321,8 +321,8 @@ def check_classes(labels: Array, n_classes: int) -> Array:
         )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
     wide = labels if is_numpy(labels) and labels.dtype != bool else xp.astype(labels, xp.int64)
-    bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
-    if bad:
+    if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
+        bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
         remedy = "Map unlabelled instances out first."
         if value == n_classes and int(xp.min(labels)) >= 1:

@@ -29,7 +29,7 @@ def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
         return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
     confidence = np.empty(n, dtype=probs.dtype)
     predicted = np.zeros(n, dtype=label_dtype(np, k))
-    for rows in tiles(n, CACHE_ELEMENTS // k):
+    for rows in tiles(n, 2 * CACHE_ELEMENTS // k):
         columns = np.ascontiguousarray(probs[rows].T)
         best, label = confidence[rows], predicted[rows]
         np.max(columns, axis=0, out=best)
