@@ -19,6 +19,7 @@ from credibly.simulate.world import (
     World,
     WorldSample,
     draw_labels,
+    mixture,
     require_interval,
     require_number,
 )
@@ -137,23 +138,24 @@ class BinaryWorld(World):
         low, high = np.array(self.bounds).T
         paths = gaussian_process_paths(x, m + 1, self.x_range, self.length_scale, generator)
         chances = low + (high - low) * paths[:, :m]
-        weights = None
-        if self.hypothesis == "H0,1":
-            weights = np.repeat(draw_prior(1, m, 1.0, generator), n, axis=0)
-        elif self.hypothesis == "H0,2":
-            weights = polynomial_weights(x, m, self.x_range, self.degree, self.sharpness, generator)
-        if weights is not None:
-            true = (weights * chances).sum(axis=1)
-        elif self.hypothesis == "H1,1":
-            true = self._outside(chances, generator.uniform(*self.distances, size=n))
+        members = _both_classes(chances)
+        if self.null:
+            if self.hypothesis == "H0,1":
+                weights = np.repeat(draw_prior(1, m, 1.0, generator), n, axis=0)
+            else:
+                weights = polynomial_weights(x, m, self.x_range, self.degree, self.sharpness, generator)
+            truth = mixture(weights, members)
         else:
             near, far = self.distances
-            away = near + (far - near) * paths[:, m]
-            smallest, largest = self._extremes
-            true = largest + away if self._upwards else smallest - away
-        probs = np.stack([1.0 - true, true], axis=1)
-        predictions = Ensemble(np.stack([1.0 - chances, chances], axis=2), member_axis=1)
-        return WorldSample(predictions, draw_labels(probs, seed), x[:, None], Truth(probs, weights), self)
+            if self.hypothesis == "H1,1":
+                true = self._outside(chances, generator.uniform(near, far, size=n))
+            else:
+                away = near + (far - near) * paths[:, m]
+                true = self._extremes[1] + away if self._upwards else self._extremes[0] - away
+            truth = Truth(_both_classes(true), _both_classes(self._outside(chances, 0.0)))
+        assert truth.probs is not None
+        labels = draw_labels(truth.probs, seed)
+        return WorldSample(Ensemble(members, member_axis=1), labels, x[:, None], truth, self)
 
     @property
     def _upwards(self) -> bool:
@@ -168,5 +170,9 @@ class BinaryWorld(World):
         if self.hypothesis != "H1,1":
             return sample.truth.probs
         assert isinstance(sample.predictions, Ensemble)
-        true = self._outside(sample.predictions.probs[:, :, 1], 0.5 * sum(self.distances))
-        return np.stack([1.0 - true, true], axis=1)
+        return _both_classes(self._outside(sample.predictions.probs[:, :, 1], 0.5 * sum(self.distances)))
+
+
+def _both_classes(chances: HostArray) -> HostArray:
+    """Return the distributions of a binary label from the probabilities of class 1."""
+    return np.stack([1.0 - chances, chances], axis=-1)

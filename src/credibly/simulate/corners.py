@@ -23,25 +23,27 @@ VOID = 1e-6
 _MOST_ROUNDS = 100
 
 
-def beyond_boundary(members: HostArray, corners: HostArray, step: HostArray | float) -> HostArray:
-    """Return (1 - step) b + step e_c, b the boundary of the hull towards corner c, (n, k).
+def boundary_point(members: HostArray, corners: HostArray) -> HostArray:
+    """Return b (n, k), where rays from the mean of members (n, m, k) to corners (n,) leave the hulls."""
+    return np.asarray(credal_boundary(Ensemble(members, member_axis=1), corners))
 
-    `members` is (n, m, k), `corners` (n,) of int and `step` a number or (n,).
-    """
-    boundary = credal_boundary(Ensemble(members, member_axis=1), corners)
+
+def beyond(boundary: HostArray, corners: HostArray, step: HostArray | float) -> HostArray:
+    """Return (1 - step) b + step e_c, (n, k), for boundary points b; `step` is a number or (n,)."""
     share = np.broadcast_to(np.asarray(step, dtype=float), corners.shape)[:, None]
-    return np.asarray((1.0 - share) * boundary + share * np.eye(members.shape[2])[corners])
+    return np.asarray((1.0 - share) * boundary + share * np.eye(boundary.shape[1])[corners])
 
 
 def average_over_corners(members: HostArray, step: float) -> HostArray:
-    """Return the mean of `beyond_boundary` over all corners outside the hull, each as likely, (n, k)."""
+    """Return the mean truth over all corners outside the hull, each as likely, (n, k)."""
     n, _, k = members.shape
     open_ = room(members) > VOID
     total = np.zeros((n, k))
     for corner in range(k):
         rows = np.flatnonzero(open_[:, corner])
         if rows.size:
-            total[rows] += beyond_boundary(members[rows], np.full(rows.size, corner), step)
+            corners = np.full(rows.size, corner)
+            total[rows] += beyond(boundary_point(members[rows], corners), corners, step)
     return np.asarray(total / open_.sum(axis=1, keepdims=True))
 
 

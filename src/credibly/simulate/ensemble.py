@@ -14,13 +14,14 @@ from credibly.predictions import Ensemble
 from credibly.simulate.corners import (
     HostArray,
     average_over_corners,
-    beyond_boundary,
+    beyond,
+    boundary_point,
     closest_corners,
     draw_with_room,
     redraw_notes,
 )
 from credibly.simulate.dirichlet_members import draw_members, draw_prior
-from credibly.simulate.world import LARGEST, Truth, World, WorldSample, draw_labels, require_number
+from credibly.simulate.world import LARGEST, Truth, World, WorldSample, draw_labels, mixture, require_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +118,12 @@ class EnsembleWorld(World):
             members, redrawn = draw(np.arange(n)), 0
             one = draw_prior(1, self.n_members, self.weight_concentration or 1.0 / self.n_members, generator)
             weights = np.repeat(one, n, axis=0)
-            truth = Truth(np.einsum("nm,nmk->nk", weights, members), weights)
+            truth = mixture(weights, members)
         else:
             members, corners, redrawn = draw_with_room(draw, choose, n)
             step = generator.random(n) if self.step is None else self.step
-            truth = Truth(beyond_boundary(members, corners, step))
+            boundary = boundary_point(members, corners)
+            truth = Truth(beyond(boundary, corners, step), boundary)
         assert truth.probs is not None
         labels = draw_labels(truth.probs, seed)
         predictions = Ensemble(members, member_axis=1)
@@ -135,5 +137,6 @@ class EnsembleWorld(World):
         members = sample.predictions.probs
         step = 0.5 if self.step is None else self.step  # a uniform share is one half on average
         if self.scenario == "S2":
-            return beyond_boundary(members, closest_corners(members), step)
+            assert sample.truth.in_set is not None
+            return beyond(sample.truth.in_set, closest_corners(members), step)
         return average_over_corners(members, step)

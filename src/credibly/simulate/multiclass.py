@@ -14,7 +14,8 @@ from credibly.predictions import Ensemble
 from credibly.simulate.corners import (
     HostArray,
     average_over_corners,
-    beyond_boundary,
+    beyond,
+    boundary_point,
     closest_corners,
     corners_along,
     draw_with_room,
@@ -28,6 +29,7 @@ from credibly.simulate.world import (
     World,
     WorldSample,
     draw_labels,
+    mixture,
     require_interval,
     require_number,
 )
@@ -182,7 +184,8 @@ class MulticlassWorld(World):
                 return generator.integers(0, self.n_classes, size=rows.size)
 
             members, corners, redrawn = draw_with_room(draw, choose, n)
-            truth = Truth(beyond_boundary(members, corners, self.delta))
+            boundary = boundary_point(members, corners)
+            truth = Truth(beyond(boundary, corners, self.delta), boundary)
         else:
             members, redrawn = draw(np.arange(n)), 0
             if self.hypothesis == "H0,1":
@@ -191,7 +194,7 @@ class MulticlassWorld(World):
                 weights = polynomial_weights(
                     x, self.n_members, self.x_range, self.degree, self.sharpness, generator
                 )
-            truth = Truth(np.einsum("nm,nmk->nk", weights, members), weights)
+            truth = mixture(weights, members)
         assert truth.probs is not None
         labels = draw_labels(truth.probs, seed)
         predictions = Ensemble(members, member_axis=1)

@@ -33,6 +33,9 @@ class Truth:
     ----------
     probs : ndarray (n, k) or None
         The distribution every label was drawn from; None in regression.
+    in_set : ndarray (n, k) or None
+        The distribution in the set where the truth is, or where it set out from: `probs` under the
+        hypothesis, the boundary point otherwise. What a perfect learner of weights would find.
     weights : ndarray (n, m) or None
         The weights with which the members give `probs`, where the world drew weights.
     mean, std : ndarray (n,) or None
@@ -40,6 +43,7 @@ class Truth:
     """
 
     probs: HostArray | None = None
+    in_set: HostArray | None = None
     weights: HostArray | None = None
     mean: HostArray | None = None
     std: HostArray | None = None
@@ -170,6 +174,12 @@ class World(ABC):
         """Return P(label | instance); worlds that draw more than the instance shows override this."""
         assert sample.truth.probs is not None
         return sample.truth.probs
+
+
+def mixture(weights: HostArray, members: HostArray) -> Truth:
+    """Return the truth sum_m w_m P_m of weights (n, m) and members (n, m, k)."""
+    probs = np.asarray((weights[:, None, :] @ members)[:, 0, :])
+    return Truth(probs, probs, weights)
 
 
 def draw_labels(probs: HostArray, seed: Seed) -> HostArray:
