@@ -22,6 +22,7 @@ from credibly._arrays.errors import (
 )
 from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.study_results import PowerStudy
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
     RaterStatistic,
@@ -70,6 +71,7 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
+from credibly.simulate import power_study
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,
@@ -120,6 +122,7 @@ __all__ = [
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
+    "PowerStudy",
     "Quantiles",
     "RaterStatistic",
     "ReliabilityCurve",
@@ -167,6 +170,7 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "power_study",
     "rater_statistic",
     "registered",
     "reliability_curve",

@@ -30,6 +30,7 @@ NOT_CALLED_BY_USERS = {
     "LossDecomposition",
     "MassFunction",
     "NonspecificityEstimate",
+    "PowerStudy",
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
