@@ -135,7 +135,7 @@ _ALL = (
         tests={f"true weights, {name}": CalibrationTest("truth", one) for name, one in _M23_ERRORS.items()},
         worlds={scenario: EnsembleWorld(scenario) for scenario in ("S1", "S2", "S3")},
         levels=_LEVELS,
-        small=Size(100, 40),
+        small=Size(100, 20),
         full=Size(100, 1000),
     ),
     Study(
