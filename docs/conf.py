@@ -73,9 +73,11 @@ def write_api(folder: Path) -> None:
             page = folder / f"{room.strip('_')}.rst"
             _write(page, _page(title, rooms[room]))
             listed.append(page.stem)
-    plots = "\n".join([_heading("Plots"), ".. automodule:: credibly.plots", "   :imported-members:", ""])
-    _write(folder / "plots.rst", plots)
-    toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in [*listed, "plots"]), ""])
+    for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
+        lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
+        _write(folder / f"{page_name}.rst", "\n".join(lines))
+        listed.append(page_name)
+    toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in listed), ""])
     _write(folder / "index.rst", _heading("API") + "\n" + toctree)
 
 

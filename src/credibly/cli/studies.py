@@ -18,7 +18,7 @@ from credibly.cli import options
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
 from credibly.io import require_writable, write_text_atomically
-from credibly.simulate import as_study, studies
+from credibly.simulate.studies import as_study, studies
 
 LISTED = ("name", "figure", "worlds", "tests", "small", "full", "title")
 COLUMNS = ("world", "null", "test", "level", "n", "repetitions", "rejected", "rate", "interval")

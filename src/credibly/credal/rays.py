@@ -100,9 +100,9 @@ def _allocation_ray(
 def hull_ray_lengths(members: HostArray, start: HostArray, direction: HostArray) -> HostArray:
     """1 / min sum(u) subject to sum_m u_m (P_m - start) = direction, u >= 0, (n,).
 
-    Hulls of fewer members than classes are looked at in their own plane; what leaves it has length 0. Classes of
-    very different size (0.5 and 1e-9 in one hull) are scaled to one size first: pivots of the smaller ones would
-    be taken for rounding, or rounding for pivots.
+    Hulls of fewer members than classes are looked at in their own plane; what leaves it has length 0. Classes
+    of very different size (0.5 and 1e-9 in one hull) are scaled to one size first: pivots of the smaller ones
+    would be taken for rounding, or rounding for pivots.
     """
     shifted = members - start[:, None, :]
     length = np.sqrt((direction**2).sum(axis=-1))

@@ -1,6 +1,6 @@
 """Worlds whose truth is known, and studies of how tests behave in them."""
 
-from credibly._arrays.study_results import PowerStudy, WorldPicture
+from credibly._arrays.study_results import WorldPicture
 from credibly.simulate.binary import BinaryWorld
 from credibly.simulate.calibration import CalibrationTest
 from credibly.simulate.ensemble import EnsembleWorld
@@ -10,7 +10,7 @@ from credibly.simulate.pairing import PairedDifference, paired_difference
 from credibly.simulate.pictures import world_picture
 from credibly.simulate.power import power_study
 from credibly.simulate.regression import LocationWorld, QuadraticWorld
-from credibly.simulate.studies import STUDIES, Size, Study, as_study, studies
+from credibly.simulate.studies import STUDIES, Size, Study, studies
 from credibly.simulate.world import Truth, World, WorldSample
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "LocationWorld",
     "MulticlassWorld",
     "PairedDifference",
-    "PowerStudy",
     "QuadraticWorld",
     "Size",
     "Study",
@@ -30,7 +29,6 @@ __all__ = [
     "World",
     "WorldPicture",
     "WorldSample",
-    "as_study",
     "paired_difference",
     "power_study",
     "studies",

@@ -40,11 +40,11 @@ class EnsembleWorld(World):
     n_members, n_classes : int
         Size of the ensemble and number of classes.
     spread : float
-        u: how far members scatter.
+        How far members scatter: u.
     prior_concentration : float or None
-        a; None for 1 / k as in the paper.
+        The parameter a; None for 1 / k as in the paper.
     weight_concentration : float or None
-        b; None for 1 / m as in the paper.
+        The parameter b; None for 1 / m as in the paper.
     step : float or None
         Share of the way from the boundary to the corner; None draws it uniformly from [0, 1] for each
         instance, as in the paper. Labels cannot tell this from 0.5.

@@ -40,7 +40,7 @@ class HistogramWorld(World):
     n_classes : int
         Number of classes.
     concentration : float
-        a.
+        The parameter a.
 
     Notes
     -----

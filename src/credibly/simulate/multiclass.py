@@ -60,9 +60,9 @@ class MulticlassWorld(World):
     n_members, n_classes : int
         Size of the ensemble and number of classes.
     spread : float or tuple of float
-        u: how far members scatter; several numbers are values at equally spaced x, linear in between.
+        How far members scatter, u; several numbers are values at equally spaced x, linear in between.
     prior_concentration : float
-        a.
+        The parameter a.
     degree : int
         Degree of the polynomials of H0,2.
     sharpness : float

@@ -21,7 +21,15 @@ from credibly.statistics import Statistic, hosmer_lemeshow, skce
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How large a study is: instances per data set, and data sets per world."""
+    """How large a study is.
+
+    Parameters
+    ----------
+    n : int
+        Instances per data set.
+    repetitions : int
+        Data sets per world.
+    """
 
     n: int
     repetitions: int

@@ -45,6 +45,25 @@ def test_list_is_blocks_on_a_narrow_terminal() -> None:
     assert "hosmer_lemeshow" in screen.text  # no name is cut
 
 
+def test_studies_are_listed_within_eighty_columns() -> None:
+    screen = in_terminal("study", "list", width=80)
+    assert screen.code == 0
+    assert widest(screen) <= 80
+    assert "m23-fig1" in screen.text
+
+
+def test_a_study_shows_one_level_and_progress(tmp_path: Path) -> None:
+    screen = in_terminal("study", "m23-fig1", "--out", tmp_path / "study", width=120)
+    assert screen.code == 0
+    assert "s left" in screen.text  # it takes more than a second
+    assert "true weights, SKCE" in screen.text
+    levels = {
+        line.split()[-5] for line in screen.text.splitlines() if "true weights" in line and " to " in line
+    }
+    assert levels == {"0.05"}
+    assert "note: wrote" in screen.text
+
+
 def test_test_shows_everything_of_a_verdict(folder: Path) -> None:
     screen = in_terminal("test", folder / "overconfident.npz", *FAST, width=250)
     assert screen.code == 0

@@ -23,7 +23,6 @@ from credibly.simulate import (
     BinaryWorld,
     CalibrationTest,
     MulticlassWorld,
-    PowerStudy,
     World,
     paired_difference,
     power_study,
@@ -40,7 +39,7 @@ TESTS = {
 }
 
 
-def small(**changes: Any) -> PowerStudy:
+def small(**changes: Any) -> cr.PowerStudy:
     settings: dict[str, Any] = {"levels": [0.1, 0.5], "repetitions": 12, "n": 20, "rng": 3, **changes}
     return power_study(settings.pop("tests", TESTS), settings.pop("worlds", WORLDS), **settings)
 
@@ -397,9 +396,9 @@ def test_one_repetition_one_instance() -> None:
 # --- pairs
 
 
-def fake(pvalues: list[list[float]]) -> PowerStudy:
+def fake(pvalues: list[list[float]]) -> cr.PowerStudy:
     values = np.array([pvalues])
-    return PowerStudy(
+    return cr.PowerStudy(
         tests=("a", "b"), worlds=("w",), null=(True,), levels=np.array([0.1]), pvalues=values,
         rejected=(values <= 0.1).sum(axis=2)[:, :, None], low=np.zeros((1, 2, 1)), high=np.ones((1, 2, 1)),
         n=5, repetitions=values.shape[2],
