@@ -22,9 +22,17 @@ def address(seed: Seed, *keys: int) -> np.random.SeedSequence:
 
 
 def key_of(value: Any) -> int:
-    """Return 63 bits that depend on a JSON-safe value alone, the same in every process."""
-    text = json.dumps(jsonable(value), sort_keys=True)
+    """Return 63 bits that depend on a value alone, the same in every process and for 0 and 0.0."""
+    text = json.dumps(_with_floats(jsonable(value)), sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big") >> 1
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_floats(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(one) for one in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def describe(test: Any) -> Any:

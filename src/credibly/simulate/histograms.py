@@ -71,7 +71,7 @@ class HistogramWorld(World):
     def __post_init__(self) -> None:
         require_number(self.exponent, "exponent", 0, 1e6, "Use 1 for a calibrated model.")
         if self.agreement is not None:
-            require_number(self.agreement, "agreement", 0, LARGEST, "Use 5.", positive=True)
+            require_number(self.agreement, "agreement", 1 / LARGEST, LARGEST, "Use 5.")
         ends = self.n_raters if isinstance(self.n_raters, tuple) else (self.n_raters, self.n_raters)
         if len(ends) != 2:
             raise InputTypeError(

@@ -127,13 +127,12 @@ def power_study(
     heights = _checked_levels(levels)
     repetitions, n = require_integer(repetitions, "repetitions", 1), require_integer(n, "n", 1)
     require_engine(engine)
+    report = as_progress(progress)
     kept = None if out is None else Checkpoints(out)
     seed = _seed_of(rng, kept)
     if kept is not None:
         kept.begin({"version": _version(), "seed": list(seed), "n": n, "block": _BLOCK})
-    pvalues = _all_pvalues(
-        named_tests, named_worlds, repetitions, n, seed, engine, kept, as_progress(progress)
-    )
+    pvalues = _all_pvalues(named_tests, named_worlds, repetitions, n, seed, engine, kept, report)
     rejected = rejections(pvalues[:, :, :, None], heights).sum(axis=2)
     intervals = np.array([clopper_pearson(int(count), repetitions) for count in rejected.ravel()])
     low, high = intervals.T.reshape(2, *rejected.shape)

@@ -25,7 +25,7 @@ LARGEST = 1e100
 """Settings above this are refused: their logarithms would leave double precision."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Truth:
     """What labels were drawn from.
 
@@ -48,8 +48,13 @@ class Truth:
     mean: HostArray | None = None
     std: HostArray | None = None
 
+    def __repr__(self) -> str:
+        known = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        shapes = [f"{name} {value.shape}" for name, value in known.items() if value is not None]
+        return f"Truth({', '.join(shapes)})"
 
-@dataclasses.dataclass(frozen=True, eq=False)
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WorldSample:
     """A data set with the truth behind it.
 
@@ -78,6 +83,9 @@ class WorldSample:
 
     def __len__(self) -> int:
         return len(self.predictions)
+
+    def __repr__(self) -> str:
+        return f"WorldSample({self.world.name!r}, {self.predictions!r}, {self.truth!r})"
 
     @cached_property
     def given_instance(self) -> HostArray:
@@ -131,7 +139,11 @@ class WorldSample:
 
 @dataclasses.dataclass(frozen=True)
 class World(ABC):
-    """Base of all worlds: frozen settings and :meth:`draw`."""
+    """Base of all worlds: frozen settings and :meth:`draw`.
+
+    Derive a frozen dataclass whose fields are numbers, words and tuples: they are the address of its random
+    numbers in a power study. Worlds draw on the host; their arrays are NumPy's.
+    """
 
     @property
     @abstractmethod

@@ -119,6 +119,12 @@ def test_a_real_cluster_changes_no_number() -> None:
     np.testing.assert_array_equal(found, small().pvalues)
 
 
+def test_equal_worlds_have_equal_data() -> None:
+    whole = small(worlds={"w": MulticlassWorld("H1", delta=0, n_members=3)})
+    real = small(worlds={"w": MulticlassWorld("H1", delta=0.0, n_members=np.int64(3))})
+    np.testing.assert_array_equal(whole.pvalues, real.pvalues)
+
+
 def test_the_seed_decides() -> None:
     np.testing.assert_array_equal(small(rng=np.random.SeedSequence(3)).pvalues, small().pvalues)
     assert not np.array_equal(small(rng=4).pvalues, small().pvalues)
@@ -369,6 +375,7 @@ class Undeclared(MulticlassWorld):
         ({"n": 1.5}, "`n` must be an integer"),
         ({"engine": "threads"}, "`engine` must be None, a concurrent.futures.Executor or a client"),
         ({"out": 7}, "`path` must be a path"),
+        ({"progress": "yes"}, "`progress` must be True or callable"),
     ],
 )
 def test_bad_input(changes: dict[str, Any], match: str) -> None:

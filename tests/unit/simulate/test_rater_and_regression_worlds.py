@@ -118,7 +118,7 @@ def test_membership_is_refused_in_regression(world: World) -> None:
     ("make", "match"),
     [
         (lambda: HistogramWorld(exponent=-1.0), "`exponent` must be at least 0"),
-        (lambda: HistogramWorld(agreement=0.0), "`agreement` must be positive"),
+        (lambda: HistogramWorld(agreement=0.0), "`agreement` must be at least 1e-100"),
         (lambda: HistogramWorld(n_raters=0), "`n_raters` must be an integer of at least 1"),
         (lambda: HistogramWorld(n_raters=(5, 2)), "`n_raters` must be an integer of at least 5"),
         (lambda: HistogramWorld(n_raters=(1, 2, 3)), "`n_raters` must be a number or a pair"),

@@ -202,6 +202,24 @@ def test_tiny_parameters(scenario: str, spread: float) -> None:
     assert sample.labels.max() < 100
 
 
+def test_many_classes_and_tiny_parameters_in_both_families() -> None:
+    for hypothesis in ("H0,2", "H1"):
+        sample = MulticlassWorld(hypothesis, n_classes=100, spread=0.01, prior_concentration=0.01).draw(
+            30, rng=1
+        )
+        assert np.isfinite(members_of(sample)).all()
+        assert np.isfinite(sample.truth.probs).all()
+        assert sample.inside.all()
+
+
+def test_a_sample_in_one_line() -> None:
+    sample = BinaryWorld("H0,1").draw(5, rng=1)
+    assert repr(sample) == (
+        "WorldSample('J25 binary H0,1', Ensemble(n=5, m=2, k=2, dtype=float64), "
+        "Truth(probs (5, 2), in_set (5, 2), weights (5, 2)))"
+    )
+
+
 def test_moments_of_dirichlet_members() -> None:
     """E P = p and Var P_c = p_c (1 - p_c) / (k / u + 1), u = 0.5 and k = 4: p_c (1 - p_c) / 9."""
     world = MulticlassWorld("H0,1", n_members=50, n_classes=4, spread=0.5, prior_concentration=2.0)
