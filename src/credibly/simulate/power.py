@@ -233,9 +233,7 @@ def _kept_pvalues(kept: Checkpoints, file: str, count: int) -> dict[str, list[fl
     found = kept.read(file)
     if found is None:
         return {}
-    if not isinstance(found, dict) or any(
-        not isinstance(values, list) or len(values) != count for values in found.values()
-    ):
+    if not isinstance(found, dict) or not all(_are_pvalues(own, count) for own in found.values()):
         raise InputError(
             f"'{kept.directory / file}.json'",
             f"must hold {count} p-values per test",
@@ -243,6 +241,14 @@ def _kept_pvalues(kept: Checkpoints, file: str, count: int) -> dict[str, list[fl
             "Remove it; it will be computed again.",
         )
     return found
+
+
+def _are_pvalues(values: Any, count: int) -> bool:
+    return (
+        isinstance(values, list)
+        and len(values) == count
+        and all(isinstance(one, int | float) and 0 <= one <= 1 for one in values)
+    )
 
 
 def _seed_of(rng: Any, kept: Checkpoints | None) -> Seed:

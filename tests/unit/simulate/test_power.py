@@ -262,9 +262,10 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
     part.write_text('{"half": [0.1')
     with pytest.raises(cr.FileError, match="must be a whole"):
         small(out=good)
-    part.write_text('{"short": [0.1]}')
-    with pytest.raises(cr.InputError, match="must hold 10 p-values per test"):
-        small(out=good)
+    for wrong in ('{"short": [0.1]}', '["no", "names"]', json.dumps({"beyond": [2.0] * 10})):
+        part.write_text(wrong)
+        with pytest.raises(cr.InputError, match="must hold 10 p-values per test"):
+            small(out=good)
 
 
 SCRIPT = """

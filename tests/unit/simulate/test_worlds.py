@@ -236,6 +236,35 @@ def test_the_prior_of_a_data_set() -> None:
     np.testing.assert_allclose(first.var(), 1 / 12, rtol=0.2)
 
 
+def test_weights_of_s1_are_sparse() -> None:
+    """E sum w^2 = (b + 1) / (m b + 1) for Dir(b, ..., b): 0.6 for b = 1/5 and m = 5, 1/3 for b = 1."""
+    for concentration, expected in ((None, 0.6), (1.0, 1 / 3)):
+        world = EnsembleWorld("S1", n_members=5, n_classes=3, weight_concentration=concentration)
+        squares = [(world.draw(1, rng=seed).truth.weights ** 2).sum() for seed in range(400)]
+        assert np.mean(squares) == pytest.approx(expected, abs=4 * np.std(squares) / 20)
+
+
+def test_distances_outside_the_band() -> None:
+    """Members between 0.5 and 0.8 leave more room below: that is where the truth goes."""
+    near = BinaryWorld("H1,1").draw(4000, rng=1)
+    away = near.predictions.probs[:, :, 1].min(axis=1) - near.truth.probs[:, 1]
+    assert 0 <= away.min() < 0.001
+    assert 0.019 < away.max() <= 0.02
+    assert away.mean() == pytest.approx(0.01, abs=0.0005)
+    far = BinaryWorld("H1,3").draw(4000, rng=1).truth.probs[:, 1]
+    np.testing.assert_allclose([far.min(), far.max()], [0.5 - 0.3, 0.5 - 0.1], atol=1e-3)
+    above = (
+        BinaryWorld("H1,2", bounds=((0.1, 0.3), (0.2, 0.25)), gap=(0.2, 0.5)).draw(4000, rng=1).truth.probs
+    )
+    np.testing.assert_allclose([above[:, 1].min(), above[:, 1].max()], [0.5, 0.8], atol=1e-3)
+
+
+def test_members_fill_their_bounds() -> None:
+    chances = members_of(BinaryWorld(length_scale=0.3).draw(4000, rng=2))[:, :, 1]
+    np.testing.assert_allclose(chances.min(axis=0), [0.5, 0.6], atol=2e-3)
+    np.testing.assert_allclose(chances.max(axis=0), [0.7, 0.8], atol=2e-3)
+
+
 def test_spread_follows_x() -> None:
     world = MulticlassWorld("H0,1", spread=(0.05, 2.0), n_members=30, prior_concentration=5.0)
     np.testing.assert_allclose(world.spread_at(np.array([0.0, 2.5, 5.0])), [0.05, 1.025, 2.0])
