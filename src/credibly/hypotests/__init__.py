@@ -2,6 +2,6 @@
 
 from credibly.hypotests.calibration import calibration_test
 from credibly.hypotests.reliability import classwise_curves, reliability_curve
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.replicates import RealReplicates, Replicates
 
-__all__ = ["Replicates", "calibration_test", "classwise_curves", "reliability_curve"]
+__all__ = ["RealReplicates", "Replicates", "calibration_test", "classwise_curves", "reliability_curve"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ from credibly._arrays.namespace import Array, device, is_torch, namespace, to_ho
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
-from credibly.hypotests.replicates import ROWS, Replicates
-from credibly.predictions import Classes, Labels
+from credibly.hypotests.replicates import ROWS, RealReplicates, Replicates
+from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Bound, Statistic
 
 HostArray = np.ndarray[Any, Any]
@@ -23,8 +24,8 @@ _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a st
 
 def resampled_values(
     bounds: Sequence[Bound],
-    observed: Classes,
-    replicates: Replicates,
+    observed: Classes | Reals,
+    replicates: Replicates | RealReplicates,
     n_resamples: int,
     progress: Progress | None = None,
 ) -> HostArray:
@@ -34,9 +35,9 @@ def resampled_values(
     ----------
     bounds : sequence of Bound
         Statistics bound to the same predictions; they share the replicates.
-    observed : Classes
+    observed : Classes or Reals
         The observed labels, one row; their weights apply to every replicate.
-    replicates : Replicates
+    replicates : Replicates or RealReplicates
         Where label vectors come from.
     n_resamples : int
         Number of replicates.
@@ -57,6 +58,8 @@ def resampled_values(
         chosen = [bounds[at] for at in narrow]
         values[narrow] = _in_tiles(chosen, observed, replicates, n_resamples, report)
     for part, at in enumerate(wide):
+        assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
+        assert isinstance(replicates, Replicates)
         report = _share(progress, part, len(wide))
         values[at] = pairwise_values(bounds[at], observed, replicates, n_resamples, report)
     return values
@@ -64,8 +67,8 @@ def resampled_values(
 
 def _in_tiles(
     bounds: Sequence[Bound],
-    observed: Classes,
-    replicates: Replicates,
+    observed: Classes | Reals,
+    replicates: Replicates | RealReplicates,
     n_resamples: int,
     progress: Progress | None,
 ) -> HostArray:
@@ -82,7 +85,7 @@ def _in_tiles(
             xp = namespace(labels)
             labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
             start = 0
-        drawn = Classes(labels, observed.n_classes, observed.weights)
+        drawn = dataclasses.replace(observed, values=labels)
         return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
 
     with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
