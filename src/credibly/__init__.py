@@ -6,6 +6,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -56,7 +57,13 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests import (
+    calibration_test,
+    coverage_curve,
+    observation_check,
+    pit_test,
+    reliability_curve,
+)
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
@@ -91,6 +98,7 @@ from credibly.statistics import (
     mae,
     mmd_ce,
     picp,
+    pit,
     quantile_calibration_error,
     registered,
     rmse,
@@ -111,6 +119,7 @@ __all__ = [
     "Dirichlet",
     "DisagreementDecomposition",
     "Ensemble",
+    "EnvelopeCurve",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -143,6 +152,7 @@ __all__ = [
     "calibration_test",
     "classwise_ece",
     "confidence_ece",
+    "coverage_curve",
     "credal_boundary",
     "credal_contains",
     "credal_decision",
@@ -178,7 +188,10 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "observation_check",
     "picp",
+    "pit",
+    "pit_test",
     "quantile_calibration_error",
     "rater_statistic",
     "registered",

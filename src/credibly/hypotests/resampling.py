@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, RealReplicates, Replicates
 from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Bound, Statistic
+from credibly.statistics.coverage import CoverageShares
 
 HostArray = np.ndarray[Any, Any]
 
@@ -74,26 +75,45 @@ def _in_tiles(
 ) -> HostArray:
     """Draw and evaluate replicates: on the host in tiles that stay in cache."""
     values = np.empty((len(bounds), 1 + n_resamples))
+    with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
+        for columns, drawn in label_batches(observed, replicates, n_resamples):
+            values[:, columns] = np.stack([to_host(bound(drawn)) for bound in bounds])
+            if progress is not None:
+                progress(columns.stop - 1, n_resamples)
+    return values
+
+
+def label_batches(
+    observed: Classes | Reals, replicates: Replicates | RealReplicates, n_resamples: int
+) -> Iterator[tuple[slice, Classes | Reals]]:
+    """Yield batches of label vectors and their columns; the observation is row 0 of the first."""
     per_tile = rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5)
     if not replicates.on_device:
         per_tile = min(per_tile, max(1, _TILE_LABELS // observed.n))
-
-    def evaluate(reps: slice) -> tuple[slice, HostArray]:
+    for reps in tiles(n_resamples, per_tile):
         labels = replicates.labels(reps).values
         start = reps.start + 1
         if reps.start == 0:
             xp = namespace(labels)
             labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
             start = 0
-        drawn = dataclasses.replace(observed, values=labels)
-        return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
+        yield slice(start, reps.stop + 1), dataclasses.replace(observed, values=labels)
 
-    with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
-        for columns, found in map(evaluate, tiles(n_resamples, per_tile)):
-            values[:, columns] = found
-            if progress is not None:
-                progress(columns.stop - 1, n_resamples)
-    return values
+
+def resampled_shares(
+    bound: CoverageShares,
+    observed: Reals,
+    replicates: RealReplicates,
+    n_resamples: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Return the shares of labels at every level, (1 + n_resamples, l); row 0 is the observation."""
+    curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
+    for rows, drawn in label_batches(observed, replicates, n_resamples):
+        curves[rows] = to_host(bound.shares(bound.state(drawn)))
+        if progress is not None:
+            progress(rows.stop - 1, n_resamples)
+    return curves
 
 
 def meets_in_pairs(bound: Bound) -> bool:
