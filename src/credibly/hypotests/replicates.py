@@ -145,7 +145,9 @@ def _steps(probs: Array) -> Array:
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
-        cumulative = np.cumsum(np.ascontiguousarray(probs[rows].T), axis=0)
+        cumulative = np.array(probs[rows].T, order="C")
+        for c in range(1, k):  # along contiguous rows, where `cumsum` would go across them
+            cumulative[c] += cumulative[c - 1]
         np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
     return steps
 
@@ -179,7 +181,8 @@ class RealReplicates:
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
         elif isinstance(predictions, (Samples, Quantiles)):
-            self.levels, self.table = _level_table(predictions, self._here)
+            self.levels, self.table = _level_table(predictions, self._here, shared_member)
+            self.m = self.m if self.table.ndim == 3 else 1
 
     def _here(self, array: Array) -> Array:
         """Return an array in double precision where labels are drawn: on the device, else on the host."""
@@ -237,16 +240,23 @@ def _taken(values: Array, index: Array) -> Array:
     return xp.reshape(xp.take(xp.reshape(values, (-1,)), xp.reshape(index, (-1,))), index.shape)
 
 
-def _level_table(predictions: Samples | Quantiles, here: Callable[[Array], Array]) -> tuple[Array, Array]:
+def _level_table(
+    predictions: Samples | Quantiles, here: Callable[[Array], Array], shared_member: bool
+) -> tuple[Array, Array]:
     """Return levels (q,) and quantiles (n, q) or (n, m, q) of draws or quantiles."""
     if isinstance(predictions, Quantiles):
         return here(predictions.levels), here(predictions.values)
     draws = here(predictions.values)
+    if draws.shape[-1] == 1 and predictions.n_members > 1:
+        # one draw per member, as a posterior predictive stores them: a member is one joint draw of all labels
+        if shared_member:
+            return draw_levels(1, draws), draws
+        draws = draws[:, :, 0]
     if draws.shape[-1] < 2:
         raise UnsupportedError(
             "labels",
-            "can be drawn from at least two draws per instance and member",
+            "can be drawn from at least two draws per instance",
             f"got {draws.shape[-1]}",
-            "Where every member holds one draw, pass them as the draws of one distribution: shape (n, s).",
+            "Store more draws.",
         )
     return draw_levels(draws.shape[-1], draws), namespace(draws).sort(draws, axis=-1)
