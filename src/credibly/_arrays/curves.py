@@ -27,11 +27,12 @@ class EnvelopeCurve(Result):
     observed : ndarray (l,)
         Shares of labels.
     lower, upper : ndarray (l,)
-        Envelope: the curve of a replicate leaves it anywhere with probability at most 1 - `coverage`.
+        Envelope: the curve of a replicate leaves it anywhere with probability at most 1 - `coverage`. A curve
+        that leaves it is rejected; one that is rejected leaves it, or touches it where curves tie.
     coverage : float
         Probability that the whole curve of a replicate stays inside.
     pvalue : float
-        Exact: rank of the curve's most extreme level among those of the replicates.
+        Exact: rank of the curve among those of the replicates, by its most extreme levels.
     hypothesis : str
         The null hypothesis in words.
     n, m : int

@@ -80,8 +80,9 @@ def pit_test(
 
     References
     ----------
-    Säilynoja, Bürkner and Vehtari, *Graphical test for discrete uniformity and its applications in goodness
-    of fit evaluation and multiple sample comparison*, Statistics and Computing 2022.
+    Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society
+    B 2017; Säilynoja, Bürkner and Vehtari, *Graphical test for discrete uniformity and its applications in
+    goodness-of-fit evaluation and multiple sample comparison*, Statistics and Computing 2022.
 
     Examples
     --------
@@ -238,6 +239,10 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     HypotestResult
         F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); of draws, the share of draws at least as
         extreme, the label itself counted.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*.
 
     Examples
     --------

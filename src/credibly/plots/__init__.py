@@ -2,6 +2,14 @@
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.envelopes import (
+    CoverageDisplay,
+    EnvelopeDisplay,
+    coverage_data,
+    coverage_diagram,
+    pit_data,
+    pit_diagram,
+)
 from credibly.plots.masses import MassDisplay, mass_bars, mass_data
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.rater_disagreement import (
@@ -40,9 +48,11 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "CoverageDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
+    "EnvelopeDisplay",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
@@ -57,6 +67,8 @@ __all__ = [
     "Words",
     "classwise_data",
     "classwise_diagrams",
+    "coverage_data",
+    "coverage_diagram",
     "debiasing_curve",
     "debiasing_data",
     "disagreement_data",
@@ -70,6 +82,8 @@ __all__ = [
     "new_figure",
     "null_data",
     "null_distribution",
+    "pit_data",
+    "pit_diagram",
     "printable",
     "reliability_data",
     "reliability_diagram",

@@ -132,7 +132,7 @@ class CoverageShares(Bound):
         return None, "near calibration this error is biased upwards, and no interval around it holds"
 
 
-class BelowQuantiles(CoverageShares):
+class QuantileErrorBound(CoverageShares):
     """How many labels are at most as large as each quantile."""
 
     def __init__(
@@ -194,7 +194,7 @@ class QuantileCalibrationError(Statistic):
         assert isinstance(predictions, RealPredictions)
         table, levels, notes = quantile_grid(predictions, self.levels)
         own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
-        return BelowQuantiles(own, table, levels, plan, (*predictions.notes, *notes))
+        return QuantileErrorBound(own, table, levels, plan, (*predictions.notes, *notes))
 
 
 def quantile_grid(
