@@ -124,7 +124,6 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
 
 
 def _of_quantiles(values: Array, levels: Array) -> Loss:
-    xp = namespace(values)
     q = values.shape[1]
     centre = values[:, q // 2]
     away = values - centre[:, None]
