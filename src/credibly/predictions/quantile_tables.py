@@ -67,10 +67,11 @@ def table_cdf(table: Array, levels: Array, values: Array) -> Array:
     start = xp.take_along_axis(table, cell.T, axis=1).T
     width = xp.take_along_axis(table, cell.T + 1, axis=1).T - start
     wide = width > 0
-    position = (values - start) / xp.where(wide, width, xp.ones_like(width))
+    away = values - start
     # a tail measured by a cell without width holds nothing beyond its end
-    step = xp.where(values < start, -xp.inf, xp.where(values > start, xp.inf, 1.0))
-    position = xp.where(wide, position, xp.astype(step, position.dtype))
+    far, one = xp.full_like(away, xp.inf), xp.ones_like(away)
+    step = xp.where(away < 0, -far, xp.where(away > 0, far, one))
+    position = xp.where(wide, away / xp.where(wide, width, one), step)
     below, above = _tails(levels)
     flat = xp.reshape(cell, (-1,))
     low, high = xp.take(levels, flat), xp.take(levels, flat + 1)
