@@ -270,6 +270,17 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
             cr.calibration_test(few, LABELS, statistic=name, n_resamples=19)
 
 
+def test_few_draws_say_nothing_about_distances_beyond_them() -> None:
+    draws = np.random.default_rng(8).normal(size=(N, 60))
+    with pytest.raises(cr.UnsupportedError, match=r"needs 5 draws beyond each end.*got 60 draws, of which 3"):
+        cr.calibration_test(cr.Samples(draws), LABELS, statistic="interval_score", n_resamples=19)
+    lower = cr.interval_score.with_(level=0.8)  # 6 of 60
+    result = cr.calibration_test(cr.Samples(draws), LABELS, statistic=lower, n_resamples=19, rng=0)
+    assert any("exact for ranks, near for sizes" in note for note in result.notes)
+    ranks = cr.calibration_test(cr.Samples(draws), LABELS, statistic="picp", n_resamples=19, rng=0)
+    assert not ranks.notes
+
+
 def test_few_quantiles_have_the_replicates_of_dense_ones() -> None:
     """Cells of a few levels are drawn with their probabilities: the null of the counts is multinomial."""
     few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (200, 1)), [0.1, 0.5, 0.8])

@@ -56,12 +56,12 @@ def test_tabled_labels_against_a_plain_loop(kind: str) -> None:
         for i in range(N):
             uniform.fill(u, d, i)
             if kind == "quantiles":
-                levels, table = LEVELS, ALL[kind].values[i]
+                levels, table, tail = LEVELS, ALL[kind].values[i], 1.0
             else:
                 choice.fill(c, d, i)
-                levels, table = np.arange(1, 6) / 6, np.sort(ALL[kind].values[i, int(c[0] * M)])
-            lower = levels[0] / (levels[1] - levels[0]) * (table[1] - table[0])
-            upper = (1 - levels[-1]) / (levels[-1] - levels[-2]) * (table[-1] - table[-2])
+                levels, table, tail = np.arange(1, 6) / 6, np.sort(ALL[kind].values[i, int(c[0] * M)]), 0.1
+            lower = tail * levels[0] / (levels[1] - levels[0]) * (table[1] - table[0])
+            upper = tail * (1 - levels[-1]) / (levels[-1] - levels[-2]) * (table[-1] - table[-2])
             expected = np.interp(u[0], levels, table)
             if u[0] < levels[0]:
                 expected = table[0] + lower * np.log(u[0] / levels[0])
