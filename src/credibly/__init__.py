@@ -5,7 +5,12 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
-from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.checks import (
+    InvalidRowsError,
+)
+from credibly._arrays.curves import (
+    EnvelopeCurve,
+)
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -20,10 +25,20 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
-from credibly._arrays.maps import SimplexMap
-from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
-from credibly._arrays.study_results import PowerStudy
-from credibly._arrays.tiles import memory_limit
+from credibly._arrays.maps import (
+    SimplexMap,
+)
+from credibly._arrays.results import (
+    Estimate,
+    HypotestResult,
+    ReliabilityCurve,
+)
+from credibly._arrays.study_results import (
+    PowerStudy,
+)
+from credibly._arrays.tiles import (
+    memory_limit,
+)
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
@@ -56,9 +71,22 @@ from credibly.credal import (
     upper_entropy,
     upper_probability,
 )
-from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
-from credibly.io import Dataset, load, save
+from credibly.evaluation import (
+    Evaluation,
+    evaluate,
+)
+from credibly.hypotests import (
+    calibration_test,
+    coverage_curve,
+    observation_check,
+    pit_test,
+    reliability_curve,
+)
+from credibly.io import (
+    Dataset,
+    load,
+    save,
+)
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -71,7 +99,9 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
-from credibly.simulate import power_study
+from credibly.simulate import (
+    power_study,
+)
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,
@@ -80,15 +110,23 @@ from credibly.statistics import (
     brier,
     classwise_ece,
     confidence_ece,
+    crps,
     decompose_brier,
     error_over_simplex,
     error_over_weights,
+    gaussian_log_loss,
     hosmer_lemeshow,
+    interval_score,
     kde_ce,
     kl_ce,
     log_loss,
+    mae,
     mmd_ce,
+    picp,
+    pit,
+    quantile_calibration_error,
     registered,
+    rmse,
     skce,
     statistic,
     top_label_ece,
@@ -96,7 +134,9 @@ from credibly.statistics import (
 
 __version__ = "0.1.0"
 
+
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
+
 
 __all__ = [
     "Belief",
@@ -106,6 +146,7 @@ __all__ = [
     "Dirichlet",
     "DisagreementDecomposition",
     "Ensemble",
+    "EnvelopeCurve",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -139,6 +180,7 @@ __all__ = [
     "calibration_test",
     "classwise_ece",
     "confidence_ece",
+    "coverage_curve",
     "credal_boundary",
     "credal_contains",
     "credal_decision",
@@ -147,6 +189,7 @@ __all__ = [
     "credal_set",
     "credal_size",
     "credal_vertices",
+    "crps",
     "decompose_brier",
     "decompose_disagreement",
     "decompose_disagreement_in_chunks",
@@ -157,7 +200,9 @@ __all__ = [
     "error_over_weights",
     "evaluate",
     "focal_budget",
+    "gaussian_log_loss",
     "hosmer_lemeshow",
+    "interval_score",
     "kde_ce",
     "kl_ce",
     "load",
@@ -165,15 +210,22 @@ __all__ = [
     "lower_entropy",
     "lower_envelope",
     "lower_probability",
+    "mae",
     "mass_function",
     "memory_limit",
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "observation_check",
+    "picp",
+    "pit",
+    "pit_test",
     "power_study",
+    "quantile_calibration_error",
     "rater_statistic",
     "registered",
     "reliability_curve",
+    "rmse",
     "save",
     "skce",
     "statistic",

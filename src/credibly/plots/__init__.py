@@ -1,11 +1,44 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
-from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
-from credibly.plots.display import Display, Table, Words
-from credibly.plots.distances import DistanceDisplay, distance_data, distance_diagram
-from credibly.plots.masses import MassDisplay, mass_bars, mass_data
-from credibly.plots.null import NullDisplay, null_data, null_distribution
-from credibly.plots.power import PowerDisplay, power_data, power_diagram, power_diagrams
+from credibly.plots.classwise import (
+    ClasswiseDisplay,
+    classwise_data,
+    classwise_diagrams,
+)
+from credibly.plots.display import (
+    Display,
+    Table,
+    Words,
+)
+from credibly.plots.distances import (
+    DistanceDisplay,
+    distance_data,
+    distance_diagram,
+)
+from credibly.plots.envelopes import (
+    CoverageDisplay,
+    EnvelopeDisplay,
+    coverage_data,
+    coverage_diagram,
+    pit_data,
+    pit_diagram,
+)
+from credibly.plots.masses import (
+    MassDisplay,
+    mass_bars,
+    mass_data,
+)
+from credibly.plots.null import (
+    NullDisplay,
+    null_data,
+    null_distribution,
+)
+from credibly.plots.power import (
+    PowerDisplay,
+    power_data,
+    power_diagram,
+    power_diagrams,
+)
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
     SpreadDisplay,
@@ -22,10 +55,26 @@ from credibly.plots.rater_loss import (
     loss_map,
     loss_map_data,
 )
-from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
-from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
-from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
-from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
+from credibly.plots.reliability import (
+    ReliabilityDisplay,
+    reliability_data,
+    reliability_diagram,
+)
+from credibly.plots.samples import (
+    SamplesDisplay,
+    samples_data,
+    samples_strip,
+)
+from credibly.plots.simplex import (
+    SimplexDisplay,
+    simplex_data,
+    simplex_diagram,
+)
+from credibly.plots.simplex_maps import (
+    SimplexMapDisplay,
+    simplex_heat_map,
+    simplex_map_data,
+)
 from credibly.plots.sizes import (
     HeatDisplay,
     SizeDisplay,
@@ -34,7 +83,15 @@ from credibly.plots.sizes import (
     size_heat_map,
     size_strips,
 )
-from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    VERMILION,
+    new_axes,
+    new_figure,
+    printable,
+)
 from credibly.plots.worlds import (
     WeightsDisplay,
     WorldDisplay,
@@ -49,10 +106,12 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "CoverageDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
     "DistanceDisplay",
+    "EnvelopeDisplay",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
@@ -70,6 +129,8 @@ __all__ = [
     "WorldDisplay",
     "classwise_data",
     "classwise_diagrams",
+    "coverage_data",
+    "coverage_diagram",
     "debiasing_curve",
     "debiasing_data",
     "disagreement_data",
@@ -85,6 +146,8 @@ __all__ = [
     "new_figure",
     "null_data",
     "null_distribution",
+    "pit_data",
+    "pit_diagram",
     "power_data",
     "power_diagram",
     "power_diagrams",
