@@ -21,6 +21,8 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.maps import SimplexMap
+from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.predictive_results import CheckResult, HypothesisCheck, PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
@@ -56,7 +58,7 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests import calibration_test, predictive_check, reliability_curve
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
@@ -99,6 +101,7 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 __all__ = [
     "Belief",
     "BrierDecomposition",
+    "CheckResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -110,6 +113,7 @@ __all__ = [
     "FileError",
     "Gaussian",
     "HypotestResult",
+    "HypothesisCheck",
     "InputError",
     "InputTypeError",
     "Intervals",
@@ -120,6 +124,8 @@ __all__ = [
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
+    "PowerCurve",
+    "PredictiveCheck",
     "Quantiles",
     "RaterStatistic",
     "ReliabilityCurve",
@@ -167,6 +173,7 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "predictive_check",
     "rater_statistic",
     "registered",
     "reliability_curve",

@@ -1,7 +1,8 @@
 """A null hypothesis, a statistic, a p-value."""
 
 from credibly.hypotests.calibration import calibration_test
+from credibly.hypotests.predictive import predictive_check
 from credibly.hypotests.reliability import classwise_curves, reliability_curve
 from credibly.hypotests.replicates import Replicates
 
-__all__ = ["Replicates", "calibration_test", "classwise_curves", "reliability_curve"]
+__all__ = ["Replicates", "calibration_test", "classwise_curves", "predictive_check", "reliability_curve"]

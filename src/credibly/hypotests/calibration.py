@@ -26,6 +26,7 @@ from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.pvalues import (
     acceptance_region,
+    distance,
     monte_carlo_pvalue,
     pooled_pvalues,
     require_numbers,
@@ -227,10 +228,7 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weight
     reference = bound.reference_pvalue(observed)
     if reference is not None and not weighted:  # reference distributions are of plain counts
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
-    # infinite replicates have no mean; the centre of the finite ones would mislead
-    centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))
-    spread = float(null.std(ddof=1)) if null.size > 1 and np.isfinite(null).all() else float("nan")
-    effect = observed - centre
+    effect, z_score = distance(observed, null)
     return HypotestResult(
         name="calibration_test",
         hypothesis=HYPOTHESIS,
@@ -242,7 +240,7 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weight
         null_distribution=null,
         acceptance_region=acceptance_region(null, tail, statistic.traits.range),
         effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
+        z_score=z_score,
         n=bound.n,
         n_resamples=null.size,
         statistic_range=statistic.traits.range,

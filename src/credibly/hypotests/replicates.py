@@ -7,6 +7,8 @@ of the cost of doubles, and only where it ties with a step is the 53-bit rest dr
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from credibly._arrays.namespace import (
@@ -132,6 +134,8 @@ def _steps(probs: Array) -> Array:
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
-        cumulative = np.cumsum(np.ascontiguousarray(probs[rows].T), axis=0)
+        cumulative = np.array(probs[rows].T, order="C")
+        for before, own in itertools.pairwise(cumulative):  # along contiguous rows: `cumsum` goes across them
+            own += before
         np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
     return steps
