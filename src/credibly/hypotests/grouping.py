@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.hypotests.pvalues import pooled_pvalues, westfall_young
+from credibly.hypotests.pvalues import pooled_two_sided, westfall_young
 
 HostArray = np.ndarray[Any, Any]
 
@@ -97,7 +97,7 @@ def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
 def adjusted_over_groups(values: HostArray, pvalues: HostArray, adjustment: str) -> HostArray:
     """Return adjusted p-values of all groups and statistics, (cells,) from their values (cells, 1 + b)."""
     if adjustment == "family-wise":
-        return westfall_young(pooled_pvalues(values, ("two-sided",) * len(values)))[1]
+        return westfall_young(pooled_two_sided(values))[1]
     from scipy.stats import false_discovery_control
 
     # groups share the drawn member and statistics their labels: Benjamini-Yekutieli holds for any dependence

@@ -22,9 +22,9 @@ _LEVEL = 0.05
 def has_members(predictions: Predictions) -> bool:
     """Tell whether members are stored, so that one can be drawn for all instances."""
     if isinstance(predictions, Gaussian):
-        return predictions.mean.ndim == 2
+        return int(predictions.mean.ndim) == 2
     if isinstance(predictions, Samples):
-        return predictions.values.ndim == 3
+        return int(predictions.values.ndim) == 3
     return isinstance(predictions, (Ensemble, Dirichlet))
 
 
@@ -79,20 +79,20 @@ def limits_of(
     m = predictions.n_members
     if "bayesian" in names and isinstance(predictions, Dirichlet):
         limits.append(
-            "A Dirichlet draws a distribution per instance: with one label per instance a member's labels are "
-            "those of its mean, so concentrations do not show."
+            "A Dirichlet draws a distribution per instance: with one label per instance a member's labels "
+            "are those of its mean, so concentrations do not show."
         )
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
         limits.append(
-            f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with more, "
-            f"no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
+            f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
+            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
         )
     if isinstance(predictions, Quantiles) and not is_dense(predictions):
         limits.append(
-            f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap between "
-            "them, and coverage is all that was checked."
+            f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap "
+            "between them, and coverage is all that was checked."
         )
     if 2 / (n_resamples + 1) > _LEVEL:
         limits.append(

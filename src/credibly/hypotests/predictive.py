@@ -183,7 +183,7 @@ def predictive_check(
             "statistics": {one.name: one.settings() for one in chosen},
         },
         simulate_power=functools.partial(
-            simulate_power, given, observed, tuple(chosen), {name: own for name, own in zip(names, totals)}
+            simulate_power, given, observed, tuple(chosen), dict(zip(names, totals, strict=True))
         ),
     )
 

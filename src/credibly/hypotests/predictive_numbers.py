@@ -16,7 +16,7 @@ from credibly.hypotests.pvalues import (
     at_least_and_at_most,
     distance,
     monte_carlo_pvalue,
-    pooled_pvalues,
+    pooled_two_sided,
     require_numbers,
     westfall_young,
 )
@@ -44,7 +44,7 @@ def hypothesis_check(
         require_numbers(row, name)
     adjusted: list[float | None] = [None] * len(places)
     s = len(chosen)
-    omnibus, own, _ = westfall_young(pooled_pvalues(values[:s], ("two-sided",) * s))
+    omnibus, own, _ = westfall_young(pooled_two_sided(values[:s]))
     if s > 1:
         adjusted[:s] = own.tolist()
     if grouping is not None:

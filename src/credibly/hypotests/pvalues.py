@@ -22,7 +22,7 @@ def monte_carlo_pvalue(observed: float, null: HostArray, tail: Tail) -> tuple[fl
     Values within 100 eps of the observation count as ties, that is, as at least as extreme.
     """
     b = null.size
-    above, below = map(np.count_nonzero, at_least_and_at_most(observed, null))
+    above, below = (int(np.count_nonzero(side)) for side in at_least_and_at_most(observed, null))
     if tail == "greater":
         return (1 + above) / (1 + b), clopper_pearson(above, b)
     fewer = min(above, below)
@@ -80,6 +80,12 @@ def pooled_pvalues(values: HostArray, tails: tuple[Tail, ...]) -> HostArray:
         else:
             pooled[row] = np.minimum(1.0, 2 * np.minimum(upper, _share_at_least(-series)))
     return pooled
+
+
+def pooled_two_sided(values: HostArray) -> HostArray:
+    """Rank every row among all of its values, large and small ones being extreme alike."""
+    tails: tuple[Tail, ...] = ("two-sided",) * len(values)
+    return pooled_pvalues(values, tails)
 
 
 def _share_at_least(series: HostArray) -> HostArray:

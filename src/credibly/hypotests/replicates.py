@@ -7,8 +7,6 @@ of the cost of doubles, and only where it ties with a step is the 53-bit rest dr
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from credibly._arrays.namespace import (
@@ -135,7 +133,7 @@ def _steps(probs: Array) -> Array:
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
         cumulative = np.array(probs[rows].T, order="C")
-        for before, own in itertools.pairwise(cumulative):  # along contiguous rows: `cumsum` goes across them
-            own += before
+        for c in range(1, k):  # along contiguous rows, where `cumsum` would go across them
+            cumulative[c] += cumulative[c - 1]
         np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
     return steps

@@ -69,6 +69,7 @@ def resampled_values(
         chosen = [bounds[at] for at in narrow]
         values[narrow] = _in_tiles(chosen, observed, replicates, n_resamples, report)
     for part, at in enumerate(wide):
+        assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
         report = share_of(progress, part, len(wide))
         values[at] = pairwise_values(bounds[at], observed, replicates, n_resamples, report)
     return values
