@@ -3,6 +3,13 @@
 from credibly.hypotests.calibration import calibration_test
 from credibly.hypotests.predictive import predictive_check
 from credibly.hypotests.reliability import classwise_curves, reliability_curve
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.replicates import RealReplicates, Replicates
 
-__all__ = ["Replicates", "calibration_test", "classwise_curves", "predictive_check", "reliability_curve"]
+__all__ = [
+    "RealReplicates",
+    "Replicates",
+    "calibration_test",
+    "classwise_curves",
+    "predictive_check",
+    "reliability_curve",
+]

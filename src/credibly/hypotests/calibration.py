@@ -20,7 +20,7 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
@@ -32,7 +32,7 @@ from credibly.hypotests.pvalues import (
     require_numbers,
     westfall_young,
 )
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.replicates import RealReplicates, Replicates
 from credibly.hypotests.resampling import (
     HostArray,
     bootstrapped_pairs,
@@ -43,8 +43,12 @@ from credibly.hypotests.resampling import (
 from credibly.predictions import (
     Classes,
     ClassPredictions,
+    Counts,
     LabelCounts,
     Predictions,
+    Quantiles,
+    RealPredictions,
+    Reals,
     as_labels,
     as_point,
     as_predictions,
@@ -63,7 +67,7 @@ def calibration_test(
     predictions: Any,
     labels: Any,
     *,
-    statistic: str | Statistic | Sequence[str | Statistic] = "confidence_ece",
+    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
     n_resamples: int = 999,
@@ -76,12 +80,15 @@ def calibration_test(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions; a set is represented by its mean, which the notes say.
+        Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
+        where members are represented by their mixture.
     labels : array (n,)
-        Observed classes, one per instance. LabelCounts are refused: raters of one instance share its truth,
-        and counted as independent draws they reject calibrated models; draw one with ``counts.draw(rng=0)``.
-    statistic : str, Statistic or a sequence of them
-        What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
+        Observed classes or real numbers, one per instance. LabelCounts are refused: raters of one instance
+        share its truth, and counted as independent draws they reject calibrated models; draw one with
+        ``counts.draw(rng=0)``.
+    statistic : str, Statistic or a sequence of them, optional
+        What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
+        is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
         the pair that sees every kind of miscalibration; it compares all pairs of instances, so its time
         grows with n squared.
@@ -136,6 +143,8 @@ def calibration_test(
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
+    if statistic is None:
+        statistic = "confidence_ece" if isinstance(given, ClassPredictions) else "quantile_calibration_error"
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
@@ -155,11 +164,17 @@ def calibration_test(
             bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
     report = as_progress(progress)
-    point, _ = as_point(given)
     if resample == "labels":
-        replicates = Replicates(point.probs, seed)
+        replicates = _replicates(given, bounds, seed)
         values = resampled_values(bounds, observed, replicates, n_resamples, report)
     else:
+        if not isinstance(observed, Classes):
+            raise UnsupportedError(
+                'resample="instances"',
+                "repeats what papers print about classes",
+                f"got {type(given).__name__}",
+                'Use resample="labels", whose level is exact.',
+            )
         if observed.weights is not None:
             raise UnsupportedError(
                 "`sample_weight`",
@@ -167,7 +182,7 @@ def calibration_test(
                 "got both",
                 'Use resample="labels", whose level is exact.',
             )
-        pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
+        pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, report)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     results = [
@@ -177,13 +192,13 @@ def calibration_test(
     return omnibus(results, values, settings) if several else results[0]
 
 
-def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes:
-    if not isinstance(predictions, ClassPredictions):
+def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
-            "needs class predictions",
+            "needs predictions",
             f"got {type(predictions).__name__}",
-            "There is no test of real-valued predictions in this version.",
+            "Pass predictions first, then labels.",
         )
     if isinstance(labels, LabelCounts):
         raise UnsupportedError(
@@ -194,8 +209,30 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
     batch = as_labels(predictions, labels, sample_weight)
-    assert isinstance(batch, Classes)
+    assert not isinstance(batch, Counts)
     return batch
+
+
+def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
+    if not isinstance(predictions, RealPredictions):
+        return Replicates(as_point(predictions)[0].probs, seed)
+    require_drawable(predictions, bounds)
+    return RealReplicates(predictions, seed)
+
+
+def require_drawable(predictions: RealPredictions, bounds: Sequence[Bound]) -> None:
+    """Raise where labels cannot be drawn: a few quantiles only say how often labels lie between them."""
+    if not isinstance(predictions, Quantiles) or predictions.is_dense:
+        return
+    for bound in bounds:
+        if not bound.needs_ranks_only:
+            raise UnsupportedError(
+                f"a test of `{bound.statistic.name}`",
+                "needs labels drawn from the predictions, and a few quantiles say only how often labels lie "
+                "between them",
+                f"got {predictions.values.shape[1]} levels, some more than 0.05 apart",
+                "Use `picp` or `quantile_calibration_error`, or predict quantiles at 0.05, 0.1, ..., 0.95.",
+            )
 
 
 def _require_distinct(chosen: list[Statistic]) -> None:

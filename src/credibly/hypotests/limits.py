@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import to_host
 from credibly.hypotests.members import Hypothesis
 from credibly.predictions import Dirichlet, Ensemble, Gaussian, Predictions, Quantiles, Samples
-from credibly.statistics import Statistic
 
-WIDEST_GAP = 0.05
-"""Quantiles are dense where no two neighbours (0 and 1 included) are further apart than this."""
-COVERAGE = ("picp", "quantile_calibration_error")
-"""What only asks between which stored quantiles a label lies."""
 _LEVEL = 0.05
 
 
@@ -26,12 +18,6 @@ def has_members(predictions: Predictions) -> bool:
     if isinstance(predictions, Samples):
         return int(predictions.values.ndim) == 3
     return isinstance(predictions, (Ensemble, Dirichlet))
-
-
-def is_dense(quantiles: Quantiles) -> bool:
-    """Tell whether labels can be drawn from the quantiles by their inverse CDF."""
-    levels = to_host(quantiles.levels)
-    return bool(np.diff(np.concatenate([[0.0], levels, [1.0]])).max() <= WIDEST_GAP + 1e-9)
 
 
 def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None:
@@ -55,20 +41,6 @@ def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None
     )
 
 
-def require_coverage_only(predictions: Predictions, statistics: Sequence[Statistic]) -> None:
-    """Raise for statistics that need drawn labels where only a few quantiles are stored."""
-    if not isinstance(predictions, Quantiles) or is_dense(predictions):
-        return
-    others = [one.name for one in statistics if one.name not in COVERAGE]
-    if others:
-        raise UnsupportedError(
-            f"`{others[0]}`",
-            "needs labels, which cannot be drawn from a few quantiles; only coverage counts remain",
-            f"got {predictions.values.shape[1]} levels",
-            f"Use {' or '.join(COVERAGE)}, or store quantiles no further apart than {WIDEST_GAP}.",
-        )
-
-
 def limits_of(
     predictions: Predictions, names: Sequence[Hypothesis], n_resamples: int, named: bool, excluded: int
 ) -> tuple[str, ...]:
@@ -89,7 +61,7 @@ def limits_of(
             f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
             f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
         )
-    if isinstance(predictions, Quantiles) and not is_dense(predictions):
+    if isinstance(predictions, Quantiles) and not predictions.is_dense:
         limits.append(
             f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap "
             "between them, and coverage is all that was checked."

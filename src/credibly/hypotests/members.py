@@ -17,7 +17,7 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, as_float64, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.replicates import MEMBERS, RealReplicates, Replicates
 from credibly.hypotests.resampling import Drawing
 from credibly.predictions import (
     Classes,
@@ -25,24 +25,25 @@ from credibly.predictions import (
     Dirichlet,
     Ensemble,
     Predictions,
+    RealPredictions,
     as_point,
 )
 
 Hypothesis = Literal["bayesian", "independent"]
 HostArray = np.ndarray[Any, Any]
 
-MEMBERS = 3
-"""Stream of the drawn member of every replicate."""
-
 
 def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> HostArray:
-    """Return the member that draws the labels of every replicate, (n_resamples,), in increasing order.
+    """Return the member that draws the labels of every replicate, (n_resamples,).
 
-    Replicates are exchangeable, so their order is free, and in this one a member is set up once.
+    Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
+    so that each member is set up once.
     """
-    uniform = Uniforms(seed, MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    uniform: HostArray = Uniforms(seed, MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
+    if isinstance(predictions, RealPredictions):
+        return (uniform * m).astype(np.intp)
     if weights is None:
         return np.sort((uniform * m).astype(np.intp))
     steps = np.cumsum(to_host(as_float64(weights)))
@@ -77,10 +78,10 @@ class LabelSource:
         """
         if own is None:
             own = self.predictions if rows == slice(0, len(self.predictions)) else self.predictions[rows]
-        if not isinstance(own, ClassPredictions):
-            from credibly.hypotests.real_labels import real_labels
-
-            return real_labels(own, self.seed, rows.start, self.members)
+        if isinstance(own, RealPredictions):
+            shared = self.members is not None
+            return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)
+        assert isinstance(own, ClassPredictions)
         if self.members is None:
             return Replicates(as_point(own)[0].probs, self.seed, rows.start)
         return MemberReplicates(member_probs(own), self.members, self.seed, rows.start)

@@ -18,10 +18,10 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.philox import as_seed
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.calibration import require_drawable, require_resamples
 from credibly.hypotests.exclusion import without_used_rows
 from credibly.hypotests.grouping import Grouping, as_grouping
-from credibly.hypotests.limits import limits_of, require_coverage_only, require_hypothesis
+from credibly.hypotests.limits import limits_of, require_hypothesis
 from credibly.hypotests.members import Hypothesis, LabelSource, drawn_members
 from credibly.hypotests.predictive_numbers import hypothesis_check
 from credibly.hypotests.predictive_power import simulate_power
@@ -31,6 +31,7 @@ from credibly.predictions import (
     Classes,
     ClassPredictions,
     Predictions,
+    RealPredictions,
     Reals,
     as_labels,
     as_predictions,
@@ -140,9 +141,10 @@ def predictive_check(
     for name in names:
         require_hypothesis(given, name)
     chosen = _chosen(given, statistics, paper)
-    require_coverage_only(given, chosen)
     for statistic in chosen:
         statistic.require_predictions(given)
+    if isinstance(given, RealPredictions):
+        require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
 
     seed = as_seed(rng)
     sources = [

@@ -84,8 +84,8 @@ def pooled_pvalues(values: HostArray, tails: tuple[Tail, ...]) -> HostArray:
 
 def pooled_two_sided(values: HostArray) -> HostArray:
     """Rank every row among all of its values, large and small ones being extreme alike."""
-    tails: tuple[Tail, ...] = ("two-sided",) * len(values)
-    return pooled_pvalues(values, tails)
+    tails: list[Tail] = ["two-sided"] * len(values)
+    return pooled_pvalues(values, tuple(tails))
 
 
 def _share_at_least(series: HostArray) -> HostArray:

@@ -1,6 +1,6 @@
 """The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
 
-from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, require_order
@@ -14,7 +14,8 @@ from credibly.predictions.labels import (
     label_dtype,
 )
 from credibly.predictions.point import Point
-from credibly.predictions.regression import Gaussian, Quantiles, Samples
+from credibly.predictions.quantiles import Quantiles
+from credibly.predictions.regression import Gaussian, Samples
 
 __all__ = [
     "Belief",
@@ -30,6 +31,7 @@ __all__ = [
     "Point",
     "Predictions",
     "Quantiles",
+    "RealPredictions",
     "Reals",
     "Samples",
     "as_labels",

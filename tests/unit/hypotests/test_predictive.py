@@ -11,8 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.philox import Uniforms, as_seed
-from credibly.hypotests.members import MEMBERS
-from credibly.hypotests.replicates import PIECES, RESTS
+from credibly.hypotests.replicates import MEMBERS, PIECES, RESTS
 from libraries import Library
 
 FIVE = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece")
