@@ -13,7 +13,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test validity lint format types arrows examples bench clean distclean
+.PHONY: help demo test validity lint format types arrows examples docs bench clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,11 +46,14 @@ arrows: .venv/.dev ## imports between the rooms point the right way
 examples: .venv/.dev ## run the examples in README, docs and docstrings
 	$(BIN)/python -W error tools/run_examples.py
 
+docs: .venv/.dev ## build the documentation in build/docs, warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
 bench: .venv/.bench ## time credibly against other packages
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## remove what the targets wrote, but not .venv
-	rm -rf build dist demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
+	rm -rf build dist docs/api demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
 	find src tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and .venv too

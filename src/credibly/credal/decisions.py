@@ -23,7 +23,7 @@ from credibly.credal.filling import nearest_in_belief
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.credal.simplex_method import game_values
 from credibly.predictions import Belief, Ensemble, Intervals, Point
-from credibly.predictions.labels import check_classes
+from credibly.predictions.label_checks import check_classes
 
 Rule = Literal["interval_dominance", "maximality", "e_admissibility", "maximin"]
 Reward = Literal["u65", "u80", "discounted_accuracy"]

@@ -49,7 +49,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
-from credibly.predictions.labels import number_of_axes
+from credibly.predictions.label_checks import number_of_axes
 
 Divergence = Literal["kl", "js", "sqrt_js"]
 To = Literal["nearest", "farthest", "mean"]

@@ -14,7 +14,7 @@ from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
-from credibly.predictions.labels import number_of_axes
+from credibly.predictions.label_checks import number_of_axes
 
 HostArray = np.ndarray[Any, Any]
 

@@ -87,8 +87,8 @@ def nonspecificity(
         Class predictions, read as sets by :func:`credal_set`.
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
-        masses: ``dubois_prade`` m(A) ln|A|, ``smets`` -ln Q(A) over all events, ``koerner`` m(A) |A|,
-        ``pal`` m(A) / |A|.
+        masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
+        ``m(A) |A|``, ``pal`` of ``m(A) / |A|``.
     budget : sequence of sets of int, optional
         Focal sets the masses are put on; all of them where not given. Not for ``hartley``.
     negative : {"keep", "clamp"}

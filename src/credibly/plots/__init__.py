@@ -1,14 +1,8 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
-from credibly.plots.credal import (
-    MassDisplay,
-    SamplesDisplay,
-    mass_bars,
-    mass_data,
-    samples_data,
-    samples_strip,
-)
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.masses import MassDisplay, mass_bars, mass_data
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
@@ -27,6 +21,7 @@ from credibly.plots.rater_loss import (
     loss_map_data,
 )
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
 from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
 from credibly.plots.sizes import (
@@ -47,6 +42,7 @@ __all__ = [
     "ClasswiseDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
+    "Display",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
@@ -57,6 +53,8 @@ __all__ = [
     "SimplexMapDisplay",
     "SizeDisplay",
     "SpreadDisplay",
+    "Table",
+    "Words",
     "classwise_data",
     "classwise_diagrams",
     "debiasing_curve",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.results import HypotestResult
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.style import BLUE, INK, SKY, VERMILION, axes_or_new, draw_boxes, dress, key
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _MOST_BINS = 30
 
 
 @dataclasses.dataclass(frozen=True)
-class NullDisplay:
+class NullDisplay(Display):
     """What the picture of a null distribution shows.
 
     Attributes
@@ -41,6 +42,8 @@ class NullDisplay:
     pvalue : float
         p-value of the test.
     """
+
+    size: ClassVar[tuple[float, float]] = (5.0, 3.2)
 
     name: str
     edges: HostArray
@@ -65,21 +68,13 @@ class NullDisplay:
             f"({shown_range(self.acceptance)}), p = {shown(self.pvalue)}.{lost}"
         )
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: histogram, acceptance region and the observed value.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(title(self.name))
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw histogram, acceptance region and the observed value."""
         finite = [value for value in (self.edges[0], self.edges[-1], self.observed) if math.isfinite(value)]
         low, high = min(finite), max(finite)
         margin = 0.06 * (high - low) or 0.5
@@ -117,11 +112,15 @@ class NullDisplay:
         ax.set_ylim(0, top)
         ax.set_yticks([])
         ax.locator_params(axis="x", nbins=4 if small else 6)
-        dress(ax, xlabel="", ylabel="", title=title(self.name), size=8 if small else 9)
         ax.spines["left"].set_visible(False)
-        if not small:
-            key(ax)
-        return ax
+
+    def table(self) -> Table:
+        """Return the histogram."""
+        rows = tuple(
+            (f"{shown(left)} to {shown(right)}", f"{count:d}")
+            for left, right, count in zip(self.edges[:-1], self.edges[1:], self.counts, strict=True)
+        )
+        return Table(("value", "replicates"), rows)
 
 
 def null_data(result: HypotestResult) -> NullDisplay:
@@ -191,4 +190,4 @@ def null_distribution(result: HypotestResult, *, ax: Axes | None = None) -> Axes
     Axes
         The axes, their figure in ``.figure``.
     """
-    return null_data(result).draw(axes_or_new(ax, 5.0, 3.2))
+    return null_data(result).draw(ax)

@@ -11,7 +11,9 @@ import numpy as np
 from credibly._arrays.decompositions import DisagreementDecomposition
 from credibly._arrays.errors import InputError
 from credibly.evaluation import shown
-from credibly.plots.style import BLUE, INK, SKY, VERMILION, axes_or_new, draw_boxes, dress, key
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.reliability import bins_table
+from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +22,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class DisagreementDisplay:
+class DisagreementDisplay(Display):
     """Predicted against observed disagreement; only bins that hold instances.
 
     Attributes
@@ -68,21 +70,13 @@ class DisagreementDisplay:
             f"({self.count[worst]:g} instances)."
         )
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: diagonal, band, points.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(self.name, "predicted disagreement", "observed disagreement")
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw diagonal, band, points."""
         top = 1.05 * float(max(self.right.max(), self.observed.max(), self.high.max()))
         ax.plot([0, top], [0, top], color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label="exactly as said")
         draw_boxes(
@@ -113,15 +107,14 @@ class DisagreementDisplay:
                 )
         ax.set_xlim(-0.02 * top, top)
         ax.set_ylim(-0.02 * top, top)
-        labels = ("", "") if small else ("predicted disagreement", "observed disagreement")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title=self.name, size=8 if small else 9)
-        if not small:
-            key(ax)
-        return ax
+
+    def table(self) -> Table:
+        """Return the bins."""
+        return bins_table(self)
 
 
 @dataclasses.dataclass(frozen=True)
-class SpreadDisplay:
+class SpreadDisplay(Display):
     """Mean predicted against mean observed disagreement, class by class.
 
     Attributes
@@ -152,21 +145,13 @@ class SpreadDisplay:
             f"{shown(float(self.predicted[worst]))} predicted."
         )
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: diagonal, one cross of standard errors per class.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Disagreement by class", "mean predicted disagreement", "mean observed disagreement")
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw diagonal, one cross of standard errors per class."""
         top = 1.15 * float(max(self.predicted.max(), self.observed.max(), 1e-6))
         ax.plot([0, top], [0, top], color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label="as predicted")
         ax.errorbar(
@@ -194,11 +179,6 @@ class SpreadDisplay:
             )
         ax.set_xlim(0, top)
         ax.set_ylim(0, top)
-        labels = ("", "") if small else ("mean predicted disagreement", "mean observed disagreement")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Disagreement by class")
-        if not small:
-            key(ax)
-        return ax
 
 
 def disagreement_data(parts: DisagreementDecomposition, *, level: float = 0.95) -> DisagreementDisplay:
@@ -282,7 +262,7 @@ def disagreement_diagram(
     Axes
         The axes, their figure in ``.figure``.
     """
-    return disagreement_data(parts, level=level).draw(axes_or_new(ax, 5.0, 4.4))
+    return disagreement_data(parts, level=level).draw(ax)
 
 
 def spread_diagram(
@@ -304,4 +284,4 @@ def spread_diagram(
     Axes
         The axes, their figure in ``.figure``.
     """
-    return spread_data(parts, classes=classes).draw(axes_or_new(ax, 5.0, 4.4))
+    return spread_data(parts, classes=classes).draw(ax)

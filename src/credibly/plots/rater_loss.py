@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from credibly._arrays.decompositions import LossDecomposition
 from credibly._arrays.errors import InputError
 from credibly._arrays.results import Estimate
 from credibly.evaluation import shown, shown_range
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, axes_or_new, dress, key
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ _COLOURS = (BLUE, VERMILION, ORANGE, SKY, INK)
 
 
 @dataclasses.dataclass(frozen=True)
-class LossMapDisplay:
+class LossMapDisplay(Display):
     """Calibration error against dispersion error, one point per model.
 
     Attributes
@@ -35,6 +36,8 @@ class LossMapDisplay:
     calibration_interval, dispersion_interval : ndarray (s, 2)
         95 % intervals of the same; NaN where there is none.
     """
+
+    size: ClassVar[tuple[float, float]] = (4.6, 4.6)
 
     names: tuple[str, ...]
     calibration: HostArray
@@ -54,21 +57,13 @@ class LossMapDisplay:
             f"dispersion error {shown(float(self.dispersion[best]))})."
         ).replace("Most of it is", "Most of the epistemic loss is")
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: points with intervals, and arcs of equal epistemic loss.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Calibration and dispersion", "calibration error", "dispersion error")
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw points with intervals, and arcs of equal epistemic loss."""
         ends = np.concatenate([self.calibration_interval.ravel(), self.dispersion_interval.ravel()])
         ends = np.concatenate([ends[np.isfinite(ends)], self.calibration, self.dispersion])
         reach = 1.08 * float(max(ends.max(), 1e-6))
@@ -87,15 +82,30 @@ class LossMapDisplay:
         ax.set_xlim(low, reach)
         ax.set_ylim(low, reach)
         ax.set_aspect("equal")
-        labels = ("", "") if small else ("calibration error", "dispersion error")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Calibration and dispersion")
-        if not small:
-            key(ax)
-        return ax
+
+    def table(self) -> Table:
+        """Return both errors of every model with their intervals."""
+        parts = (
+            ("calibration error", self.calibration, self.calibration_interval),
+            ("dispersion error", self.dispersion, self.dispersion_interval),
+        )
+        rows = tuple(
+            (
+                model,
+                part,
+                shown(float(values[place])),
+                "none"
+                if np.isnan(ends[place, 0])
+                else shown_range((float(ends[place, 0]), float(ends[place, 1]))),
+            )
+            for place, model in enumerate(self.names)
+            for part, values, ends in parts
+        )
+        return Table(("model", "error", "value", "95 % interval"), rows)
 
 
 @dataclasses.dataclass(frozen=True)
-class DebiasingDisplay:
+class DebiasingDisplay(Display):
     """Plug-in and unbiased epistemic loss against the number of raters.
 
     Attributes
@@ -109,6 +119,8 @@ class DebiasingDisplay:
     reference : float
         The unbiased loss of all raters.
     """
+
+    size: ClassVar[tuple[float, float]] = (5.0, 3.8)
 
     n_raters: HostArray
     unbiased: HostArray
@@ -129,21 +141,13 @@ class DebiasingDisplay:
             f"(interval {shown_range((float(self.low[fewest]), float(self.high[fewest])))})."
         )
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: both losses with the interval, and the value of all raters.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Debiasing against raters", "raters per instance", "epistemic loss")
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw both losses with the interval, and the value of all raters."""
         ax.axhline(self.reference, color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label="all raters")
         ax.errorbar(
             self.n_raters,
@@ -167,11 +171,6 @@ class DebiasingDisplay:
         ax.set_xscale("log")
         ax.set_xticks(self.n_raters, [f"{number:g}" for number in self.n_raters])
         ax.minorticks_off()
-        labels = ("", "") if small else ("raters per instance", "epistemic loss")
-        dress(ax, xlabel=labels[0], ylabel=labels[1], title="Debiasing against raters")
-        if not small:
-            key(ax)
-        return ax
 
 
 def loss_map_data(parts: LossDecomposition | Mapping[str, LossDecomposition]) -> LossMapDisplay:
@@ -252,7 +251,7 @@ def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition], *, ax: 
     Axes
         The axes, their figure in ``.figure``.
     """
-    return loss_map_data(parts).draw(axes_or_new(ax, 4.6, 4.6))
+    return loss_map_data(parts).draw(ax)
 
 
 def debiasing_curve(
@@ -274,4 +273,4 @@ def debiasing_curve(
     Axes
         The axes, their figure in ``.figure``.
     """
-    return debiasing_data(by_raters, whole).draw(axes_or_new(ax, 5.0, 3.8))
+    return debiasing_data(by_raters, whole).draw(ax)

@@ -14,7 +14,8 @@ import numpy as np
 from credibly._arrays.results import ReliabilityCurve
 from credibly.evaluation import shown
 from credibly.evaluation.curves import mean_gap
-from credibly.plots.style import BLUE, INK, SKY, VERMILION, axes_or_new, draw_boxes, dress, key
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ _COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
 
 
 @dataclasses.dataclass(frozen=True)
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """What a reliability diagram shows; only bins that hold instances.
 
     Attributes
@@ -111,21 +112,15 @@ class ReliabilityDisplay:
             f"{error}; {out} of {len(self.count)} filled bins outside {'its' if out == 1 else 'their'} band."
         )
 
-    def draw(self, ax: Axes, *, small: bool = False) -> Axes:
-        """Draw on `ax`: band, diagonal, points and counts; `small` leaves out axis labels and numbers.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        if self.is_top_label:
+            return Words("Confidence against accuracy", "confidence of the model", "how often it was right")
+        return Words(self.name, "predicted probability", "observed frequency")
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-        small : bool
-            For small multiples.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw band, diagonal, points and counts."""
         ax.plot(
             [0, 1],
             [0, 1],
@@ -157,8 +152,6 @@ class ReliabilityDisplay:
         ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        self._label(ax, small)
-        return ax
 
     def _draw_points(self, ax: Axes, small: bool) -> None:
         size = 4.0 if small else 6.0
@@ -191,16 +184,30 @@ class ReliabilityDisplay:
         for x, count in zip(middle, self.count, strict=True):
             ax.text(x, -_COUNTS_DEPTH - 0.015, f"{count:.4g}", ha="center", va="top", fontsize=6.5, color=INK)
 
-    def _label(self, ax: Axes, small: bool) -> None:
-        if small:
-            dress(ax, xlabel="", ylabel="", title=self.name, size=8)
-            return
-        if self.is_top_label:
-            words = ("confidence of the model", "how often it was right", "Confidence against accuracy")
-        else:
-            words = ("predicted probability", "observed frequency", self.name)
-        dress(ax, xlabel=words[0], ylabel=words[1], title=words[2])
-        key(ax)
+    def table(self) -> Table:
+        """Return the bins."""
+        return bins_table(self)
+
+
+def bins_table(bins: Any) -> Table:
+    """Return one row per bin, with the band where there is one."""
+    columns: tuple[str, ...] = ("bin", "instances", "predicted", "observed")
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{shown(bins.left[i])} to {shown(bins.right[i])}",
+            f"{bins.count[i]:g}",
+            shown(bins.predicted[i]),
+            shown(bins.observed[i]),
+        )
+        for i in range(len(bins.count))
+    ]
+    if bins.low is not None and bins.high is not None:
+        columns = (*columns, "band", "outside")
+        rows = [
+            (*row, f"{shown(bins.low[i])} to {shown(bins.high[i])}", "yes" if bins.outside[i] else "")
+            for i, row in enumerate(rows)
+        ]
+    return Table(columns, tuple(rows))
 
 
 def reliability_data(curve: ReliabilityCurve) -> ReliabilityDisplay:
@@ -248,4 +255,4 @@ def reliability_diagram(curve: ReliabilityCurve, *, ax: Axes | None = None) -> A
     Axes
         The axes, their figure in ``.figure``.
     """
-    return reliability_data(curve).draw(axes_or_new(ax, 5.0, 4.4))
+    return reliability_data(curve).draw(ax)

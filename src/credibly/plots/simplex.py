@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.credal_results import SimplexPicture
 from credibly._arrays.errors import InputError
 from credibly.evaluation import shown
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, axes_or_new, dress, key, shortened
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HostArray = np.ndarray[Any, Any]
 
-_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
+"""Where the three classes are drawn."""
 
 
 def in_triangle(probs: HostArray) -> HostArray:
     """Return where distributions (v, 3) lie in an equilateral triangle, (v, 2)."""
-    return np.asarray(probs @ _CORNERS)
+    return np.asarray(probs @ CORNERS)
+
+
+def from_triangle(points: HostArray) -> HostArray:
+    """Return the distributions (v, 3) drawn at points (v, 2)."""
+    return np.asarray(
+        np.column_stack([points, np.ones(len(points))])
+        @ np.linalg.inv(np.column_stack([CORNERS, np.ones(3)]))
+    )
 
 
 @dataclasses.dataclass(frozen=True)
-class SimplexDisplay:
+class SimplexDisplay(Display):
     """What the triangle shows, in its own coordinates.
 
     Attributes
@@ -48,6 +58,8 @@ class SimplexDisplay:
         Names of the corners.
     """
 
+    size: ClassVar[tuple[float, float]] = (4.6, 4.6)
+
     name: str
     members: HostArray
     hull: HostArray
@@ -60,12 +72,12 @@ class SimplexDisplay:
     @property
     def area(self) -> float:
         """Area of the set as a share of the triangle."""
-        return _area(self.hull) / _area(_CORNERS)
+        return _area(self.hull) / _area(CORNERS)
 
     @property
     def envelope_area(self) -> float:
         """Area within the lower and upper probabilities as a share of the triangle."""
-        return _area(self.envelope) / _area(_CORNERS)
+        return _area(self.envelope) / _area(CORNERS)
 
     @property
     def finding(self) -> str:
@@ -75,11 +87,16 @@ class SimplexDisplay:
             f"probabilities alone would leave {shown(100 * self.envelope_area)} %."
         )
 
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: triangle, envelope, set, members, mean and what was observed."""
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(self.name)
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw triangle, envelope, set, members, mean and what was observed."""
         from matplotlib.patches import Polygon
 
-        ax.add_patch(Polygon(_CORNERS, closed=True, fill=False, edgecolor=INK, linewidth=1.0))
+        ax.add_patch(Polygon(CORNERS, closed=True, fill=False, edgecolor=INK, linewidth=1.0))
         for corners, style in (
             (self.envelope, {"facecolor": "none", "edgecolor": ORANGE, "linestyle": (0, (4, 2))}),
             (self.hull, {"facecolor": SKY, "edgecolor": BLUE, "alpha": 0.45}),
@@ -93,7 +110,7 @@ class SimplexDisplay:
             ax.plot(
                 *self.observed, linestyle="none", marker="*", markersize=12, color=VERMILION, label="observed"
             )
-        for corner, name, align in zip(_CORNERS, self.class_names, ("right", "left", "center"), strict=True):
+        for corner, name, align in zip(CORNERS, self.class_names, ("right", "left", "center"), strict=True):
             shift = 0.03 if corner[1] > 0 else -0.07
             ax.text(
                 corner[0],
@@ -107,10 +124,15 @@ class SimplexDisplay:
         ax.set_xlim(-0.12, 1.12)
         ax.set_ylim(-0.12, 0.98)
         ax.set_aspect("equal")
-        dress(ax, xlabel="", ylabel="", title=self.name)
         ax.set_axis_off()
-        key(ax)
-        return ax
+
+    def table(self) -> Table:
+        """Return every distribution drawn."""
+        named = [("mean", self.mean[None, :]), ("member", self.members), ("corner of the set", self.hull)]
+        if self.observed is not None:
+            named.insert(0, ("observed", self.observed[None, :]))
+        rows = tuple((name, *map(shown, probs)) for name, points in named for probs in from_triangle(points))
+        return Table(("", *self.class_names), rows)
 
 
 def simplex_data(
@@ -172,7 +194,7 @@ def simplex_diagram(
     Axes
         The axes, their figure in ``.figure``.
     """
-    return simplex_data(picture, class_names=class_names).draw(axes_or_new(ax, 4.6, 4.6))
+    return simplex_data(picture, class_names=class_names).draw(ax)
 
 
 def _area(corners: HostArray) -> float:

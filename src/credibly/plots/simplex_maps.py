@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.maps import SimplexMap
 from credibly.evaluation import shown, title
-from credibly.plots.style import INK, VERMILION, axes_or_new
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.simplex import CORNERS, from_triangle, in_triangle
+from credibly.plots.style import INK, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HostArray = np.ndarray[Any, Any]
 
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-"""Where the three corners are drawn."""
-
 _LEAST_SUPPORT = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
-class SimplexMapDisplay:
+class SimplexMapDisplay(Display):
     """What a heat map over the simplex shows.
 
     Attributes
@@ -44,6 +43,8 @@ class SimplexMapDisplay:
     smallest, largest : tuple of float
         Barycentric coordinates of the extreme values.
     """
+
+    size: ClassVar[tuple[float, float]] = (5.2, 4.2)
 
     name: str
     over: str
@@ -68,19 +69,13 @@ class SimplexMapDisplay:
         which = "largest at" if self.over == "predictions" else "smallest at weights"
         return f"{title(self.name)} runs from {shown(low)} to {shown(high)}, {which} ({where}).{hidden}"
 
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: filled contours, the triangle, and a mark at the point the finding names.
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(title(self.name))
 
-        Parameters
-        ----------
-        ax : Axes
-            Where to draw.
-
-        Returns
-        -------
-        Axes
-            The same axes.
-        """
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw filled contours, the triangle, and a mark at the point the finding names."""
         from matplotlib.tri import Triangulation
 
         drawn = np.isfinite(self.values)
@@ -108,7 +103,15 @@ class SimplexMapDisplay:
         ax.set_axis_off()
         bar = ax.figure.colorbar(filled, ax=ax, shrink=0.7)
         bar.set_label(title(self.name), color=INK)
-        return ax
+
+    def table(self) -> Table:
+        """Return the points that are drawn."""
+        drawn = np.isfinite(self.values)
+        rows = tuple(
+            (*map(shown, place), shown(value))
+            for place, value in zip(from_triangle(self.xy[drawn]), self.values[drawn], strict=True)
+        )
+        return Table((*self.corners, title(self.name)), rows)
 
 
 def simplex_map_data(found: SimplexMap) -> SimplexMapDisplay:
@@ -140,7 +143,7 @@ def simplex_map_data(found: SimplexMap) -> SimplexMapDisplay:
         name=found.name,
         over=found.over,
         corners=found.corners,
-        xy=found.points @ CORNERS,
+        xy=in_triangle(found.points),
         values=values,
         n_hidden=int(hidden.sum()),
         smallest=tuple(float(share) for share in found.points[int(np.nanargmin(values))]),
@@ -163,4 +166,4 @@ def simplex_heat_map(found: SimplexMap, ax: Axes | None = None) -> Axes:
     Axes
         The axes.
     """
-    return simplex_map_data(found).draw(axes_or_new(ax, 5.2, 4.2))
+    return simplex_map_data(found).draw(ax)

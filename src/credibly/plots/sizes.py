@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
 from credibly.evaluation import shown
-from credibly.plots.credal import host_vector
-from credibly.plots.style import BLUE, INK, VERMILION, axes_or_new, dress
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import host_vector
+from credibly.plots.style import BLUE, INK, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class SizeDisplay:
+class SizeDisplay(Display):
     """Sizes of the sets behind right and wrong predictions.
 
     Attributes
@@ -29,6 +30,8 @@ class SizeDisplay:
     sizes : tuple of ndarray
         Credal sizes per group.
     """
+
+    size: ClassVar[tuple[float, float]] = (5.0, 2.6)
 
     names: tuple[str, ...]
     sizes: tuple[HostArray, ...]
@@ -48,8 +51,13 @@ class SizeDisplay:
         text = ", ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
 
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: one strip per group, dots spread by rank, the median as a line."""
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Size of the sets", "upper minus lower probability")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw one strip per group, dots spread by rank, the median as a line."""
         for place, (name, values) in enumerate(zip(self.names, self.sizes, strict=True)):
             # a low-discrepancy sequence spreads the dots without random numbers
             spread = 0.6 * ((np.arange(len(values)) * 0.6180339887) % 1.0 - 0.5)
@@ -64,8 +72,14 @@ class SizeDisplay:
         )
         ax.set_xlim(-0.02, 1.02)
         ax.set_ylim(-0.6, len(self.names) - 0.4)
-        dress(ax, xlabel="upper minus lower probability", ylabel="", title="Size of the sets")
-        return ax
+
+    def table(self) -> Table:
+        """Return number and median per group."""
+        rows = tuple(
+            (name, str(len(values)), shown(median))
+            for name, values, median in zip(self.names, self.sizes, self.medians, strict=True)
+        )
+        return Table(("predictions", "instances", "median size"), rows)
 
 
 def size_data(sizes: Any, right: Any) -> SizeDisplay:
@@ -113,11 +127,11 @@ def size_strips(sizes: Any, right: Any, *, ax: Axes | None = None) -> Axes:
     Axes
         The axes, their figure in ``.figure``.
     """
-    return size_data(sizes, right).draw(axes_or_new(ax, 5.0, 2.6))
+    return size_data(sizes, right).draw(ax)
 
 
 @dataclasses.dataclass(frozen=True)
-class HeatDisplay:
+class HeatDisplay(Display):
     """Instances per cell of credal size and non-specificity.
 
     Attributes
@@ -129,6 +143,8 @@ class HeatDisplay:
     correlation : float
         Correlation of the ranks of the two measures; NaN where one of them is constant.
     """
+
+    size: ClassVar[tuple[float, float]] = (5.0, 4.0)
 
     size_edges: HostArray
     nonspecificity_edges: HostArray
@@ -144,8 +160,13 @@ class HeatDisplay:
         ranks = shown(self.correlation)
         return f"Over {n} instances the ranks of size and non-specificity correlate with {ranks}."
 
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: darker cells hold more instances, empty ones stay blank."""
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Two measures of imprecision", "credal size", "non-specificity")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw cells: darker ones hold more instances, empty ones stay blank."""
         filled = np.ma.masked_equal(self.counts.T, 0)
         mesh = ax.pcolormesh(
             self.size_edges, self.nonspecificity_edges, filled, cmap="Blues", vmin=0, rasterized=True
@@ -153,8 +174,18 @@ class HeatDisplay:
         bar = ax.get_figure(root=True).colorbar(mesh, ax=ax, shrink=0.8)  # type: ignore[union-attr]
         bar.set_label("instances", color=INK, fontsize=8)
         bar.ax.tick_params(colors=INK, labelsize=7)
-        dress(ax, xlabel="credal size", ylabel="non-specificity", title="Two measures of imprecision")
-        return ax
+
+    def table(self) -> Table:
+        """Return the filled cells."""
+        edges = self.size_edges, self.nonspecificity_edges
+        rows = tuple(
+            (
+                *(f"{shown(ends[i])} to {shown(ends[i + 1])}" for ends, i in zip(edges, cell, strict=True)),
+                f"{self.counts[tuple(cell)]:g}",
+            )
+            for cell in np.argwhere(self.counts > 0)
+        )
+        return Table(("credal size", "non-specificity", "instances"), rows)
 
 
 def heat_data(sizes: Any, nonspecificities: Any, *, n_bins: int = 25) -> HeatDisplay:
@@ -206,7 +237,7 @@ def size_heat_map(sizes: Any, nonspecificities: Any, *, n_bins: int = 25, ax: Ax
     Axes
         The axes, their figure in ``.figure``.
     """
-    return heat_data(sizes, nonspecificities, n_bins=n_bins).draw(axes_or_new(ax, 5.0, 4.0))
+    return heat_data(sizes, nonspecificities, n_bins=n_bins).draw(ax)
 
 
 def _rank_correlation(first: HostArray, second: HostArray) -> float:

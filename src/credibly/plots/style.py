@@ -62,10 +62,10 @@ def new_axes(
     return figure.add_axes(box)
 
 
-def key(ax: Axes) -> None:
+def key(ax: Axes, below: float = 0.13) -> None:
     """Explain marks and colours below the axes, where nothing is drawn."""
     legend = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, fontsize=8, frameon=False, handlelength=1.6
+        loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2, fontsize=8, frameon=False, handlelength=1.6
     )
     for text in legend.get_texts():
         text.set_color(INK)

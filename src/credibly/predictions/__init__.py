@@ -7,12 +7,9 @@ from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.intervals import Intervals
-from credibly.predictions.labels import (
-    LabelCounts,
-    as_labels,
-    as_point,
-    label_dtype,
-)
+from credibly.predictions.label_checks import label_dtype
+from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.labels import as_labels, as_point
 from credibly.predictions.point import Point
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples

@@ -11,7 +11,8 @@ from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble, refuse_member_axis
 from credibly.predictions.intervals import Intervals
-from credibly.predictions.labels import LabelCounts, number_of_axes
+from credibly.predictions.label_checks import number_of_axes
+from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point
 
 MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")

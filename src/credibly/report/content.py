@@ -9,7 +9,8 @@ from typing import Any
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, shown, shown_range, title
-from credibly.report.figures import SHOWN_CLASSES, Table
+from credibly.plots import Table
+from credibly.report.figures import SHOWN_CLASSES
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16

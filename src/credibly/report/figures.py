@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
 from credibly._arrays.results import HypotestResult
-from credibly.evaluation import Evaluation, shown, title
+from credibly.evaluation import Evaluation, title
 from credibly.plots import (
     NullDisplay,
     ReliabilityDisplay,
@@ -17,30 +16,12 @@ from credibly.plots import (
     null_data,
     reliability_data,
 )
-from credibly.report.svg import inline_svg
+from credibly.report.parts import ReportFigure, drawn_figure, report_figure
 
 SHOWN_CLASSES = 12
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 _TOP_LABEL_STATISTICS = frozenset({"accuracy", "confidence_ece", "top_label_ece"})
 _CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """Column names and rows of text."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportFigure:
-    """A picture with its sentence and its data."""
-
-    title: str
-    finding: str
-    svg: str
-    table: Table
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
@@ -87,51 +68,19 @@ def _drawable(result: HypotestResult) -> bool:
     return null is not None and bool(np.isfinite(null).any())
 
 
-def _reliability(display: ReliabilityDisplay, prefix: str, *, small: bool = False) -> ReportFigure:
-    ax = new_axes(2.3, 2.2, _SMALL) if small else new_axes(5.2, 4.3, _LARGE)
-    display.draw(ax, small=small)
-    if not small:
-        ax.set_title("", loc="left")  # the page's own heading says it
-    banded = display.low is not None and display.high is not None
-    columns = ("bin", "instances", "predicted", "observed", *(("band", "outside") if banded else ()))
-    rows = []
-    for i in range(len(display.count)):
-        row = [
-            f"{shown(display.left[i])} to {shown(display.right[i])}",
-            f"{display.count[i]:g}",
-            shown(display.predicted[i]),
-            shown(display.observed[i]),
-        ]
-        if display.low is not None and display.high is not None:
-            row += [
-                f"{shown(display.low[i])} to {shown(display.high[i])}",
-                "yes" if display.outside[i] else "",
-            ]
-        rows.append(tuple(row))
+def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = False) -> ReportFigure:
     name = "Confidence against accuracy"
     if not display.is_top_label:
         name = f"{display.name[0].upper()}{display.name[1:]}: predicted probability against frequency"
-    return _figure(name, display.summary if small else display.finding, ax, prefix, columns, rows)
+    if small:
+        return report_figure(
+            display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
+        )
+    ax = display.draw(new_axes(5.2, 4.3, _LARGE))
+    ax.set_title("", loc="left")  # the page's own heading says it
+    return drawn_figure(ax, name, anchor, display.finding, display.table())
 
 
-def _null(display: NullDisplay, prefix: str) -> ReportFigure:
-    ax = new_axes(2.9, 2.0, _NULL)
-    display.draw(ax, small=True)
-    rows = [
-        (f"{shown(left)} to {shown(right)}", f"{count:d}")
-        for left, right, count in zip(display.edges[:-1], display.edges[1:], display.counts, strict=True)
-    ]
+def _null(display: NullDisplay, anchor: str) -> ReportFigure:
     name = f"{title(display.name)}: replicates under the hypothesis"
-    return _figure(name, display.finding, ax, prefix, ("value", "replicates"), rows)
-
-
-def _figure(
-    name: str,
-    finding: str,
-    ax: object,
-    prefix: str,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-) -> ReportFigure:
-    svg = inline_svg(ax.figure, f"figure-{prefix}", name, finding)  # type: ignore[attr-defined]
-    return ReportFigure(name, finding, svg, Table(columns, tuple(rows)))
+    return report_figure(display, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from credibly.evaluation import title
-
-
-@dataclasses.dataclass(frozen=True)
-class MethodNote:
-    """What a number is, its formula and where it comes from."""
-
-    name: str
-    meaning: str
-    formula: str
-    reference: str
-
+from credibly.report.parts import MethodNote
 
 _HOSMER_LEMESHOW = (
     "Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "

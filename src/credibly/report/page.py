@@ -13,7 +13,7 @@ from credibly.plots import printable
 from credibly.report import content
 from credibly.report.figures import class_figures, main_figure, null_figures
 from credibly.report.methods import method_notes
-from credibly.report.raters import METHOD, rater_section
+from credibly.report.sections import sections
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -35,6 +35,7 @@ def render_report(evaluation: Evaluation) -> str:
     from markupsafe import Markup
 
     numbers, footnotes = content.key_numbers(evaluation)
+    filled = sections(evaluation)
     class_finding, classes = class_figures(evaluation)
     page = _template().render(
         # The style sheet and the figures are our own markup; everything else is escaped by the template.
@@ -60,10 +61,11 @@ def render_report(evaluation: Evaluation) -> str:
         class_table=content.class_table(evaluation),
         n_classes=len(evaluation.classes),
         decomposition=content.decomposition_table(evaluation),
-        raters=rater_section(evaluation),
+        sections=filled,
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
-        methods=method_notes(evaluation.settings["methods"]) + ((METHOD,) if evaluation.raters else ()),
+        methods=method_notes(evaluation.settings["methods"])
+        + tuple(note for one in filled for note in one.methods),
         source=content.source_table(evaluation),
         command=content.command(evaluation),
         markup=Markup,

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
-
 from credibly._arrays.decompositions import LossDecomposition
 from credibly._arrays.results import Estimate
-from credibly.evaluation import Evaluation, shown, shown_range
-from credibly.plots import disagreement_data, loss_map_data, new_axes
-from credibly.report.figures import ReportFigure, Table
-from credibly.report.methods import MethodNote
-from credibly.report.svg import inline_svg
+from credibly.evaluation import Evaluation, RaterParts, shown, shown_range
+from credibly.plots import Table, disagreement_data, loss_map_data
+from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
 
-_MARGINS = (0.6, 0.85, 0.1, 0.3)
 _MEANINGS = {
     "expected": "expected loss: squared distance to a rater's label",
     "irreducible": "irreducible: raters disagree, no model can help",
@@ -32,17 +25,7 @@ METHOD = MethodNote(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class RaterSection:
-    """What the section says and shows."""
-
-    finding: str
-    losses: Table
-    disagreement: Table
-    figures: tuple[ReportFigure, ...]
-
-
-def rater_section(evaluation: Evaluation) -> RaterSection | None:
+def rater_section(evaluation: Evaluation) -> Section | None:
     """Return the section, or None where there is one label per instance."""
     parts = evaluation.raters
     if parts is None:
@@ -59,55 +42,29 @@ def rater_section(evaluation: Evaluation) -> RaterSection | None:
         ("loss of the predicted disagreement", pairs.expected),
         ("of that, calibration loss", pairs.calibration),
     )
-    return RaterSection(
+    columns = ("part", "value", "95 % interval")
+    disagreement = tuple((name, shown(one.value), _interval(one)) for name, one in spread)
+    losses = "Squared loss over raters; without correction, few raters look like a bad model"
+    return Section(
+        anchor="raters",
+        title="Several labels per instance: whose loss is it?",
         finding=_finding(loss),
-        losses=Table(("part", "value", "95 % interval", "without correction"), rows),
-        disagreement=Table(
-            ("", "value", "95 % interval"),
-            tuple((name, shown(one.value), _interval(one)) for name, one in spread),
+        tables=(
+            (losses, Table((*columns, "without correction"), rows)),
+            ("Disagreement of two raters of one instance", Table(columns, disagreement)),
         ),
-        figures=tuple(_figures(evaluation)),
+        figures=tuple(_figures(parts)),
+        methods=(METHOD,),
     )
 
 
-def _figures(evaluation: Evaluation) -> list[ReportFigure]:
-    assert evaluation.raters is not None
-    loss, pairs = evaluation.raters.loss, evaluation.raters.disagreement
+def _figures(parts: RaterParts) -> list[ReportFigure]:
     found = []
-    if loss.calibration.stderr is not None:
-        display = loss_map_data(loss)
-        ax = new_axes(4.0, 4.0, _MARGINS)
-        display.draw(ax)
-        rows = tuple(
-            (name, shown(float(value)), "none" if np.isnan(ends[0]) else shown_range(tuple(ends.tolist())))
-            for name, value, ends in (
-                ("calibration error", display.calibration[0], display.calibration_interval[0]),
-                ("dispersion error", display.dispersion[0], display.dispersion_interval[0]),
-            )
-        )
-        name = "Where the epistemic loss lies"
-        svg = inline_svg(ax.get_figure(root=True), "figure-loss-map", name, display.finding)  # type: ignore[arg-type]
-        found.append(
-            ReportFigure(name, display.finding, svg, Table(("error", "value", "95 % interval"), rows))
-        )
-    shape = disagreement_data(pairs)
-    ax = new_axes(4.4, 4.0, _MARGINS)
-    shape.draw(ax)
-    bins = tuple(
-        (
-            f"{shown(float(shape.left[i]))} to {shown(float(shape.right[i]))}",
-            f"{shape.count[i]:d}",
-            shown(float(shape.predicted[i])),
-            shown(float(shape.observed[i])),
-            f"{shown(float(shape.low[i]))} to {shown(float(shape.high[i]))}",
-            "yes" if shape.outside[i] else "",
-        )
-        for i in np.arange(len(shape.count))
-    )
+    if parts.loss.calibration.stderr is not None:
+        display = loss_map_data(parts.loss)
+        found.append(report_figure(display, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    svg = inline_svg(ax.get_figure(root=True), "figure-disagreement", name, shape.finding)  # type: ignore[arg-type]
-    columns = ("bin", "instances", "predicted", "observed", "band", "outside")
-    found.append(ReportFigure(name, shape.finding, svg, Table(columns, bins)))
+    found.append(report_figure(disagreement_data(parts.disagreement), name, "disagreement"))
     return found
 
 

@@ -40,8 +40,8 @@ class MmdCe(KernelError):
     precision : {"float64", "float32", "tf32"}
         Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
     label_kernel : {"delta", "ordinal"} or nested sequence (k, k)
-        Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is exp(-|c -
-        c'|), for classes in an order; a matrix must be symmetric and positive semidefinite.
+        Similarity of labels. "delta" is 1 for equal labels and makes this `skce`; "ordinal" is
+        ``exp(-|c - c'|)``, for classes in an order; a matrix must be symmetric and positive semidefinite.
 
     Notes
     -----

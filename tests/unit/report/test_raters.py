@@ -22,7 +22,7 @@ def test_the_section_says_whose_loss_it_is() -> None:
     loss = given.raters.loss
     assert section.finding.startswith("200 instances with 2 to 6 raters each.")
     assert f"({100 * loss.irreducible.value / loss.expected.value:.0f} %)" in section.finding
-    assert [row[0].partition(":")[0] for row in section.losses.rows][:3] == [
+    assert [row[0].partition(":")[0] for row in section.tables[0][1].rows][:3] == [
         "expected loss",
         "irreducible",
         "epistemic",
@@ -46,5 +46,5 @@ def test_one_instance_has_no_map() -> None:
     given = cr.evaluate([[0.7, 0.3]], cr.LabelCounts([[2, 1]]), statistics=["brier"])
     section = rater_section(given)
     assert len(section.figures) == 1
-    assert section.losses.rows[0][2] == "none"
+    assert section.tables[0][1].rows[0][2] == "none"
     assert 'id="raters"' in render_report(given)

@@ -1,17 +1,18 @@
-"""Pictures of one credal prediction: masses with what they say about classes, samples with their average."""
+"""Masses of one credal prediction, and what they say about every class."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import to_host
 from credibly.evaluation import shown
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, axes_or_new, draw_boxes, dress, key
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import host_vector
+from credibly.plots.style import BLUE, INK, ORANGE, SKY, draw_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,21 +37,8 @@ class Masses(Protocol):
         """Return the pignistic probabilities, with ``probs`` (n, k)."""
 
 
-def host_vector(values: Any, name: str, axes: int = 1) -> HostArray:
-    """Return one array on the host, for drawing."""
-    array = np.asarray(to_host(values) if hasattr(values, "shape") else values, dtype=np.float64)
-    if array.ndim != axes or 0 in array.shape:
-        raise InputError(
-            f"`{name}`",
-            f"must have {axes} axis" if axes == 1 else f"must have {axes} axes",
-            f"got shape {array.shape}",
-            "Give one value per instance." if axes == 1 else "Give one row per sample.",
-        )
-    return array
-
-
 @dataclasses.dataclass(frozen=True)
-class MassDisplay:
+class MassDisplay(Display):
     """Masses of the heaviest focal sets, and what they say about every class (C25 Fig. 4).
 
     Attributes
@@ -66,6 +54,9 @@ class MassDisplay:
     belief, plausibility, pignistic : ndarray (k,)
         Lower, upper and pignistic probability of every class.
     """
+
+    size: ClassVar[tuple[float, float]] = (6.4, 4.4)
+    key_below: ClassVar[float] = 0.3  # below the slanted names
 
     set_names: tuple[str, ...]
     masses: HostArray
@@ -86,8 +77,13 @@ class MassDisplay:
             f"{shown(float(self.masses[0]))}."
         )
 
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: bars of the masses, then per class the pignistic bar with its belief interval."""
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("Masses and classes", ylabel="mass, probability")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw bars of the masses, then per class the pignistic bar with its belief interval."""
         s, k = len(self.masses), len(self.class_names)
         sets, classes = np.arange(s), s + 1 + np.arange(k)
         for places, heights, color, label in (
@@ -114,12 +110,15 @@ class MassDisplay:
         )
         ax.set_xlim(-0.7, s + k + 0.7)
         ax.set_ylim(min(0.0, 1.1 * float(self.masses.min())), 1.05)
-        dress(ax, xlabel="", ylabel="mass, probability", title="Masses and classes")
-        key(ax)
-        legend = ax.get_legend()
-        assert legend is not None
-        legend.set_bbox_to_anchor((0.5, -0.3))  # below the slanted names
-        return ax
+
+    def table(self) -> Table:
+        """Return the masses of the sets, then the probabilities of the classes."""
+        sets = [
+            (name, shown(mass), "", "", "") for name, mass in zip(self.set_names, self.masses, strict=True)
+        ]
+        classes = zip(self.class_names, self.belief, self.pignistic, self.plausibility, strict=True)
+        rows = [(f"class {name}", "", *map(shown, numbers)) for name, *numbers in classes]
+        return Table(("set or class", "mass", "belief", "pignistic", "plausibility"), (*sets, *rows))
 
 
 def mass_data(
@@ -201,106 +200,4 @@ def mass_bars(
         The axes, their figure in ``.figure``.
     """
     display = mass_data(masses, row=row, limit=limit, class_names=class_names)
-    return display.draw(axes_or_new(ax, 6.4, 4.4))
-
-
-@dataclasses.dataclass(frozen=True)
-class SamplesDisplay:
-    """Sampled distributions of one instance with their average (C25 Fig. 3).
-
-    Attributes
-    ----------
-    samples : ndarray (m, k)
-        The distributions.
-    average : ndarray (k,)
-        Their mean.
-    label : int or None
-        The observed class.
-    """
-
-    samples: HostArray
-    average: HostArray
-    label: int | None
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        best = int(np.argmax(self.average))
-        votes = int((self.samples.argmax(axis=1) == best).sum())
-        return (
-            f"The average puts class {best} first with {shown(float(self.average[best]))}; "
-            f"{votes} of {len(self.samples)} samples do."
-        )
-
-    def draw(self, ax: Axes) -> Axes:
-        """Draw on `ax`: one dot per sample and class, the average as steps, the label marked."""
-        m, k = self.samples.shape
-        spread = np.zeros(m) if m == 1 else np.linspace(-0.25, 0.25, m)
-        places = np.arange(k)[None, :] + spread[:, None]
-        ax.plot(
-            places.ravel(),
-            self.samples.ravel(),
-            linestyle="none",
-            marker="o",
-            markersize=3,
-            color=SKY,
-            label="samples",
-        )
-        ax.hlines(
-            self.average, np.arange(k) - 0.4, np.arange(k) + 0.4, color=BLUE, linewidth=2.2, label="average"
-        )
-        if self.label is not None:
-            ax.plot(
-                [self.label],
-                [1.0],
-                linestyle="none",
-                marker="*",
-                markersize=12,
-                color=VERMILION,
-                label="observed",
-            )
-        ax.set_xticks(range(k))
-        ax.set_xlim(-0.6, k - 0.4)
-        ax.set_ylim(0.0, 1.05)
-        dress(ax, xlabel="class", ylabel="probability", title="Samples and their average")
-        key(ax)
-        return ax
-
-
-def samples_data(samples: Any, *, label: int | None = None) -> SamplesDisplay:
-    """Return what the picture of sampled distributions shows.
-
-    Parameters
-    ----------
-    samples : array (m, k)
-        Distributions of one instance, for example ``credal_sample(...).probs[0]``.
-    label : int, optional
-        The observed class.
-
-    Returns
-    -------
-    SamplesDisplay
-        The data; `draw` draws them.
-    """
-    values = host_vector(samples, "samples", 2)
-    return SamplesDisplay(values, values.mean(axis=0), label)
-
-
-def samples_strip(samples: Any, *, label: int | None = None, ax: Axes | None = None) -> Axes:
-    """Draw sampled distributions of one instance and their average.
-
-    Parameters
-    ----------
-    samples : array (m, k)
-        Distributions of one instance.
-    label : int, optional
-        The observed class.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
-    return samples_data(samples, label=label).draw(axes_or_new(ax, 5.0, 3.6))
+    return display.draw(ax)

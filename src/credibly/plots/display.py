@@ -1,0 +1,105 @@
+"""What every picture here is: data, one sentence that says them, a drawing, and the numbers as a table."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from credibly.evaluation import shown
+from credibly.plots.style import axes_or_new, dress, key
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """Title and axis labels of a picture."""
+
+    title: str
+    xlabel: str = ""
+    ylabel: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Column names and rows of text."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Display(abc.ABC):
+    """A picture as data. Subclasses are frozen dataclasses that give `finding`, `words` and `_marks`."""
+
+    size: ClassVar[tuple[float, float]] = (5.0, 4.4)
+    """Width and height of a new figure in inches."""
+
+    key_below: ClassVar[float] = 0.13
+    """How far below the axes their key stands, as a share of their height."""
+
+    @property
+    @abc.abstractmethod
+    def finding(self) -> str:
+        """The picture in one sentence."""
+
+    @property
+    @abc.abstractmethod
+    def words(self) -> Words:
+        """Title and axis labels."""
+
+    @abc.abstractmethod
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw lines, points and limits; titles and the key are not its business."""
+
+    def draw(self, ax: Axes | None = None, *, small: bool = False) -> Axes:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure where not given.
+        small : bool
+            For small multiples: without axis labels and key.
+
+        Returns
+        -------
+        Axes
+            The axes, their figure in ``.figure``.
+        """
+        ax = axes_or_new(ax, *self.size)
+        words = self.words
+        labels = ("", "") if small else (words.xlabel, words.ylabel)
+        dress(ax, xlabel=labels[0], ylabel=labels[1], title=words.title, size=8 if small else 9)
+        self._marks(ax, small)
+        if not small and ax.get_legend_handles_labels()[0]:
+            key(ax, self.key_below)
+        return ax
+
+    def table(self) -> Table:
+        """Return the numbers behind the picture: one column per field that holds one entry per mark.
+
+        Returns
+        -------
+        Table
+            Text, numbers with three digits.
+        """
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        series = {name: value for name, value in fields.items() if _is_series(value)}
+        longest = max((len(value) for value in series.values()), default=0)
+        columns = {name.replace("_", " "): value for name, value in series.items() if len(value) == longest}
+        rows = zip(*columns.values(), strict=True)
+        return Table(tuple(columns), tuple(tuple(_cell(value) for value in row) for row in rows))
+
+
+def _is_series(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(isinstance(one, (str, int, float)) for one in value)
+    return isinstance(value, np.ndarray) and value.ndim == 1
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else shown(float(value))

@@ -1,0 +1,25 @@
+"""Arrays of any library as NumPy arrays, for drawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import to_host
+
+HostArray = np.ndarray[Any, Any]
+
+
+def host_vector(values: Any, name: str, axes: int = 1) -> HostArray:
+    """Return one array on the host, for drawing."""
+    array = np.asarray(to_host(values) if hasattr(values, "shape") else values, dtype=np.float64)
+    if array.ndim != axes or 0 in array.shape:
+        raise InputError(
+            f"`{name}`",
+            f"must have {axes} axis" if axes == 1 else f"must have {axes} axes",
+            f"got shape {array.shape}",
+            "Give one value per instance." if axes == 1 else "Give one row per sample.",
+        )
+    return array

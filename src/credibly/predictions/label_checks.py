@@ -1,0 +1,92 @@
+"""Are these labels of those predictions: one per instance, whole numbers in range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credibly._arrays.checks import describe_rows, find_rows
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, is_numpy, namespace
+from credibly.predictions.base import ClassPredictions, Predictions
+
+NAMED_CLASSES = "Pass one class index from 0 to k - 1 per entry; map class names to indices first."
+
+
+def require_same_length(predictions: Predictions, labels: Array, what: str) -> None:
+    """Raise unless there is one label per prediction; name the keyword that fits another axis order."""
+    n, given = len(predictions), int(labels.shape[0])
+    if n == given:
+        return
+    shape = tuple(predictions._leading.shape)
+    if len(shape) == 3 and shape[1] == given:
+        remedy = f"Axis 1 has {given} entries: for members-first input pass `member_axis=0`."
+    elif len(shape) == 2 and shape[1] == given:
+        remedy = "The predictions look transposed: instances come first."
+    else:
+        remedy = "Check that both come from the same split."
+    raise InputError(what, f"must have one entry per prediction ({n})", f"got {given}", remedy)
+
+
+def require_label_vector(predictions: Predictions, labels: Array) -> None:
+    """Raise unless `labels` is one vector as long as the predictions; one-hot and swapped input is named."""
+    shape = tuple(labels.shape)
+    if isinstance(predictions, ClassPredictions) and shape == (len(predictions), predictions.n_classes):
+        raise InputError(
+            "`labels`",
+            "must be one class index per instance",
+            f"got shape {shape}",
+            "For one-hot labels use `labels.argmax(axis=1)`; for counts `LabelCounts(labels)`.",
+        )
+    if labels.ndim != 1:
+        raise InputError(
+            "`labels`",
+            "must have shape (n,)",
+            f"got shape {shape}",
+            "Flatten them: `labels.reshape(-1)`."
+            if shape == (len(predictions), 1)
+            else "Pass predictions first, then labels: `f(predictions, labels)`.",
+        )
+    require_same_length(predictions, labels, "labels")
+
+
+def check_classes(labels: Array, n_classes: int) -> Array:
+    """Return integer class labels in range; floats, masks and foreign values are refused."""
+    xp = namespace(labels)
+    if not xp.isdtype(labels.dtype, ("integral", "bool")):
+        remedy = "These look like real observations: use a regression prediction type."
+        if bool(xp.any(labels != labels)):
+            remedy = "Some are NaN: drop the instances without a label, then `labels.astype(int)`."
+        elif bool(xp.all(labels == xp.round(labels))):
+            remedy = "Convert with `labels.astype(int)`."
+        raise InputTypeError(
+            "`labels`", "must be integers for classification", f"got dtype {labels.dtype}", remedy
+        )
+    # Small types cannot be compared with a large number of classes: torch wraps it around.
+    wide = labels if is_numpy(labels) and labels.dtype != bool else xp.astype(labels, xp.int64)
+    if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
+        bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
+        value = int(labels[bad[0]])
+        remedy = "Map unlabelled instances out first."
+        if value == n_classes and int(xp.min(labels)) >= 1:
+            remedy = "Labels seem to start at 1: subtract 1."
+        raise InputError(
+            "`labels`",
+            f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
+            describe_rows(bad, f"is {value}", labels.shape[0]),
+            remedy,
+        )
+    return xp.astype(labels, label_dtype(xp, n_classes))
+
+
+def label_dtype(xp: Any, n_classes: int) -> Any:
+    """Return the smallest integer type that holds the labels: batches of replicates are large."""
+    return xp.uint8 if n_classes <= 256 else xp.int32
+
+
+def number_of_axes(value: Any) -> int | None:
+    """Return how many axes an array, table or nested sequence has; None for anything else."""
+    if not isinstance(value, (list, tuple)):
+        shape = getattr(value, "shape", None)
+        return None if shape is None else len(shape)
+    inner = number_of_axes(value[0]) if value else 0
+    return 1 if inner is None else 1 + inner

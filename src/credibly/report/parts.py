@@ -1,0 +1,115 @@
+"""What sections of a report are made of: a finding, tables, and pictures with the numbers behind them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from credibly.evaluation import Verdict
+from credibly.plots import Display, Table, new_axes
+from credibly.report.svg import inline_svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Margins = tuple[float, float, float, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportFigure:
+    """A picture with its sentence and its data."""
+
+    title: str
+    finding: str
+    svg: str
+    table: Table
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodNote:
+    """What a number is, its formula and where it comes from."""
+
+    name: str
+    meaning: str
+    formula: str
+    reference: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A part of a report that stands for itself.
+
+    Attributes
+    ----------
+    anchor : str
+        Name of the section in addresses, unique on the page.
+    title : str
+        Heading, best as the question that is answered.
+    finding : str
+        The answer in a few sentences.
+    verdicts : tuple of Verdict
+        Verdicts of its tests, worst first.
+    tables : tuple of (str, Table)
+        Captions and tables.
+    figures : tuple of ReportFigure
+        Pictures.
+    methods : tuple of MethodNote
+        What stands about it under "Methods".
+    """
+
+    anchor: str
+    title: str
+    finding: str
+    verdicts: tuple[Verdict, ...] = ()
+    tables: tuple[tuple[str, Table], ...] = ()
+    figures: tuple[ReportFigure, ...] = ()
+    methods: tuple[MethodNote, ...] = ()
+
+
+def report_figure(
+    display: Display,
+    name: str,
+    anchor: str,
+    *,
+    size: tuple[float, float] = (4.4, 4.0),
+    margins: Margins = (0.6, 0.85, 0.1, 0.3),
+    small: bool = False,
+    finding: str | None = None,
+) -> ReportFigure:
+    """Draw a display for the page.
+
+    Parameters
+    ----------
+    display : Display
+        What to draw.
+    name : str
+        Name of the figure, read aloud and put over its table.
+    anchor : str
+        Put before every id of the picture; unique on the page.
+    size : tuple of float
+        Width and height in inches.
+    margins : tuple of float
+        Left, bottom, right and top, in inches.
+    small : bool
+        For small multiples.
+    finding : str, optional
+        A sentence in place of the display's own.
+
+    Returns
+    -------
+    ReportFigure
+        Picture, sentence and table.
+    """
+    return drawn_figure(
+        display.draw(new_axes(*size, margins), small=small),
+        name,
+        anchor,
+        display.finding if finding is None else finding,
+        display.table(),
+    )
+
+
+def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -> ReportFigure:
+    """Return axes that are drawn already as a figure of the page."""
+    figure: Any = ax.get_figure(root=True)
+    return ReportFigure(name, finding, inline_svg(figure, f"figure-{anchor}", name, finding), table)

@@ -1,0 +1,18 @@
+"""The sections of a report in their order; one that has nothing to say is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from credibly.evaluation import Evaluation
+from credibly.report.parts import Section
+from credibly.report.raters import rater_section
+
+SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (rater_section,)
+"""A new section is one file with such a function and one name here."""
+
+
+def sections(evaluation: Evaluation) -> tuple[Section, ...]:
+    """Return the sections that this evaluation fills."""
+    found = (section(evaluation) for section in SECTIONS)
+    return tuple(one for one in found if one is not None)
