@@ -5,6 +5,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
+from credibly._arrays.check_curves import CoverageCurve, MemberFunctions
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
@@ -58,7 +59,13 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, predictive_check, reliability_curve
+from credibly.hypotests import (
+    calibration_test,
+    coverage_curve,
+    member_functions,
+    predictive_check,
+    reliability_curve,
+)
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
@@ -109,6 +116,7 @@ __all__ = [
     "Belief",
     "BrierDecomposition",
     "CheckResult",
+    "CoverageCurve",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -128,6 +136,7 @@ __all__ = [
     "LabelCounts",
     "LossDecomposition",
     "MassFunction",
+    "MemberFunctions",
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
@@ -149,6 +158,7 @@ __all__ = [
     "calibration_test",
     "classwise_ece",
     "confidence_ece",
+    "coverage_curve",
     "credal_boundary",
     "credal_contains",
     "credal_decision",
@@ -180,6 +190,7 @@ __all__ = [
     "lower_probability",
     "mae",
     "mass_function",
+    "member_functions",
     "memory_limit",
     "mmd_ce",
     "nonspecificity",
