@@ -297,6 +297,15 @@ class PredictiveCheck(Result):
         del found["simulate_power"]
         return found
 
+    def summary(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but predictions, replicates and single members."""
+        found = self.to_dict()
+        for name in self.hypotheses:
+            part = found[name]
+            del part["members"]
+            part["checks"] = {key: one.summary() for key, one in self.under(name).checks.items()}
+        return found
+
     def __str__(self) -> str:
         lines = [f"Predictive check of {self.kind} (n = {self.n}, m = {self.m})"]
         for one in self.hypotheses.values():

@@ -1,5 +1,6 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
+from credibly.evaluation.checks import check_verdicts
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, Verdict
@@ -11,6 +12,7 @@ __all__ = [
     "PredictionSummary",
     "RaterParts",
     "Verdict",
+    "check_verdicts",
     "evaluate",
     "shown",
     "shown_range",
