@@ -5,8 +5,8 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
-from credibly._arrays.check_curves import CoverageCurve, MemberFunctions
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -22,6 +22,7 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.maps import SimplexMap
+from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.power_results import PowerCurve
 from credibly._arrays.predictive_results import CheckResult, HypothesisCheck, PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
@@ -63,6 +64,8 @@ from credibly.hypotests import (
     calibration_test,
     coverage_curve,
     member_functions,
+    observation_check,
+    pit_test,
     predictive_check,
     reliability_curve,
 )
@@ -100,6 +103,7 @@ from credibly.statistics import (
     mae,
     mmd_ce,
     picp,
+    pit,
     quantile_calibration_error,
     registered,
     rmse,
@@ -116,12 +120,12 @@ __all__ = [
     "Belief",
     "BrierDecomposition",
     "CheckResult",
-    "CoverageCurve",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
     "DisagreementDecomposition",
     "Ensemble",
+    "EnvelopeCurve",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -195,7 +199,10 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "observation_check",
     "picp",
+    "pit",
+    "pit_test",
     "predictive_check",
     "quantile_calibration_error",
     "rater_statistic",

@@ -23,6 +23,7 @@ NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
     "Dataset",
     "DisagreementDecomposition",
+    "EnvelopeCurve",
     "Estimate",
     "Estimates",
     "Evaluation",

@@ -3,7 +3,7 @@
 from credibly.evaluation.checks import check_verdicts
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.raters import RaterParts
-from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, Verdict
+from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts, Verdict
 from credibly.evaluation.words import shown, shown_range, title
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Evaluation",
     "PredictionSummary",
     "RaterParts",
+    "RealParts",
     "Verdict",
     "check_verdicts",
     "evaluate",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
@@ -103,6 +104,22 @@ class Curves(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class RealParts(Result):
+    """Where labels lie in their predicted distributions.
+
+    Attributes
+    ----------
+    pit : EnvelopeCurve
+        Shares of labels at most as large as the quantiles.
+    coverage : EnvelopeCurve or None
+        Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+    """
+
+    pit: EnvelopeCurve
+    coverage: EnvelopeCurve | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Evaluation(Result):
     """All that :func:`evaluate` computed.
 
@@ -137,6 +154,8 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    reals : RealParts or None
+        Where real labels lie in their predicted distributions, with envelopes.
     check : PredictiveCheck or None
         What the model expects of its own statistics, where members are stored.
     """
@@ -155,6 +174,7 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    reals: RealParts | None = None
     check: PredictiveCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def calibration_test(
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
     if statistic is None:
-        statistic = "confidence_ece" if isinstance(given, ClassPredictions) else "quantile_calibration_error"
+        statistic = default_statistic(given)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
@@ -190,6 +190,11 @@ def calibration_test(
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
+
+
+def default_statistic(predictions: Predictions) -> str:
+    """Return the name of the statistic that a test compares where none is named."""
+    return "quantile_calibration_error" if isinstance(predictions, RealPredictions) else "confidence_ece"
 
 
 def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:

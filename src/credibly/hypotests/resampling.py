@@ -15,6 +15,7 @@ from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
 from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Bound, Statistic
+from credibly.statistics.coverage import CoverageShares
 
 HostArray = np.ndarray[Any, Any]
 
@@ -111,6 +112,23 @@ def with_observed(observed: Classes | Reals, replicates: Drawing, reps: slice) -
 def columns_of(reps: slice) -> slice:
     """Return where the values of `with_observed` belong among 1 + n_resamples."""
     return slice(reps.start + 1 if reps.start else 0, reps.stop + 1)
+
+
+def resampled_shares(
+    bound: CoverageShares,
+    observed: Reals,
+    replicates: Drawing,
+    n_resamples: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Return the shares of labels at every level, (1 + n_resamples, l); row 0 is the observation."""
+    curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
+    for reps in tiles(n_resamples, replicates_per_tile(observed.n, replicates)):
+        drawn = with_observed(observed, replicates, reps)
+        curves[columns_of(reps)] = to_host(bound.shares(bound.state(drawn)))
+        if progress is not None:
+            progress(reps.stop, n_resamples)
+    return curves
 
 
 def meets_in_pairs(bound: Bound) -> bool:

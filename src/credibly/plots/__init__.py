@@ -1,13 +1,5 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
-from credibly.plots.check_curves import (
-    CoverageDisplay,
-    PowerDisplay,
-    coverage_data,
-    coverage_diagram,
-    power_data,
-    power_diagram,
-)
 from credibly.plots.check_groups import (
     GroupGridDisplay,
     group_grid,
@@ -22,6 +14,14 @@ from credibly.plots.checks import (
 )
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.envelopes import (
+    CoverageDisplay,
+    EnvelopeDisplay,
+    coverage_data,
+    coverage_diagram,
+    pit_data,
+    pit_diagram,
+)
 from credibly.plots.masses import MassDisplay, mass_bars, mass_data
 from credibly.plots.members import (
     FunctionsDisplay,
@@ -32,6 +32,7 @@ from credibly.plots.members import (
     member_histogram_data,
 )
 from credibly.plots.null import NullDisplay, null_data, null_distribution
+from credibly.plots.power import PowerDisplay, power_data, power_diagram
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
     SpreadDisplay,
@@ -73,6 +74,7 @@ __all__ = [
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
+    "EnvelopeDisplay",
     "FunctionsDisplay",
     "GroupGridDisplay",
     "HeatDisplay",
@@ -116,6 +118,8 @@ __all__ = [
     "new_figure",
     "null_data",
     "null_distribution",
+    "pit_data",
+    "pit_diagram",
     "power_data",
     "power_diagram",
     "printable",

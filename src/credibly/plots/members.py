@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.check_curves import MemberFunctions
 from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import Display, Table, Words

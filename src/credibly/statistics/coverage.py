@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -111,10 +112,28 @@ class IntervalScore(RealMean):
         return score
 
 
-class QuantileErrorBound(Bound):
-    """Counts how many labels lie below each quantile."""
+class CoverageShares(Bound):
+    """Shares of labels at many levels, before they become one number."""
 
     needs_ranks_only = True
+    levels: Array
+
+    @abstractmethod
+    def shares(self, state: State) -> Array:
+        """Return the share of labels at each level, (b, l)."""
+
+    def finish(self, state: State) -> Array:
+        """Sum the squared differences between shares and levels."""
+        shares = self.shares(state)
+        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: squared differences are above zero even for a calibrated model."""
+        return None, "near calibration this error is biased upwards, and no interval around it holds"
+
+
+class QuantileErrorBound(CoverageShares):
+    """How many labels are at most as large as each quantile."""
 
     def __init__(
         self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
@@ -125,23 +144,13 @@ class QuantileErrorBound(Bound):
     def state(self, labels: Labels) -> State:
         """Count the labels (or their weights) between neighbouring quantiles."""
         cells = count_at_most(self.table, labels.values, strict=True)
-        counts = count_cells(cells, self.levels.shape[0] + 1, labels.weights)
-        xp = namespace(counts)
-        return State(cells=counts, weight=xp.sum(counts, axis=1))
+        counts = count_cells(cells, self.table.shape[1] + 1, labels.weights)
+        return State(cells=counts, weight=namespace(counts).sum(counts, axis=1))
 
     def shares(self, state: State) -> Array:
-        """Return the share of labels at most as large as each quantile, (b, l)."""
+        """Return the share of labels at most as large as each quantile."""
         xp = namespace(state["cells"])
         return xp.cumulative_sum(state["cells"], axis=1)[:, :-1] / state["weight"][:, None]
-
-    def finish(self, state: State) -> Array:
-        """Sum the squared differences between shares and levels."""
-        shares = self.shares(state)
-        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
-
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
 
 
 @dataclasses.dataclass(frozen=True)

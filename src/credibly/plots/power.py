@@ -1,4 +1,4 @@
-"""Two curves of a predictive check: coverage by level with its band, and power by size of a distortion."""
+"""How often a predictive check notices a distortion, by its size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.check_curves import CoverageCurve
 from credibly._arrays.power_results import PowerCurve
 from credibly.evaluation import shown, title
 from credibly.plots.display import Display, Table, Words
@@ -19,114 +18,6 @@ if TYPE_CHECKING:
 HostArray = np.ndarray[Any, Any]
 
 _LINES = ((BLUE, "-", "o"), (VERMILION, (0, (5, 2)), "D"), (ORANGE, (0, (1, 1.5)), "s"), (SKY, "-.", "^"))
-
-
-@dataclasses.dataclass(frozen=True)
-class CoverageDisplay(Display):
-    """Share of labels inside central intervals against their level.
-
-    Attributes
-    ----------
-    levels, observed : ndarray (l,)
-        Levels and shares.
-    low, high : ndarray (l,)
-        What the model expects of itself at each level.
-    band_level : float
-        Coverage of the band at each level.
-    hypothesis : str
-        How labels behind the band were drawn.
-    """
-
-    levels: HostArray
-    observed: HostArray
-    low: HostArray
-    high: HostArray
-    band_level: float
-    hypothesis: str
-
-    @property
-    def outside(self) -> HostArray:
-        """Whether the share lies outside the band, level by level."""
-        return (self.observed < self.low) | (self.observed > self.high)
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        far = int(self.outside.sum())
-        worst = int(np.argmax(np.abs(self.observed - self.levels)))
-        return (
-            f"{far} of {self.levels.size} levels lie outside the {100 * self.band_level:g} % band "
-            f"({self.hypothesis}); furthest from its level is the {100 * self.levels[worst]:g} % interval, "
-            f"which holds {100 * self.observed[worst]:.3g} %."
-        )
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words("Coverage", "level of the interval", "share of labels inside")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw the band, the diagonal and the shares; those outside the band have another mark."""
-        ax.fill_between(
-            self.levels,
-            self.low,
-            self.high,
-            color=SKY,
-            alpha=0.5,
-            linewidth=0,
-            label=f"{100 * self.band_level:g} % band per level, {self.hypothesis}",
-        )
-        ax.plot([0, 1], [0, 1], color=INK, linewidth=0.7, linestyle=(0, (5, 2)), label="as stated")
-        ax.plot(self.levels, self.observed, color=BLUE, linewidth=1.1)
-        for out, marker, color, text in ((False, "o", BLUE, "inside"), (True, "D", VERMILION, "outside")):
-            chosen = self.outside == out
-            if chosen.any():
-                ax.plot(
-                    self.levels[chosen],
-                    self.observed[chosen],
-                    linestyle="none",
-                    marker=marker,
-                    markersize=4,
-                    color=color,
-                    label=f"observed, {text}",
-                )
-        ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1)
-
-
-def coverage_data(curve: CoverageCurve) -> CoverageDisplay:
-    """Return what a coverage diagram shows.
-
-    Parameters
-    ----------
-    curve : CoverageCurve
-        From `credibly.coverage_curve`.
-
-    Returns
-    -------
-    CoverageDisplay
-        The data; `draw` draws them.
-    """
-    low, high = curve.band
-    return CoverageDisplay(curve.levels, curve.observed, low, high, curve.band_level, curve.hypothesis)
-
-
-def coverage_diagram(curve: CoverageCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of labels inside intervals against their level.
-
-    Parameters
-    ----------
-    curve : CoverageCurve
-        From `credibly.coverage_curve`.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
-    return coverage_data(curve).draw(ax)
 
 
 @dataclasses.dataclass(frozen=True)
