@@ -69,7 +69,7 @@ from credibly.hypotests import (
     predictive_check,
     reliability_curve,
 )
-from credibly.io import Dataset, load, save
+from credibly.io import Dataset, from_posterior_predictive, load, save
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -182,6 +182,7 @@ __all__ = [
     "error_over_weights",
     "evaluate",
     "focal_budget",
+    "from_posterior_predictive",
     "gaussian_log_loss",
     "hosmer_lemeshow",
     "interval_score",
