@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from harness import Row, best_of, limited_threads, peak_bytes
@@ -19,6 +20,16 @@ def rows(threads: int) -> Iterator[Row]:
     if threads == 1:
         yield from _million()
         yield from _regression()
+
+
+def _cpu_seconds(task: Callable[[], object], repeats: int) -> float:
+    """Return the shortest processor time of a task: other programs on the machine do not count."""
+    shortest = float("inf")
+    for _ in range(repeats):
+        began = time.process_time()
+        task()
+        shortest = min(shortest, time.process_time() - began)
+    return shortest
 
 
 def _ensemble(n: int, m: int, dtype: str = "float64") -> tuple[cr.Ensemble, np.ndarray]:
@@ -71,30 +82,25 @@ def _classification(threads: int) -> Iterator[Row]:
             spread = values[:, column].std() / np.sqrt(REPLICATES)
             assert abs(null.mean() - values[:, column].mean()) < 6 * spread
     times = best_of(5, ours=ours, loop=lambda: _loop(probs, labels))
-    task = (
-        f"predictive_check, ECE and accuracy, both hypotheses, n = {N:,}, m = {M}, k = {K}, 1000 replicates"
-    )
+    task = f"predictive_check, ECE and accuracy, both, n = {N:,}, m = {M}, k = {K}, 1000 replicates"
     fast = times["loop"] >= 5 * times["ours"]
     yield Row(task, times["ours"], times["loop"], "a NumPy loop over replicates", ">= 5", fast, threads)
-    yield Row(task, times["ours"], 0.5, "0.5 s", ">= 1", times["ours"] <= 0.5, threads)
+    cpu = _cpu_seconds(ours, 5)
+    yield Row(f"{task}, CPU time", cpu, 0.5, "0.5 s", ">= 1", cpu <= 0.5, threads)
     peak = peak_bytes(ours)
     yield Row(f"{task}: peak of {peak / GIB:.2f} GiB", peak / GIB, 1.0, "1 GiB", ">= 1", peak <= GIB, threads)
 
 
 def _million() -> Iterator[Row]:
     ensemble, labels = _ensemble(10**6, 10, "float32")
-    taken: list[float] = []
 
-    def ours() -> None:
-        import time
+    def ours() -> cr.PredictiveCheck:
+        return cr.predictive_check(ensemble, labels, n_resamples=99, rng=0)
 
-        began = time.perf_counter()
-        cr.predictive_check(ensemble, labels, n_resamples=99, rng=0)
-        taken.append(time.perf_counter() - began)
-
+    took = best_of(1, ours=ours)["ours"]
     peak = peak_bytes(ours)
     task = f"the same in chunks, n = 1,000,000, m = 10, 99 replicates, peak of {peak / GIB:.2f} GiB"
-    yield Row(task, taken[0], 1.0, "1 s", "reported", peak <= GIB, 1)
+    yield Row(task, took, 1.0, "1 s", "reported", peak <= GIB, 1)
 
 
 def _regression() -> Iterator[Row]:
@@ -115,9 +121,10 @@ def _regression() -> Iterator[Row]:
                 rng=0,
             )
 
-        took = best_of(2, ours=ours)["ours"]
+        took, cpu = best_of(2, ours=ours)["ours"], _cpu_seconds(ours, 2)
         task = f"quantile_calibration_error, {hypothesis}, n = {N:,}, m = {M}, 100 levels, 1000 replicates"
         yield Row(task, took, 5.0, "5 s", ">= 1", took <= 5.0, 1)
+        yield Row(f"{task}, CPU time", cpu, 5.0, "5 s", ">= 1", cpu <= 5.0, 1)
 
 
 if __name__ == "__main__":
