@@ -23,11 +23,39 @@ _BY_MEMBER = ("member_counts", "member_below", "member_above")
 class CheckResult(HypotestResult):
     """One statistic of a predictive check under one hypothesis.
 
-    All attributes of `HypotestResult`; the p-value is two-sided, whatever the statistic's own tail: a value
-    that is too good contradicts a model as much as one that is too bad. In addition
+    The p-value is two-sided, whatever the statistic's own tail: a value that is too good contradicts a model
+    as much as one that is too bad.
 
     Attributes
     ----------
+    name, hypothesis, statistic_name : str
+        The check, the hypothesis in words, and the statistic.
+    statistic : float
+        Its value on the observed labels.
+    pvalue : float
+        Two-sided p-value.
+    pvalue_interval : tuple of float or None
+        Its 95 % Monte-Carlo interval.
+    tail : {"greater", "two-sided"}
+        Always two-sided.
+    null_distribution : ndarray or None
+        The replicates' statistics.
+    acceptance_region : tuple of float
+        Values the check would not reject at 5 %.
+    effect_size, z_score : float
+        Observed value minus the mean of the replicates, in the statistic's own unit and in their spread.
+    n, n_resamples : int
+        Number of instances and of replicates.
+    statistic_range : tuple of float or None
+        Smallest and largest value the statistic can take.
+    settings : mapping
+        What lets the check run again.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    adjusted_pvalue : float or None
+        Adjusted over the statistics, or over groups and statistics.
+    components : mapping of str to HypotestResult
+        Empty: a check has no parts.
     paper_pvalue : float
         P21's p: share of the replicates below the observation, ties counted half.
     upper_pvalue, lower_pvalue : float
@@ -135,6 +163,8 @@ class PredictiveCheck(Result):
         What was accepted, converted or left out on the way.
     settings : mapping
         What lets the check run again, the seed included.
+    simulate_power : callable or None
+        What `power` calls; it holds the predictions.
     """
 
     bayesian: HypothesisCheck | None
