@@ -2,13 +2,16 @@
 
 A check whose promise the statistic does not make (no gradient, no duplicate invariance) returns at once.
 `CHECKS` maps the names; `SUBJECTS` holds every registered statistic in its default and in other settings.
+Statistics of classes are held to their promises on probabilities, those of real values on every form that
+real-valued predictions have.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import array_api_strict
@@ -17,7 +20,7 @@ import torch
 
 import credibly as cr
 from credibly._arrays.namespace import to_host
-from credibly.predictions import Classes, as_predictions
+from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Statistic
 
 N, K, MEMBERS = 63, 4, 3
@@ -36,6 +39,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "mmd_ce": [{"label_kernel": tuple(tuple(row) for row in 0.5 * np.eye(K) + 0.5)}],
     "kde_ce": [{"bandwidth": 0.02}, {"p": 1}, {"p": 3.5, "bandwidth": 0.1}],
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],
+    "picp": [{"level": 0.5}],
+    "quantile_calibration_error": [{"levels": 10}, {"levels": (0.1, 0.25, 0.9)}],
+    "interval_score": [{"level": 0.5}],
 }
 PAIRWISE = ("pairwise", "smoother")
 
@@ -50,12 +56,96 @@ def subjects() -> dict[str, Statistic]:
     return found
 
 
+LEVELS = np.arange(1, 20) / 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """One form of predictions: how to make them from arrays, and arrays and labels to make them of."""
+
+    name: str
+    make: Callable[..., Any]
+    arrays: Callable[[int, int], tuple[np.ndarray, ...]]
+    members: bool = False
+
+    @property
+    def real(self) -> bool:
+        """Whether labels are real numbers."""
+        return self.name != "point"
+
+    def example(self, n: int = N, seed: int = 0) -> tuple[Any, np.ndarray]:
+        """Return predictions and labels."""
+        return self.make(*self.arrays(n, seed)), self.labels(n, seed)
+
+    def labels(self, n: int = N, seed: int = 0) -> np.ndarray:
+        """Return labels that follow the predictions only loosely."""
+        if not self.real:
+            return example(n, seed)[1]
+        return 1.4 * np.random.default_rng(100 + seed).normal(size=n) + 0.3
+
+    def vectors(self, count: int, seed: int) -> np.ndarray:
+        """Return label vectors (count, N) that do not follow the predictions at all."""
+        rng = np.random.default_rng(seed)
+        if self.real:
+            return 1.5 * rng.normal(size=(count, N))
+        return rng.integers(0, K, size=(count, N)).astype(np.uint8)
+
+    def batch(self, values: Any, weights: Any = None) -> Labels:
+        """Return label vectors as a batch."""
+        return Reals(values, weights) if self.real else Classes(values, K, weights)
+
+
 def example(n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return probabilities (n, K) without ties and labels that follow them only loosely."""
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(K, 0.8), size=n)
     labels = np.where(rng.random(n) < 0.7, probs.argmax(axis=1), rng.integers(0, K, size=n))
     return probs, labels
+
+
+def _normals(*shape: int) -> Callable[[int, int], tuple[np.ndarray, ...]]:
+    def arrays(n: int, seed: int) -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(seed)
+        return rng.normal(size=(n, *shape)), rng.uniform(0.5, 1.5, size=(n, *shape))
+
+    return arrays
+
+
+def _draws(*shape: int) -> Callable[[int, int], tuple[np.ndarray, ...]]:
+    return lambda n, seed: (np.random.default_rng(seed).normal(size=(n, *shape)),)
+
+
+def _quantiles(n: int, seed: int) -> tuple[np.ndarray, ...]:
+    draws = np.random.default_rng(seed).normal(size=(n, len(LEVELS)))
+    return (np.sort(draws, axis=1),)
+
+
+def _of_levels(values: Any) -> Any:
+    levels = LEVELS.tolist()  # brought to the library of the values
+    return cr.Quantiles(values, levels)
+
+
+POINT = Form("point", cr.Point, lambda n, seed: (example(n, seed)[0],))
+REAL_FORMS = (
+    Form("gaussian", cr.Gaussian, _normals()),
+    Form("gaussian members", cr.Gaussian, _normals(MEMBERS), members=True),
+    Form("samples", cr.Samples, _draws(11)),
+    Form("samples members", cr.Samples, _draws(MEMBERS, 5), members=True),
+    Form("quantiles", _of_levels, _quantiles),
+)
+
+
+def forms(statistic: Statistic) -> Iterator[Form]:
+    """Yield the forms of predictions that a statistic takes."""
+    if "reals" not in statistic.traits.labels:
+        yield POINT
+        return
+    for form in REAL_FORMS:
+        try:
+            statistic.require_predictions(form.example(2)[0])
+        except cr.InputTypeError:
+            continue
+        yield form
 
 
 def close(first: Any, second: Any, what: str, tolerance: float = 1e-11) -> None:
@@ -65,13 +155,16 @@ def close(first: Any, second: Any, what: str, tolerance: float = 1e-11) -> None:
 
 def row_order(statistic: Statistic) -> None:
     """The order of the instances does not matter."""
-    probs, labels = example()
     order = np.random.default_rng(1).permutation(N)
-    close(float(statistic(probs[order], labels[order])), float(statistic(probs, labels)), "row order")
+    for form in forms(statistic):
+        given, labels = form.example()
+        close(float(statistic(given[order], labels[order])), float(statistic(given, labels)), "row order")
 
 
 def class_relabelling(statistic: Statistic) -> None:
     """Renaming the classes, in predictions and labels alike, does not matter."""
+    if "reals" in statistic.traits.labels:
+        return
     probs, labels = example()
     order = np.array([2, 0, 3, 1])  # new column j holds old class order[j]
     renamed = np.argsort(order)[labels]
@@ -79,61 +172,71 @@ def class_relabelling(statistic: Statistic) -> None:
 
 
 def member_order(statistic: Statistic) -> None:
-    """The order of the members of an ensemble does not matter."""
-    members = np.stack([example(seed=seed)[0] for seed in range(MEMBERS)], axis=1)
-    labels = example()[1]
-    value = float(statistic(cr.Ensemble(members), labels))
-    close(float(statistic(cr.Ensemble(members[:, [2, 0, 1]]), labels)), value, "member order")
+    """The order of the members does not matter."""
+    if "reals" not in statistic.traits.labels:
+        members = np.stack([example(seed=seed)[0] for seed in range(MEMBERS)], axis=1)
+        labels = example()[1]
+        value = float(statistic(cr.Ensemble(members), labels))
+        close(float(statistic(cr.Ensemble(members[:, [2, 0, 1]]), labels)), value, "member order")
+    for form in forms(statistic):
+        if form.members:
+            arrays, labels = form.arrays(N, 0), form.labels()
+            value = float(statistic(form.make(*arrays), labels))
+            turned = form.make(*(array[:, [2, 0, 1]] for array in arrays))
+            close(float(statistic(turned, labels)), value, "member order")
 
 
 def duplicated_data(statistic: Statistic) -> None:
     """Where declared, listing all data twice does not matter."""
     if not statistic.traits.duplicate_invariant:
         return
-    for n in (N, 40, 7):
-        probs, labels = example(n)
-        twice = float(statistic(np.concatenate([probs, probs]), np.concatenate([labels, labels])))
-        close(twice, float(statistic(probs, labels)), "duplicated data")
+    for form, n in itertools.product(forms(statistic), (N, 40, 7)):
+        arrays, labels = form.arrays(n, 0), form.labels(n)
+        doubled = form.make(*(np.concatenate([array, array]) for array in arrays))
+        twice = float(statistic(doubled, np.concatenate([labels, labels])))
+        close(twice, float(statistic(form.make(*arrays), labels)), "duplicated data")
 
 
 def multiplicities(statistic: Statistic) -> None:
     """Where declared, whole weights equal repeated rows, a weight of zero a missing row."""
     if not statistic.traits.multiplicities:
         return
-    probs, labels = example()
-    # a rule such as the median bandwidth is settled on the listed rows, whatever their weights
-    statistic = statistic.bind(probs).statistic
     weights = np.arange(N) % 4
-    repeated = float(statistic(probs.repeat(weights, axis=0), labels.repeat(weights)))
-    close(float(statistic(probs, labels, sample_weight=weights)), repeated, "multiplicities")
+    for form in forms(statistic):
+        arrays, labels = form.arrays(N, 0), form.labels()
+        given = form.make(*arrays)
+        # a rule such as the median bandwidth is settled on the listed rows, whatever their weights
+        settled = statistic.bind(given).statistic
+        copies = form.make(*(array.repeat(weights, axis=0) for array in arrays))
+        repeated = float(settled(copies, labels.repeat(weights)))
+        close(float(settled(given, labels, sample_weight=weights)), repeated, "multiplicities")
 
 
 def batch_equals_loop(statistic: Statistic) -> None:
-    """A batch of label vectors gives what the vectors give one by one."""
-    probs, _ = example()
-    batch = np.random.default_rng(2).integers(0, K, size=(5, N))
-    bound = statistic.bind(probs)
-    together = bound(Classes(batch.astype(np.uint8), K))
-    close(together, [float(statistic(probs, row)) for row in batch], "batch and loop")
-    if statistic.traits.multiplicities:
-        weights = np.random.default_rng(3).random((1, N))
-        together = bound(Classes(batch.astype(np.uint8), K, weights))
-        alone = [float(statistic(probs, row, sample_weight=weights[0])) for row in batch]
-        close(together, alone, "weighted batch and loop")
+    """A batch of label vectors gives what the vectors give one by one, few of them and many."""
+    for form, count in itertools.product(forms(statistic), (5, 70)):
+        given, batch = form.example()[0], form.vectors(count, 2)
+        bound = statistic.bind(given)
+        rows = batch[:5]
+        together = bound(form.batch(batch))[:5]
+        close(together, [float(statistic(given, row)) for row in rows], "batch and loop")
+        if statistic.traits.multiplicities:
+            weights = np.random.default_rng(3).random((1, N))
+            together = bound(form.batch(batch, weights))[:5]
+            alone = [float(statistic(given, row, sample_weight=weights[0])) for row in rows]
+            close(together, alone, "weighted batch and loop")
 
 
 def chunks_equal_whole(statistic: Statistic) -> None:
     """Plan all, bind chunks, add their states, finish: the same as the whole."""
     if statistic.traits.reduction == "opaque":
         return
-    probs, _ = example()
-    batch = np.random.default_rng(4).integers(0, K, size=(3, N)).astype(np.uint8)
     weights = np.random.default_rng(5).random((1, N)) if statistic.traits.multiplicities else None
-    labels = Classes(batch, K, weights)
-    predictions = as_predictions(probs)
-    plan = statistic.plan(predictions)
-    whole = statistic.bind(predictions)(labels)
-    for count in (1, 2, 7):
+    for form, count in itertools.product(forms(statistic), (1, 2, 7)):
+        predictions = form.example()[0]
+        labels = form.batch(form.vectors(3, 4), weights)
+        plan = statistic.plan(predictions)
+        whole = statistic.bind(predictions)(labels)
         borders = np.linspace(0, N, count + 1).astype(int)
         total = None
         for start, stop in itertools.pairwise(borders):
@@ -150,57 +253,60 @@ def chunks_equal_whole(statistic: Statistic) -> None:
 
 def same_on_torch(statistic: Statistic) -> None:
     """NumPy and torch give the same values, and torch stays torch."""
-    probs, labels = example()
-    given = torch.tensor(probs), torch.tensor(labels)
-    close(float(statistic(*given)), float(statistic(probs, labels)), "torch")
-    _same_batch(statistic, given[0], torch.tensor)
+    for form in forms(statistic):
+        _same_elsewhere(statistic, form, torch.tensor, "torch")
 
 
 def same_on_strict(statistic: Statistic) -> None:
     """A strict array library gives the same values, also on its second device, which stays the device."""
-    probs, labels = example()
-    for name in ("CPU_DEVICE", "device1"):
+    for form, name in itertools.product(forms(statistic), ("CPU_DEVICE", "device1")):
         device = array_api_strict.Device(name)
 
         def move(array: np.ndarray, device: Any = device) -> Any:
             return array_api_strict.asarray(array, device=device)
 
-        value = float(statistic(move(probs), move(labels)))
-        close(value, float(statistic(probs, labels)), f"array_api_strict on {name}")
-        _same_batch(statistic, move(probs), move)
+        _same_elsewhere(statistic, form, move, f"array_api_strict on {name}")
 
 
-def _same_batch(statistic: Statistic, probs: Any, move: Callable[[np.ndarray], Any]) -> None:
-    batch = np.random.default_rng(6).integers(0, K, size=(3, N)).astype(np.uint8)
-    values = statistic.bind(probs)(Classes(move(batch), K))
-    assert type(values) is type(probs), f"the values became {type(values)}"
-    assert str(values.device) == str(probs.device), f"the values moved to {values.device}"
+def _same_elsewhere(statistic: Statistic, form: Form, move: Callable[[np.ndarray], Any], where: str) -> None:
+    arrays, labels = form.arrays(N, 0), form.labels()
+    here, there = form.make(*arrays), form.make(*map(move, arrays))
+    close(float(statistic(there, move(labels))), float(statistic(here, labels)), f"{form.name}: {where}")
+    batch = form.vectors(3, 6)
+    values, leading = statistic.bind(there)(form.batch(move(batch))), there._leading
+    assert type(values) is type(leading), f"the values became {type(values)}"
+    assert str(values.device) == str(leading.device), f"the values moved to {values.device}"
     assert str(values.dtype).endswith("float64"), f"the values are {values.dtype}"
-    close(to_host(values), statistic.bind(to_host(probs))(Classes(batch, K)), "batch in another library")
+    close(to_host(values), statistic.bind(here)(form.batch(batch)), f"{form.name}: batch on {where}")
 
 
 def single_precision(statistic: Statistic) -> None:
     """Single-precision input is summed in double precision: the same as the same numbers in double."""
-    probs, labels = example()
-    single = probs.astype(np.float32)
-    value = float(statistic(single.astype(np.float64), labels))
-    close(float(statistic(single, labels)), value, "float32")
-    close(float(statistic(torch.tensor(single), torch.tensor(labels))), value, "float32 on torch")
+    for form in forms(statistic):
+        single, labels = [array.astype(np.float32) for array in form.arrays(N, 0)], form.labels()
+        value = float(statistic(form.make(*(array.astype(np.float64) for array in single)), labels))
+        close(float(statistic(form.make(*single), labels)), value, "float32")
+        there = form.make(*map(torch.tensor, single))
+        close(float(statistic(there, torch.tensor(labels))), value, "float32 on torch")
 
 
 def gradient(statistic: Statistic) -> None:
     """Where declared, values carry the right gradient with respect to the predictions."""
     if not statistic.traits.differentiable:
         return
-    probs, labels = example(9)
-    batch = Classes(torch.tensor(np.stack([labels, labels[::-1]]).astype(np.uint8)), K)
+    for form in forms(statistic):
+        arrays, labels = form.arrays(9, 0), form.labels(9)
+        twice = np.stack([labels, labels[::-1]])
+        batch = form.batch(torch.tensor(twice if form.real else twice.astype(np.uint8)))
+        free = [np.log(array) for array in arrays] if not form.real else arrays
 
-    def value(logits: torch.Tensor) -> torch.Tensor:
-        return statistic.bind(cr.Point(torch.softmax(logits, dim=1)))(batch)
+        def value(*free: torch.Tensor, form: Form = form, batch: Labels = batch) -> torch.Tensor:
+            given = free if form.real else (torch.softmax(free[0], dim=1),)
+            return statistic.bind(form.make(*given))(batch)
 
-    logits = torch.tensor(np.log(probs), requires_grad=True)
-    assert getattr(value(logits), "requires_grad", False), "the graph was cut"
-    assert torch.autograd.gradcheck(value, (logits,))
+        inputs = tuple(torch.tensor(array, requires_grad=True) for array in free)
+        assert getattr(value(*inputs), "requires_grad", False), "the graph was cut"
+        assert torch.autograd.gradcheck(value, inputs)
 
 
 def label_kinds(statistic: Statistic) -> None:
@@ -209,25 +315,30 @@ def label_kinds(statistic: Statistic) -> None:
     counts = cr.LabelCounts(np.eye(K, dtype=int)[labels])
     if "counts" in statistic.traits.labels:
         close(float(statistic(probs, counts)), float(statistic(probs, labels)), "one rater per instance")
-    else:
+        return
+    for form in forms(statistic):
         try:
-            statistic(probs, counts)
+            statistic(form.example()[0], counts)
         except cr.UnsupportedError:
-            return
+            continue
         raise AssertionError("label counts were taken although they are not declared")
 
 
 def declared_range(statistic: Statistic) -> None:
     """Values stay inside the declared range, also where predictions are certain and wrong."""
     low, high = statistic.traits.range or (-math.inf, math.inf)
-    certain = np.eye(K)[np.arange(N) % K]
-    cases = [example(seed=seed) for seed in range(5)] + [example(2)]
-    cases += [] if statistic.traits.reduction in PAIRWISE else [example(1)]
-    cases += [(certain, (np.arange(N) + shift) % K) for shift in range(K)]
-    for probs, labels in cases:
-        value = float(statistic(probs, labels))
-        assert not math.isnan(value)
-        assert low - 1e-12 <= value <= high + 1e-12, f"{value} is outside {low} to {high}"
+    for form in forms(statistic):
+        cases = [form.example(seed=seed) for seed in range(5)] + [form.example(2)]
+        cases += [] if statistic.traits.reduction in PAIRWISE else [form.example(1)]
+        if form.real:
+            cases += [(form.example()[0], form.labels() + shift) for shift in (-1e3, 1e3)]
+        else:
+            certain = np.eye(K)[np.arange(N) % K]
+            cases += [(certain, (np.arange(N) + shift) % K) for shift in range(K)]
+        for given, labels in cases:
+            value = float(statistic(given, labels))
+            assert not math.isnan(value)
+            assert low - 1e-12 <= value <= high + 1e-12, f"{value} is outside {low} to {high}"
 
 
 CHECKS: dict[str, Callable[[Statistic], None]] = {

@@ -56,7 +56,7 @@ def _test(test: Callable[..., Any], labels: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": test.__name__,
         "kind": "test",
-        "tail": "of its statistic",
+        "tail": "its own",
         "labels": list(labels),
         "settings": settings,
         "reference": found[1].replace("*", "") if found else "",

@@ -21,7 +21,7 @@ Cell = float | int | bool | str | tuple[float, float] | None
 # None for "no conflict found": a test that does not reject earns no green.
 _COLOURS = {"conflict": "bold red", "cannot tell": "yellow"}
 
-_UNBROKEN = 20
+_UNBROKEN = 19
 """Texts up to this many letters stay on one line; longer ones may be folded."""
 
 _ANY_WIDTH = 100_000

@@ -11,12 +11,9 @@ from credibly._arrays.results import HypotestResult
 from credibly.evaluation.results import RealParts
 from credibly.evaluation.stages import Progress, Reasons, calibration_tests
 from credibly.hypotests import coverage_curve, pit_test
-from credibly.predictions import Quantiles, RealPredictions
+from credibly.hypotests.drawable import require_drawable
+from credibly.predictions import RealPredictions
 from credibly.statistics import Statistic
-
-_FEW_QUANTILES = (
-    "labels cannot be drawn from a few quantiles, which say only how often labels lie between them"
-)
 
 
 def real_tests(
@@ -28,16 +25,19 @@ def real_tests(
     tell: Progress,
 ) -> tuple[dict[str, HypotestResult], Reasons]:
     """Test the statistics whose labels can be drawn; name the others with the reason."""
-    testable = list(chosen)
-    if isinstance(predictions, Quantiles) and not predictions.is_dense:
-        testable = [one for one in chosen if one.bind(predictions[:1]).needs_ranks_only]
-    reasons = [(f"test of {one.name}", _FEW_QUANTILES) for one in chosen if one not in testable]
+    testable, reasons = [], []
+    for one in chosen:
+        try:
+            require_drawable(predictions, [one.bind(predictions[:1])])
+            testable.append(one)
+        except UnsupportedError as error:
+            reasons.append((f"test of {one.name}", f"it {error.rule}, {error.evidence}"))
     if not testable:
         return {}, reasons
     try:
         return calibration_tests(predictions, labels, testable, n_resamples, seed, tell), reasons
     except UnsupportedError as error:
-        return {}, [("calibration tests", _why(error))]
+        return {}, [*reasons, ("calibration tests", _why(error))]
 
 
 def real_parts(

@@ -24,6 +24,7 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
+from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.pvalues import (
     acceptance_region,
     distance,
@@ -46,7 +47,6 @@ from credibly.predictions import (
     Counts,
     LabelCounts,
     Predictions,
-    Quantiles,
     RealPredictions,
     Reals,
     as_labels,
@@ -185,8 +185,9 @@ def calibration_test(
         pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, report)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
+    weighted = observed.weights is not None
     results = [
-        _single(bound, row, settings, weighted=observed.weights is not None)
+        _single(bound, row, settings, weighted=weighted, notes=drawing_notes(given, bound))
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
@@ -225,21 +226,6 @@ def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -
     return RealReplicates(predictions, seed)
 
 
-def require_drawable(predictions: RealPredictions, bounds: Sequence[Bound]) -> None:
-    """Raise where labels cannot be drawn: a few quantiles only say how often labels lie between them."""
-    if not isinstance(predictions, Quantiles) or predictions.is_dense:
-        return
-    for bound in bounds:
-        if not bound.needs_ranks_only:
-            raise UnsupportedError(
-                f"a test of `{bound.statistic.name}`",
-                "needs labels drawn from the predictions, and a few quantiles say only how often labels lie "
-                "between them",
-                f"got {predictions.values.shape[1]} levels, some more than 0.05 apart",
-                "Use `picp` or `quantile_calibration_error`, or predict quantiles at 0.05, 0.1, ..., 0.95.",
-            )
-
-
 def _require_distinct(chosen: list[Statistic]) -> None:
     if not chosen:
         raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
@@ -260,13 +246,20 @@ def require_resamples(n_resamples: int) -> None:
         )
 
 
-def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
+def _single(
+    bound: Bound,
+    values: HostArray,
+    settings: dict[str, Any],
+    *,
+    weighted: bool,
+    notes: tuple[str, ...] = (),
+) -> HypotestResult:
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]
     tail = statistic.traits.tail
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
-    notes = bound.notes
+    notes = (*bound.notes, *notes)
     reference = bound.reference_pvalue(observed)
     if reference is not None and not weighted:  # reference distributions are of plain counts
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")

@@ -18,7 +18,8 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.philox import as_seed
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration import require_drawable, require_resamples
+from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.exclusion import without_used_rows
 from credibly.hypotests.grouping import Grouping, as_grouping
 from credibly.hypotests.limits import limits_of, require_hypothesis
@@ -162,11 +163,9 @@ def predictive_check(
         )
         for source, own in zip(sources, values, strict=True)
     }
-    notes = [
-        *given.notes,
-        *(note for bound in bounds[: len(chosen)] for note in bound.notes),
-        *_paper_notes(chosen, paper),
-    ]
+    notes = [*given.notes, *_paper_notes(chosen, paper)]
+    for bound in bounds[: len(chosen)]:
+        notes += [*bound.notes, *drawing_notes(given, bound)]
     totals = values[:, : len(chosen), :]
     return PredictiveCheck(
         bayesian=found.get("bayesian"),

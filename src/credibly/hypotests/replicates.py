@@ -40,6 +40,10 @@ which member a label is drawn from."""
 _FEW_CLASSES = 48
 _PIECE_VALUES = 2**16
 _TILE = 2 * CACHE_ELEMENTS
+_SHORT_TAIL = 0.1
+"""Length of the tails beyond draws, in spacings of the outermost two. That spacing is itself random, and
+large where the outermost draw is far out: tails as long as it would make mean squares 27 % too large with 20
+normal draws; short ones leave 4 %."""
 _SMALLEST = 2.0**-54
 """Stands for a uniform number of exactly 0, whose quantile would be infinite."""
 
@@ -178,6 +182,7 @@ class RealReplicates:
         self.uniforms, self.choices = Uniforms(seed, RESTS), Uniforms(seed, MEMBERS)
         self.on_device = is_torch(leading) and leading.device.type != "cpu"
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
+        self.tail = _SHORT_TAIL if isinstance(predictions, Samples) else 1.0
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
         elif isinstance(predictions, (Samples, Quantiles)):
@@ -226,7 +231,7 @@ class RealReplicates:
 
     def _tabled(self, uniform: Array, at: Array) -> Array:
         """Return quantiles of the tables at flat indices `at`."""
-        cell, position = positions(self.levels, uniform)
+        cell, position = positions(self.levels, uniform, tail=self.tail)
         q = self.table.shape[-1]
         start = _taken(self.table, at * q + cell)
         if q == 1:

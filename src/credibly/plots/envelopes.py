@@ -135,7 +135,7 @@ class CoverageDisplay(EnvelopeDisplay):
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words("Coverage of central intervals", "stated coverage", "observed coverage")
+        return Words("Coverage of intervals", "stated coverage", "observed coverage")
 
     def _baseline(self) -> HostArray:
         return 0.0 * self.level

@@ -18,6 +18,7 @@ from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
 _NODES = 33
+_FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
 _MOST_STEPS = 200
 _EXACT, _ROUNDING = 1e-14, 2.0**-53
 _THINNEST = 1e-280
@@ -55,7 +56,7 @@ def _invert(mean: Array, std: Array, levels: Array) -> Array:
         own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
         low, high = xp.minimum(low, own), xp.maximum(high, own)
     target = xp.zeros_like(low) + levels
-    nodes = like(_fractions(), mean) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
+    nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
     nodes = nodes + xp.min(low, axis=1)[:, None]
     table = (*_two(mean, std, nodes), _density_slopes(mean, std, nodes))
     # the first node is at or below every bracket, the last at or above
@@ -69,10 +70,6 @@ def _invert(mean: Array, std: Array, levels: Array) -> Array:
     ]
     start = _solve_polynomial(ends, left, right, low, high, target)
     return _solve(mean, std, low, high, target, start)
-
-
-def _fractions() -> list[float]:
-    return [j / (_NODES - 1) for j in range(_NODES)]
 
 
 def _two(mean: Array, std: Array, values: Array) -> tuple[Array, Array]:

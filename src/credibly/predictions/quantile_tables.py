@@ -21,10 +21,11 @@ def draw_levels(n_draws: int, like_array: Array) -> Array:
     return xp.arange(1, n_draws + 1, dtype=xp.float64, device=device(like_array)) / (n_draws + 1)
 
 
-def positions(levels: Array, uniform: Array) -> tuple[Array, Array]:
+def positions(levels: Array, uniform: Array, *, tail: float = 1.0) -> tuple[Array, Array]:
     """Return the cell and the position in it of uniform numbers strictly between 0 and 1, any shape.
 
-    With one level there is no cell to measure tails by: every position is 0.
+    `tail` shortens or lengthens both tails. With one level there is no cell to measure tails by: every
+    position is 0.
     """
     xp = namespace(levels)
     q = levels.shape[0]
@@ -33,7 +34,7 @@ def positions(levels: Array, uniform: Array) -> tuple[Array, Array]:
         return xp.zeros(uniform.shape, dtype=xp.int64, device=device(levels)), xp.zeros_like(uniform)
     cell = xp.clip(xp.astype(xp.searchsorted(levels, flat, side="right"), xp.int64) - 1, 0, q - 2)
     start, stop = xp.take(levels, cell), xp.take(levels, cell + 1)
-    below, above = _tails(levels)
+    below, above = (tail * scale for scale in _tails(levels))
     inside = (flat - start) / (stop - start)
     lower = below * xp.log(xp.minimum(flat, levels[0]) / levels[0])
     upper = 1.0 - above * xp.log(xp.minimum((1.0 - flat) / (1.0 - levels[-1]), xp.ones_like(flat)))
@@ -67,10 +68,11 @@ def table_cdf(table: Array, levels: Array, values: Array) -> Array:
     start = xp.take_along_axis(table, cell.T, axis=1).T
     width = xp.take_along_axis(table, cell.T + 1, axis=1).T - start
     wide = width > 0
-    position = (values - start) / xp.where(wide, width, xp.ones_like(width))
+    away = values - start
     # a tail measured by a cell without width holds nothing beyond its end
-    step = xp.where(values < start, -xp.inf, xp.where(values > start, xp.inf, 1.0))
-    position = xp.where(wide, position, xp.astype(step, position.dtype))
+    far, one = xp.full_like(away, xp.inf), xp.ones_like(away)
+    step = xp.where(away < 0, -far, xp.where(away > 0, far, one))
+    position = xp.where(wide, away / xp.where(wide, width, one), step)
     below, above = _tails(levels)
     flat = xp.reshape(cell, (-1,))
     low, high = xp.take(levels, flat), xp.take(levels, flat + 1)

@@ -81,5 +81,5 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         return CentralShares((ends[0], ends[1]), held, (*predictions.notes, note))
     tails = [(number - j) / (2 * number) for j in range(number - 1, 0, -1)]  # rising
     both = predictions.quantile([*tails, *(1.0 - tail for tail in reversed(tails))])
-    held = like([j / number for j in range(1, number)], both)
+    held = like([j / number for j in range(1, number)], both, both.dtype)
     return CentralShares((both[:, : number - 1], both[:, number - 1 :]), held, predictions.notes)

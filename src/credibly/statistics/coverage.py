@@ -99,6 +99,11 @@ class IntervalScore(RealMean):
     def __post_init__(self) -> None:
         require_level(self.level)
 
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        bound = super()._bind(predictions, plan)
+        bound.tail_share = (1.0 - self.level) / 2.0
+        return bound
+
     def loss(self, predictions: RealPredictions) -> Loss:
         """Width and penalty."""
         low, high = central_interval(predictions, self.level)

@@ -124,7 +124,6 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
 
 
 def _of_quantiles(values: Array, levels: Array) -> Loss:
-    xp = namespace(values)
     q = values.shape[1]
     centre = values[:, q // 2]
     away = values - centre[:, None]
@@ -132,7 +131,7 @@ def _of_quantiles(values: Array, levels: Array) -> Loss:
     weight_over, weight_under = _sums_before(levels[None, :]), _sums_before(1.0 - levels[None, :])
     slopes = (2.0 / q) * (weight_over - (weight_under[:, -1:] - weight_under))[0, :]
     heights = (2.0 / q) * ((under[:, -1:] - under) - over)
-    return _piecewise(xp.asarray(values), centre, slopes, heights)
+    return _piecewise(values, centre, slopes, heights)
 
 
 def _sums_before(values: Array) -> Array:

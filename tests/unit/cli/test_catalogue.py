@@ -22,7 +22,11 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
 
 def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     entries = json.loads(credibly("list", "--json").out)["entries"]
-    (test,) = [entry for entry in entries if entry["kind"] == "test"]
-    assert test["name"] == "calibration_test"
+    tests = {entry["name"]: entry for entry in entries if entry["kind"] == "test"}
+    assert list(tests) == ["calibration_test", "pit_test", "observation_check"]
+    assert all(entry["reference"] for entry in tests.values())
+    assert tests["pit_test"]["labels"] == ["reals"]
+    test = tests["calibration_test"]
+    assert test["labels"] == ["classes", "reals"]
     assert "Vaicenavicius et al." in test["reference"]
     assert test["settings"]["n_resamples"] == 999

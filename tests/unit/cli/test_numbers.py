@@ -14,6 +14,7 @@ import pytest
 import credibly as cr
 from credibly.cli import numbers
 from credibly.cli.numbers import ESTIMATE_COLUMNS, TEST_COLUMNS
+from kinds import REAL_STATISTICS
 from unit.cli.runs import FAST, Command, M, N, World
 
 
@@ -144,14 +145,26 @@ def test_evaluate_says_why_nothing_was_computed(
     flags: tuple[str, ...], credibly: Command, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "reals.npz", mean=np.zeros(9), std=np.ones(9), y=np.linspace(-1, 1, 9))
-    taken = [name for name, one in cr.registered().items() if "reals" in one.traits.labels]
-    assert not taken  # once a statistic takes real labels, this table has rows
-    ran = credibly("evaluate", tmp_path / "reals.npz", *flags, *FAST)
+    ran = credibly("evaluate", tmp_path / "reals.npz", "--statistic", "accuracy", *flags, *FAST)
     assert (ran.code, ran.rows) == (0, [])
     why = "it needs class probabilities, got Gaussian"
     assert f"credibly: nothing was computed: every statistic was left out, because {why}." in ran.err
     left_out = [line for line in ran.err.splitlines() if line.startswith("note: not run")]
-    assert left_out == ([] if flags else [f"note: not run: {', '.join(cr.registered())}, because {why}"])
+    assert left_out == ([] if flags else [f"note: not run: accuracy, because {why}"])
+
+
+def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path) -> None:
+    file = tmp_path / "reals.npz"
+    np.savez(file, mean=np.zeros(50), std=np.ones(50), y=3 + np.linspace(-1, 1, 50))
+    ran = credibly("evaluate", file, *FAST)
+    assert ran.code == 0
+    assert [row["statistic"] for row in ran.rows] == list(REAL_STATISTICS)
+    assert {row["verdict"] for row in ran.rows} == {"conflict"}
+    alone = credibly("test", file, *FAST)
+    assert [row["statistic"] for row in alone.rows] == ["quantile_calibration_error"]
+    several = credibly("test", file, "--statistic", "picp", "--statistic", "crps", *FAST)
+    assert [row["statistic"] for row in several.rows[:2]] == ["picp", "crps"]
+    assert credibly("test", file, "--fail-on", "conflict", *FAST).code == 1
 
 
 def test_evaluate_json_can_be_made_again_from_its_command(

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from libraries import Library
 
-UNASKED = set(cr.registered()) - {"mmd_ce"}  # which equals skce unless it is given a label kernel
+UNASKED = set(CLASS_STATISTICS) - {"mmd_ce"}  # which equals skce unless it is given a label kernel
 
 
 def in_order(names: set[str]) -> list[str]:
@@ -161,27 +162,78 @@ def test_every_kind_of_class_prediction(predictions: Any) -> None:
         assert "the mean of the set was evaluated" in names["test of the set"]
 
 
-@pytest.mark.parametrize(
-    "predictions",
-    [
-        cr.Gaussian([0.0, 1.0], [1.0, 1.0]),
-        cr.Samples([[0.0, 1.0], [1.0, 2.0]]),
-        cr.Quantiles([[0.0, 1.0], [1.0, 2.0]], [0.1, 0.9]),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_regression_is_listed_not_failed(predictions: Any) -> None:
-    evaluation = cr.evaluate(predictions, [0.5, 1.5])
-    taken = {name for name, statistic in cr.registered().items() if "reals" in statistic.traits.labels}
-    assert set(evaluation.estimates) == taken
-    reasons = dict(evaluation.not_run)
-    assert "needs class probabilities" in reasons["accuracy"] or "real-valued" in reasons["accuracy"]
+def real_kinds() -> list[Any]:
+    rng = np.random.default_rng(5)
+    levels = np.arange(1, 20) / 20
+    return [
+        cr.Gaussian(rng.normal(size=40), np.ones(40)),
+        cr.Gaussian(rng.normal(size=(40, 3)), np.ones((40, 3))),
+        cr.Samples(rng.normal(size=(40, 21))),
+        cr.Samples(rng.normal(size=(40, 3, 9))),
+        cr.Quantiles(np.sort(rng.normal(size=(40, 19)), axis=1), levels),
+    ]
+
+
+@pytest.mark.parametrize("predictions", real_kinds(), ids=repr)
+def test_every_kind_of_real_prediction(predictions: Any) -> None:
+    labels = 9.0 + np.random.default_rng(6).normal(size=40)
+    evaluation = cr.evaluate(predictions, labels, n_resamples=199)
+    expected = set(REAL_STATISTICS)
+    if not isinstance(predictions, cr.Gaussian):
+        expected.remove("gaussian_log_loss")
+        assert "needs a density" in dict(evaluation.not_run)["gaussian_log_loss"]
+    assert set(evaluation.estimates) == expected
+    if isinstance(predictions, cr.Samples):  # of 21 or 9 draws one or none lies beyond a 90 % interval
+        expected.remove("interval_score")
+        assert "needs 5 draws beyond each end" in dict(evaluation.not_run)["test of interval_score"]
+    assert set(evaluation.tests) - {"omnibus"} == expected
+    assert set(words(evaluation).values()) == {"conflict"}  # labels are nine standard deviations off
+    assert evaluation.reals is not None
+    assert evaluation.reals.pit.pvalue == 1 / 200
+    assert evaluation.reals.coverage is not None
+    assert evaluation.reals.coverage.pvalue == 1 / 200
     assert evaluation.curves is None
     assert evaluation.decomposition is None
     assert evaluation.predictions.k is None
-    assert [verdict.word for verdict in evaluation.verdicts] == ["cannot tell"]
+    assert "accuracy" not in dict(evaluation.not_run)  # which nobody expects of real values
     with pytest.raises(cr.CrediblyError, match="one entry per prediction"):
         cr.evaluate(predictions, [0.5])
+
+
+def test_a_few_quantiles_are_tested_by_coverage_only() -> None:
+    quantiles = cr.Quantiles(np.tile([-1.0, 0.0, 1.5], (30, 1)), [0.2, 0.5, 0.9])
+    evaluation = cr.evaluate(quantiles, np.linspace(3, 4, 30), n_resamples=99)
+    assert set(evaluation.estimates) == {"quantile_calibration_error", "crps", "mae"}
+    assert set(evaluation.tests) == {"quantile_calibration_error"}
+    reasons = dict(evaluation.not_run)
+    assert "a few quantiles say only how often labels lie between" in reasons["test of crps"]
+    assert "level 0.05" in reasons["picp"]
+    assert "lie between two levels l and 1 - l" in reasons["coverage curve"]
+    assert evaluation.reals is not None
+    assert evaluation.reals.coverage is None
+
+
+def test_one_draw_per_instance_is_estimated_but_not_tested() -> None:
+    evaluation = cr.evaluate(cr.Samples(np.zeros((5, 1))), np.arange(5.0))
+    assert "crps" in evaluation.estimates
+    assert not evaluation.tests
+    assert evaluation.reals is None
+    assert "at least two draws" in dict(evaluation.not_run)["calibration tests"]
+    assert words(evaluation) == {None: "cannot tell"}
+
+
+def test_real_values_without_tests() -> None:
+    evaluation = cr.evaluate(cr.Gaussian([0.0, 1.0], [1.0, 1.0]), [0.5, 1.5], tests=False)
+    assert set(evaluation.estimates) == set(REAL_STATISTICS)
+    assert not evaluation.tests
+    assert evaluation.reals is None
+
+
+def test_real_values_in_groups() -> None:
+    predictions = cr.Gaussian(np.zeros(6), np.ones(6))
+    evaluation = cr.evaluate(predictions, [0.0, 0, 0, 5, 5, 5], groups=list("aaabbb"), n_resamples=19)
+    assert evaluation.groups["a"]["picp"].value == 1.0
+    assert evaluation.groups["b"]["picp"].value == 0.0
 
 
 def test_label_counts_are_estimated_but_not_tested() -> None:

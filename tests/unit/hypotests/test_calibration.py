@@ -15,8 +15,9 @@ import credibly as cr
 from credibly._arrays.philox import Uniforms, as_seed
 from credibly.hypotests import resampling
 from credibly.hypotests.replicates import ROWS, Replicates
+from kinds import CLASS_STATISTICS
 
-NAMES = tuple(cr.registered())
+NAMES = CLASS_STATISTICS
 
 
 def draw(probs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -268,9 +269,9 @@ def test_label_counts_are_refused_with_the_reason(data: tuple) -> None:
         cr.calibration_test(data[0], cr.LabelCounts(np.ones((80, 4), dtype=int)))
 
 
-def test_regression_is_refused() -> None:
-    with pytest.raises(cr.InputTypeError, match="needs class predictions; got Gaussian"):
-        cr.calibration_test(cr.Gaussian([0.0], [1.0]), [0.1])
+def test_counts_are_no_predictions() -> None:
+    with pytest.raises(cr.InputTypeError, match="needs predictions; got LabelCounts"):
+        cr.calibration_test(cr.LabelCounts([[1, 2]]), [0])
 
 
 @pytest.mark.parametrize("n_resamples", [0, -1, 2.5, True])

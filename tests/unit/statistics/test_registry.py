@@ -49,6 +49,13 @@ def test_names_are_those_of_the_public_functions() -> None:
         "mmd_ce",
         "kde_ce",
         "kl_ce",
+        "picp",
+        "quantile_calibration_error",
+        "crps",
+        "gaussian_log_loss",
+        "interval_score",
+        "rmse",
+        "mae",
     ]
     for name, statistic in cr.registered().items():
         assert statistic.name == name

@@ -1,0 +1,8 @@
+"""Which statistics are of classes and which of real values."""
+
+from __future__ import annotations
+
+import credibly as cr
+
+REAL_STATISTICS = tuple(name for name, one in cr.registered().items() if "reals" in one.traits.labels)
+CLASS_STATISTICS = tuple(name for name in cr.registered() if name not in REAL_STATISTICS)

@@ -1,0 +1,30 @@
+"""Counting in sorted rows: against a comparison with every entry, in every library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from credibly._arrays import row_search
+from credibly._arrays.row_search import count_at_most
+from libraries import Library, read
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("q", [1, 2, 3, 7, 8, 33])
+@pytest.mark.parametrize("b", [1, 5, row_search._LONG_COLUMN])
+def test_counts_equal_a_comparison_with_every_entry(b: int, q: int, strict: bool, library: Library) -> None:
+    rng = np.random.default_rng(q)
+    table = np.sort(rng.integers(-3, 4, size=(6, q)), axis=1).astype(float)  # many ties
+    values = np.concatenate([rng.integers(-4, 5, size=(b - 1, 6)), np.full((1, 6), np.inf)]).astype(float)
+    compared = table[None] < values[:, :, None] if strict else table[None] <= values[:, :, None]
+    counted = count_at_most(library.asarray(table), library.asarray(values), strict=strict)
+    assert library.owns(counted)
+    assert np.array_equal(read(counted), compared.sum(axis=2))
+
+
+def test_tables_larger_than_a_tile() -> None:
+    rng = np.random.default_rng(0)
+    table = np.sort(rng.normal(size=(400, 300)), axis=1)
+    values = rng.normal(size=(3, 400))
+    assert np.array_equal(count_at_most(table, values), (table[None] <= values[:, :, None]).sum(axis=2))

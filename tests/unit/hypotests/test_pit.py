@@ -1,0 +1,317 @@
+"""Curves over all levels with envelopes, the test of one label, and tests of real values."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+import credibly as cr
+from credibly.hypotests.envelopes import curve_pvalues, envelope
+from credibly.hypotests.replicates import RealReplicates
+from kinds import REAL_STATISTICS
+
+RNG = np.random.default_rng(0)
+N, M = 60, 4
+MEAN = RNG.normal(size=(N, M))
+MEMBERS = cr.Gaussian(MEAN, np.ones((N, M)))
+LABELS = MEAN[:, 0] + RNG.normal(size=N)
+LEVELS = np.arange(1, 20) / 20
+
+
+# Envelopes
+
+
+def brute_pvalues(curves: np.ndarray) -> list[float]:
+    """Rank every curve among all by its sorted pointwise two-sided ranks, one pair at a time."""
+    total, levels = curves.shape
+    vectors = []
+    for one in curves:
+        ranks = []
+        for j in range(levels):
+            above, below = (curves[:, j] >= one[j]).sum(), (curves[:, j] <= one[j]).sum()
+            ranks.append(min(total, 2 * min(above, below)))
+        vectors.append(sorted(ranks))
+    return [sum(other <= own for other in vectors) / total for own in vectors]
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_curve_p_values_by_their_definition(discrete: bool) -> None:
+    rng = np.random.default_rng(1)
+    curves = np.cumsum(rng.normal(size=(40, 7)), axis=1)
+    curves = np.round(curves) if discrete else curves
+    assert np.allclose(curve_pvalues(curves), brute_pvalues(curves))
+
+
+def test_a_curve_extreme_everywhere_beats_those_extreme_somewhere() -> None:
+    """Five levels, five replicates each extreme at one of them: by the first rank alone all would tie."""
+    curves = np.concatenate([np.full((1, 5), 10.0), 9.0 * np.eye(5), np.zeros((14, 5))])
+    assert curve_pvalues(curves)[0] == 1 / 20
+
+
+@pytest.mark.parametrize("level", [0.05, 0.2])
+def test_a_curve_is_rejected_exactly_when_it_leaves_the_envelope(level: float) -> None:
+    rng = np.random.default_rng(2)
+    curves = np.cumsum(rng.normal(size=(100, 6)), axis=1)  # no ties
+    for first in range(100):
+        pvalue, low, high = envelope(np.roll(curves, -first, axis=0), level)
+        outside = bool(((curves[first] < low) | (curves[first] > high)).any())
+        assert outside == (pvalue <= level)
+
+
+def test_too_few_replicates_reject_nothing() -> None:
+    curves = np.concatenate([np.full((1, 3), 50.0), np.random.default_rng(3).normal(size=(9, 3))])
+    pvalue, low, high = envelope(curves, 0.05)
+    assert pvalue == 0.1
+    assert (low <= curves.min(axis=0)).all()
+    assert (high >= 50).all()
+
+
+# Curves of predictions
+
+
+def test_shares_are_those_of_the_pit() -> None:
+    curve = cr.pit_test(MEMBERS, LABELS, levels=20, n_resamples=19, rng=0)
+    values = cr.pit(MEMBERS, LABELS)
+    assert np.allclose(curve.levels, LEVELS)
+    assert curve.observed.tolist() == [np.mean(values <= level) for level in LEVELS]
+    assert np.allclose(curve.difference, curve.observed - LEVELS)
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [MEMBERS, cr.Samples(np.round(RNG.normal(size=(N, 3, 9)), 1)), cr.Samples(RNG.normal(size=(N, 30)))],
+    ids=repr,
+)
+def test_coverage_curve_is_picp_at_every_level(predictions: cr.Gaussian) -> None:
+    labels = np.round(LABELS, 1)  # ties with the ends of intervals
+    curve = cr.coverage_curve(predictions, labels, levels=10, n_resamples=19, rng=0)
+    assert np.allclose(curve.levels, np.arange(1, 10) / 10)
+    for level, share in zip(curve.levels, curve.observed, strict=True):
+        assert share == pytest.approx(float(cr.picp(predictions, labels, level=float(level))))
+
+
+def test_coverage_of_quantiles_uses_their_symmetric_levels() -> None:
+    table = np.tile([-2.0, -1.0, 0.0, 1.0, 3.0], (4, 1))
+    quantiles = cr.Quantiles(table, [0.05, 0.2, 0.4, 0.8, 0.95])
+    curve = cr.coverage_curve(quantiles, [-1.5, 0.0, 1.0, 5.0], n_resamples=19, rng=0)
+    assert curve.levels.tolist() == pytest.approx([0.6, 0.9])
+    assert curve.observed.tolist() == [0.5, 0.75]  # -1 to 1 holds 0 and 1; -2 to 3 holds -1.5 too
+    with pytest.raises(cr.UnsupportedError, match="lie between two levels l and 1 - l"):
+        cr.coverage_curve(cr.Quantiles([[0.0, 1.0]], [0.2, 0.5]), [0.0])
+
+
+@pytest.mark.parametrize("hypothesis", ["independent", "bayesian"])
+def test_envelope_is_that_of_the_replicates_of_the_hypothesis(hypothesis: str) -> None:
+    curve = cr.pit_test(MEMBERS, LABELS, levels=20, hypothesis=hypothesis, n_resamples=99, rng=5)
+    seed = tuple(curve.settings["seed"])
+    drawn = RealReplicates(MEMBERS, seed, shared_member=hypothesis == "bayesian").labels(slice(0, 99)).values
+    shares = [[np.mean(cr.pit(MEMBERS, row) <= level) for level in LEVELS] for row in (LABELS, *drawn)]
+    expected = brute_pvalues(np.array(shares))
+    assert curve.pvalue == pytest.approx(expected[0])
+    kept = np.array(shares)[np.array(expected) > 0.05]
+    assert np.allclose(curve.lower, kept.min(axis=0))
+    assert np.allclose(curve.upper, kept.max(axis=0))
+
+
+def test_one_drawn_member_widens_the_envelope() -> None:
+    """Labels that share a member wander together: an envelope of independent labels would reject them."""
+    apart = cr.Gaussian(np.tile(np.linspace(-1, 1, 9), (300, 1)), np.ones((300, 9)))
+    labels = 1.0 + np.random.default_rng(6).normal(size=300)
+    independent = cr.pit_test(apart, labels, n_resamples=199, rng=0)
+    bayesian = cr.pit_test(apart, labels, hypothesis="bayesian", n_resamples=199, rng=0)
+    assert independent.rejects(0.05)
+    assert not bayesian.rejects(0.05)
+    assert (bayesian.upper - bayesian.lower).mean() > 2 * (independent.upper - independent.lower).mean()
+    assert "one member, drawn once" in bayesian.hypothesis
+
+
+def test_the_same_seed_gives_the_same_curve_on_torch() -> None:
+    there = cr.Gaussian(torch.tensor(MEAN, requires_grad=True), torch.ones(N, M, dtype=torch.float64))
+    for test in (cr.pit_test, cr.coverage_curve):
+        own = test(MEMBERS, LABELS, n_resamples=49, rng=1)
+        other = test(there, torch.tensor(LABELS), n_resamples=49, rng=1)
+        assert isinstance(other.observed, np.ndarray)
+        assert own.to_dict() == other.to_dict()
+
+
+def test_progress_and_words() -> None:
+    seen: list[tuple[int, int]] = []
+    curve = cr.pit_test(MEMBERS, LABELS + 9, n_resamples=19, rng=0, progress=lambda *at: seen.append(at))
+    assert seen[-1] == (19, 19)
+    assert "largest difference -" in str(curve)
+    assert curve.outside.any() == curve.rejects(0.05)
+    with pytest.raises(cr.InputError, match="`level`"):
+        curve.rejects(5)
+
+
+@pytest.mark.parametrize("test", [cr.pit_test, cr.coverage_curve], ids=["pit", "coverage"])
+@pytest.mark.parametrize(
+    ("predictions", "settings", "words"),
+    [
+        ([[0.5, 0.5]] * N, {}, "needs real-valued predictions; got Point"),
+        (MEMBERS, {"hypothesis": "both"}, "`hypothesis` must be one of"),
+        (MEMBERS, {"level": 5}, "`level` must lie strictly between"),
+        (MEMBERS, {"n_resamples": 0}, "`n_resamples` must be"),
+        (MEMBERS, {"levels": 1}, "`levels` must be an integer of at least 2"),
+        (MEMBERS, {"rng": -1}, "`rng` must be"),
+        (cr.Gaussian(np.zeros(N), np.ones(N)), {"hypothesis": "bayesian"}, "the members are needed"),
+        (cr.Samples(np.zeros((N, 3))), {"hypothesis": "bayesian"}, "the members are needed"),
+        (cr.Quantiles(np.zeros((N, 19)), LEVELS), {"hypothesis": "bayesian"}, "the members are needed"),
+        (cr.Samples(np.zeros((N, 1))), {}, "at least two draws"),
+    ],
+)
+def test_refused(test, predictions: object, settings: dict, words: str) -> None:
+    labels = np.zeros(N, dtype=int)
+    with pytest.raises(cr.CrediblyError, match=words):
+        test(predictions, labels, **{"n_resamples": 19, **settings})
+
+
+# One label
+
+
+def test_one_label_by_its_definition() -> None:
+    for i in (0, 7):
+        result = cr.observation_check(MEMBERS, LABELS, instance=i)
+        share = cr.pit(MEMBERS, LABELS)[i]
+        assert result.statistic == pytest.approx(share)
+        assert result.pvalue == pytest.approx(2 * min(share, 1 - share))
+        assert (result.n, result.n_resamples) == (1, 0)
+
+
+def test_one_label_among_draws_counts_itself() -> None:
+    draws = cr.Samples([np.arange(1.0, 20)])
+    # 19 draws, one at least as large as 19: 2 (1 + 1) / 20; none as large as 30: 2 / 20
+    assert cr.observation_check(draws, [19.0]).pvalue == pytest.approx(0.2)
+    assert cr.observation_check(draws, [30.0]).pvalue == pytest.approx(0.1)
+    assert cr.observation_check(draws, [10.0]).pvalue == 1.0
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_one_label_far_out_has_a_small_p_value_on_both_sides(sign: int) -> None:
+    result = cr.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 20.0])
+    assert result.pvalue == pytest.approx(2 * scipy.stats.norm.sf(20), rel=1e-9)
+    assert result.verdict() == "conflict"
+    assert cr.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 1e9]).pvalue > 0
+    assert cr.observation_check(cr.Gaussian([0.0], [1.0]), [0.1]).verdict() == "cannot tell"
+
+
+def test_one_label_is_uniform_under_both_hypotheses() -> None:
+    """P21: a single label does not show that all labels share one member."""
+    members = cr.Gaussian(np.tile(np.linspace(-2, 2, 5), (1, 1)), np.ones((1, 5)))
+    for shared in (False, True):
+        drawn = RealReplicates(members, (1, 2), shared_member=shared).labels(slice(0, 2000)).values
+        assert scipy.stats.kstest(members.cdf(drawn)[:, 0], "uniform").pvalue > 1e-3
+
+
+def test_what_the_check_of_one_label_refuses() -> None:
+    for instance, words in ((N, "below the number of instances"), (-1, "`instance`"), (1.5, "`instance`")):
+        with pytest.raises(cr.InputError, match=words):
+            cr.observation_check(MEMBERS, LABELS, instance=instance)
+    with pytest.raises(cr.UnsupportedError, match=r"0\.05 apart"):
+        cr.observation_check(cr.Quantiles([[0.0]], [0.5]), [0.0])
+
+
+# calibration_test
+
+
+def test_the_default_statistic_is_one_of_real_values() -> None:
+    result = cr.calibration_test(MEMBERS, LABELS, n_resamples=19, rng=0)
+    assert result.statistic_name == "quantile_calibration_error"
+
+
+def test_replicates_are_those_of_the_mixture() -> None:
+    result = cr.calibration_test(MEMBERS, LABELS, statistic=REAL_STATISTICS, n_resamples=29, rng=4)
+    seed = tuple(result.settings["seed"])
+    drawn = RealReplicates(MEMBERS, seed).labels(slice(0, 29)).values
+    for name, component in result.components.items():
+        expected = [float(cr.registered()[name](MEMBERS, row)) for row in drawn]
+        assert np.allclose(component.null_distribution, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", REAL_STATISTICS)
+def test_decision_and_acceptance_region_agree(name: str) -> None:
+    for shift in (0.0, 0.4, 3.0):
+        result = cr.calibration_test(MEMBERS, LABELS + shift, statistic=name, n_resamples=99, rng=1)
+        low, high = result.acceptance_region
+        assert result.rejects(0.05) == (not low <= result.statistic <= high)
+
+
+def test_torch_gives_the_same_p_values() -> None:
+    there = cr.Gaussian(torch.tensor(MEAN), torch.ones(N, M, dtype=torch.float64))
+    own = cr.calibration_test(MEMBERS, LABELS, statistic=REAL_STATISTICS, n_resamples=49, rng=2)
+    other = cr.calibration_test(there, torch.tensor(LABELS), statistic=REAL_STATISTICS, n_resamples=49, rng=2)
+    assert own.pvalue == other.pvalue
+    for name in REAL_STATISTICS:
+        assert own.components[name].pvalue == other.components[name].pvalue
+
+
+def test_memory_changes_nothing() -> None:
+    many = cr.Gaussian(np.zeros(4000), np.ones(4000))
+    labels = np.random.default_rng(3).normal(size=4000)
+    whole = cr.calibration_test(many, labels, statistic=("picp", "crps"), n_resamples=60, rng=0)
+    with cr.memory_limit(2**20):
+        tiled = cr.calibration_test(many, labels, statistic=("picp", "crps"), n_resamples=60, rng=0)
+    for name in ("picp", "crps"):
+        first, second = whole.components[name], tiled.components[name]
+        assert np.allclose(first.null_distribution, second.null_distribution, rtol=1e-12)
+        assert first.pvalue == second.pvalue
+
+
+def test_few_quantiles_are_tested_by_coverage_only() -> None:
+    few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (N, 1)), [0.05, 0.5, 0.95])
+    for name in ("picp", "quantile_calibration_error"):
+        assert 0 < cr.calibration_test(few, LABELS, statistic=name, n_resamples=19, rng=0).pvalue <= 1
+    for name in ("crps", "mae", "interval_score"):
+        with pytest.raises(cr.UnsupportedError, match="only how often labels lie between them"):
+            cr.calibration_test(few, LABELS, statistic=name, n_resamples=19)
+
+
+def test_few_draws_say_nothing_about_distances_beyond_them() -> None:
+    draws = np.random.default_rng(8).normal(size=(N, 60))
+    with pytest.raises(cr.UnsupportedError, match=r"needs 5 draws beyond each end.*got 60 draws, of which 3"):
+        cr.calibration_test(cr.Samples(draws), LABELS, statistic="interval_score", n_resamples=19)
+    lower = cr.interval_score.with_(level=0.8)  # 6 of 60
+    result = cr.calibration_test(cr.Samples(draws), LABELS, statistic=lower, n_resamples=19, rng=0)
+    assert any("exact for ranks, near for sizes" in note for note in result.notes)
+    ranks = cr.calibration_test(cr.Samples(draws), LABELS, statistic="picp", n_resamples=19, rng=0)
+    assert not ranks.notes
+
+
+def test_few_quantiles_have_the_replicates_of_dense_ones() -> None:
+    """Cells of a few levels are drawn with their probabilities: the null of the counts is multinomial."""
+    few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (200, 1)), [0.1, 0.5, 0.8])
+    drawn = RealReplicates(few, (3, 4)).labels(slice(0, 100)).values
+    counts = np.bincount((drawn[:, :, None] > few.values[0]).sum(axis=2).ravel(), minlength=4)
+    assert scipy.stats.chisquare(counts, 20_000 * np.array([0.1, 0.4, 0.3, 0.2])).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"statistic": "brier"}, "`brier` needs class probabilities; got Gaussian"),
+        ({"statistic": "omnibus"}, "needs class probabilities"),
+        ({"resample": "instances"}, "repeats what papers print about classes"),
+        ({"method": "moments"}, "moments"),
+        ({"method": "asymptotic"}, "asymptotic"),
+        ({"method": "bound"}, "bound"),
+    ],
+)
+def test_what_a_test_of_real_values_refuses(settings: dict, words: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=words):
+        cr.calibration_test(MEMBERS, LABELS, n_resamples=19, **settings)
+
+
+def test_user_statistics_take_real_labels() -> None:
+    def largest(predictions: cr.Gaussian, labels: np.ndarray) -> float:
+        return float(np.abs(labels - predictions.expectation()).max())
+
+    own = cr.statistic(largest, tail="greater")
+    result = cr.calibration_test(MEMBERS, LABELS, statistic=own, n_resamples=29, rng=0)
+    drawn = RealReplicates(MEMBERS, tuple(result.settings["seed"])).labels(slice(0, 29)).values
+    assert np.allclose(result.null_distribution, [largest(MEMBERS, row) for row in drawn])
+    pairs = itertools.pairwise(np.sort(result.null_distribution))
+    assert all(first <= second for first, second in pairs)

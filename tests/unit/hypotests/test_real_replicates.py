@@ -1,0 +1,154 @@
+"""Real labels drawn from predictions: right distributions, and no tile, order or device changes one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+import torch
+
+import credibly as cr
+from credibly._arrays.namespace import to_host
+from credibly._arrays.philox import Uniforms, as_seed
+from credibly.hypotests import RealReplicates
+from credibly.hypotests.replicates import MEMBERS, RESTS
+
+SEED = as_seed(3)
+RNG = np.random.default_rng(0)
+N, M = 37, 4
+MEAN, STD = RNG.normal(size=(N, M)), RNG.uniform(0.5, 2.0, size=(N, M))
+LEVELS = np.arange(1, 20) / 20
+ALL = {
+    "gaussian": cr.Gaussian(MEAN[:, 0], STD[:, 0]),
+    "gaussian members": cr.Gaussian(MEAN, STD),
+    "samples": cr.Samples(RNG.normal(size=(N, 11))),
+    "samples members": cr.Samples(RNG.normal(size=(N, M, 5))),
+    "quantiles": cr.Quantiles(np.sort(RNG.normal(size=(N, 19)), axis=1), LEVELS),
+}
+kinds = pytest.mark.parametrize("kind", ALL)
+
+
+def draw(predictions: cr.Gaussian, reps: int, *, shared: bool = False) -> np.ndarray:
+    return to_host(RealReplicates(predictions, SEED, shared_member=shared).labels(slice(0, reps)).values)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_gaussian_labels_against_a_plain_loop(shared: bool) -> None:
+    drawn = draw(ALL["gaussian members"], 5, shared=shared)
+    uniform, choice = Uniforms(SEED, RESTS), Uniforms(SEED, MEMBERS)
+    u, c = np.empty(1), np.empty(1)
+    for d in range(5):
+        for i in range(N):
+            uniform.fill(u, d, i)
+            choice.fill(c, d, 0 if shared else i)
+            member = int(c[0] * M)
+            expected = MEAN[i, member] + STD[i, member] * scipy.special.ndtri(u[0])
+            assert drawn[d, i] == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["samples members", "quantiles"])
+def test_tabled_labels_against_a_plain_loop(kind: str) -> None:
+    drawn = draw(ALL[kind], 5)
+    uniform, choice = Uniforms(SEED, RESTS), Uniforms(SEED, MEMBERS)
+    u, c = np.empty(1), np.empty(1)
+    for d in range(5):
+        for i in range(N):
+            uniform.fill(u, d, i)
+            if kind == "quantiles":
+                levels, table, tail = LEVELS, ALL[kind].values[i], 1.0
+            else:
+                choice.fill(c, d, i)
+                levels, table, tail = np.arange(1, 6) / 6, np.sort(ALL[kind].values[i, int(c[0] * M)]), 0.1
+            lower = tail * levels[0] / (levels[1] - levels[0]) * (table[1] - table[0])
+            upper = tail * (1 - levels[-1]) / (levels[-1] - levels[-2]) * (table[-1] - table[-2])
+            expected = np.interp(u[0], levels, table)
+            if u[0] < levels[0]:
+                expected = table[0] + lower * np.log(u[0] / levels[0])
+            elif u[0] > levels[-1]:
+                expected = table[-1] - upper * np.log((1 - u[0]) / (1 - levels[-1]))
+            assert drawn[d, i] == pytest.approx(expected, rel=1e-12, abs=1e-13)
+
+
+@kinds
+def test_labels_follow_the_mixture(kind: str) -> None:
+    """F(y) of labels drawn for one instance is uniform; of draws, the rank among the member's own is."""
+    drawn = draw(ALL[kind], 3000)
+    for i in (0, N - 1):
+        one = ALL[kind][i : i + 1]
+        if isinstance(one, cr.Samples):
+            one = cr.Samples(one.values.reshape(1, -1))
+            gaps = one.values.shape[1] + 1
+            counts = np.bincount((one.values[0] < drawn[:, i, None]).sum(axis=1), minlength=gaps)
+            if kind == "samples":
+                assert scipy.stats.chisquare(counts).pvalue > 1e-3
+            assert counts.min() > 0
+        else:
+            uniform = one.cdf(drawn[:, i : i + 1])[:, 0]
+            assert scipy.stats.kstest(uniform, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["gaussian members", "samples members"])
+def test_a_shared_member_generates_all_labels_of_a_replicate(kind: str) -> None:
+    apart = 1000.0 * np.arange(M)  # members so far from each other that a label tells its member
+    given = ALL[kind]
+    if isinstance(given, cr.Gaussian):
+        given = cr.Gaussian(MEAN + apart, STD)
+    else:
+        given = cr.Samples(given.values + apart[:, None])
+    shared = np.rint(draw(given, 400, shared=True) / 1000).astype(int)
+    assert (shared == shared[:, :1]).all()
+    assert np.array_equal(
+        shared[:, 0], RealReplicates(given, SEED, shared_member=True).members(slice(0, 400))
+    )
+    assert scipy.stats.chisquare(np.bincount(shared[:, 0], minlength=M)).pvalue > 1e-3
+    own = np.rint(draw(given, 400) / 1000).astype(int)
+    assert scipy.stats.chisquare(np.bincount(own.ravel(), minlength=M)).pvalue > 1e-3
+    assert (own != own[:, :1]).any(axis=1).mean() > 0.99
+
+
+@kinds
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_tile_changes_a_label(kind: str, shared: bool) -> None:
+    given = ALL[kind]
+    whole = draw(given, 12, shared=shared)
+    replicates = RealReplicates(given, SEED, shared_member=shared)
+    assert np.array_equal(replicates.labels(slice(5, 9), slice(10, 30)).values, whole[5:9, 10:30])
+    chunk = RealReplicates(given[20:], SEED, shared_member=shared, first_row=20)
+    assert np.array_equal(chunk.labels(slice(0, 12)).values, whole[:, 20:])
+
+
+def test_wide_and_tall_batches_agree() -> None:
+    """More labels than one tile holds, in both directions."""
+    wide = cr.Gaussian(np.zeros(70_000), np.ones(70_000))
+    whole = RealReplicates(wide, SEED).labels(slice(0, 2)).values
+    assert np.array_equal(
+        RealReplicates(wide, SEED).labels(slice(1, 2), slice(40_000, 70_000)).values, whole[1:, 40_000:]
+    )
+
+
+@kinds
+def test_torch_draws_the_same_labels(kind: str) -> None:
+    given = ALL[kind]
+    arrays = {name: torch.tensor(getattr(given, name)) for name in given.row_fields}
+    if isinstance(given, cr.Quantiles):
+        arrays["levels"] = torch.tensor(LEVELS)
+    there = type(given)(**arrays)
+    labels = RealReplicates(there, SEED).labels(slice(0, 4)).values
+    assert isinstance(labels, torch.Tensor)
+    assert np.array_equal(labels.numpy(), draw(given, 4))
+
+
+def test_a_uniform_number_of_zero_gives_a_finite_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Uniforms, "fill", lambda self, out, replicate, start: out.fill(0.0))
+    for given in ALL.values():
+        assert np.isfinite(draw(given, 2)).all()
+
+
+def test_one_draw_is_no_distribution() -> None:
+    with pytest.raises(cr.UnsupportedError, match="at least two draws"):
+        RealReplicates(cr.Samples(np.zeros((3, 1))), SEED)
+
+
+def test_tied_draws_are_drawn_as_they_are() -> None:
+    assert set(draw(cr.Samples([[2.0, 2.0, 2.0]]), 50).ravel().tolist()) == {2.0}

@@ -1,0 +1,69 @@
+"""A report about real values: the section, the figure that carries the verdict, the methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import credibly as cr
+from credibly.report.page import render_report
+from credibly.report.reals import real_section
+
+RNG = np.random.default_rng(1)
+GAUSSIAN = cr.Gaussian(RNG.normal(size=(60, 3)), np.ones((60, 3)))
+
+
+def evaluation(shift: float) -> cr.Evaluation:
+    labels = GAUSSIAN.mean[:, 0] + np.random.default_rng(2).normal(size=60) + shift
+    return cr.evaluate(GAUSSIAN, labels, n_resamples=99)
+
+
+def test_the_page_of_real_values() -> None:
+    given = evaluation(2.0)
+    page = render_report(given)
+    for text in (
+        'id="reals"',
+        "figure-main",
+        "figure-coverage",
+        "Interval coverage",
+        "Quantile calibration error",
+        "Gaussian log loss",
+        "Curves with envelopes",
+        "Matheson and Winkler",
+        "the mixture of its members",
+        "Shares of labels below quantiles, minus their levels",
+    ):
+        assert text in page
+    for text in ("Class by class", "Brier", "refinement loss"):
+        assert text not in page
+    assert page == render_report(given)  # byte by byte
+
+
+def test_the_section_names_what_leaves_its_envelope() -> None:
+    section = real_section(evaluation(2.0))
+    assert section is not None
+    assert "labels below quantiles" in section.finding
+    assert "leave what the hypothesis gives" in section.finding
+    (_, table) = section.tables[0]
+    assert [row[0].split(" (")[0] for row in table.rows] == [
+        "labels below quantiles",
+        "labels inside central intervals",
+    ]
+    calm = real_section(evaluation(0.0))
+    assert calm is not None
+    assert "stay inside" in calm.finding
+
+
+def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
+    quantiles = cr.Quantiles(np.tile([0.0, 1.0], (20, 1)), [0.3, 0.5])
+    given = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
+    section = real_section(given)
+    assert section is not None
+    assert section.figures == ()
+    assert len(section.tables[0][1].rows) == 1
+    assert "figure-coverage" not in render_report(given)
+
+
+def test_classes_have_no_such_section() -> None:
+    given = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
+    assert real_section(given) is None
+    assert 'id="reals"' not in render_report(given)

@@ -1,0 +1,284 @@
+"""Scores of real-valued predictions: by hand, against numerical integration and against `scoringrules`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+import credibly as cr
+from credibly.predictions import Reals
+
+LEVELS = np.arange(1, 20) / 20
+RNG = np.random.default_rng(0)
+N = 40
+Y = 1.5 * RNG.normal(size=N)
+MEAN, STD = RNG.normal(size=(N, 3)), RNG.uniform(0.3, 2.0, size=(N, 3))
+DRAWS = RNG.normal(size=(N, 15))
+TABLE = np.sort(RNG.normal(size=(N, 19)), axis=1)
+ALL = {
+    "gaussian": cr.Gaussian(MEAN[:, 0], STD[:, 0]),
+    "gaussian members": cr.Gaussian(MEAN, STD),
+    "samples": cr.Samples(DRAWS),
+    "samples members": cr.Samples(DRAWS.reshape(N, 3, 5)),
+    "quantiles": cr.Quantiles(TABLE, LEVELS),
+}
+
+
+# crps
+
+
+def test_crps_equals_that_of_scoringrules() -> None:
+    sr = pytest.importorskip("scoringrules", reason="needs scoringrules (extra `dev`)")
+    for given, expected in (
+        (ALL["gaussian"], sr.crps_normal(Y, MEAN[:, 0], STD[:, 0])),
+        (ALL["gaussian members"], sr.crps_mixnorm(Y, MEAN, STD)),
+        (ALL["samples"], sr.crps_ensemble(Y, DRAWS, estimator="nrg")),
+        (ALL["samples members"], sr.crps_ensemble(Y, DRAWS, estimator="nrg")),
+        (ALL["quantiles"], sr.crps_quantile(Y, TABLE, LEVELS)),
+    ):
+        each = [float(cr.crps(given[i : i + 1], Y[i : i + 1])) for i in range(N)]
+        assert np.allclose(each, expected, rtol=1e-10, atol=1e-12)
+        assert float(cr.crps(given, Y)) == pytest.approx(expected.mean(), rel=1e-12)
+    fair = sr.crps_ensemble(Y, DRAWS, estimator="fair")
+    assert float(cr.crps(ALL["samples"], Y, estimator="fair")) == pytest.approx(fair.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["gaussian members", "samples"])
+def test_crps_is_the_integrated_squared_difference_of_distribution_functions(kind: str) -> None:
+    for i in range(4):
+        one, label = ALL[kind][i : i + 1], Y[i]
+
+        def below(x: float, one: cr.Gaussian = one) -> float:
+            return float(one.cdf([x])[0]) ** 2
+
+        def above(x: float, one: cr.Gaussian = one) -> float:
+            return (1.0 - float(one.cdf([x])[0])) ** 2
+
+        inside = np.sort(DRAWS[i]) if kind == "samples" else MEAN[i]
+        breaks = sorted({-30.0, *inside, label, 30.0})
+        area = sum(
+            scipy.integrate.quad(below if high <= label else above, low, high)[0]
+            for low, high in itertools.pairwise(breaks)
+        )
+        assert float(cr.crps(one, [label])) == pytest.approx(area, abs=1e-7)
+
+
+def test_crps_of_draws_far_from_zero_keeps_its_digits() -> None:
+    shifted = cr.Samples(DRAWS + 1e9)
+    assert float(cr.crps(shifted, Y + 1e9)) == pytest.approx(float(cr.crps(ALL["samples"], Y)), rel=1e-5)
+
+
+def test_fair_crps_is_unbiased_for_the_distribution_behind_the_draws() -> None:
+    rng = np.random.default_rng(1)
+    draws = cr.Samples(rng.normal(size=(20_000, 3)))
+    truth = float(cr.crps(cr.Gaussian([0.0], [1.0]), [0.7]))
+    labels = np.full(20_000, 0.7)
+    estimate = cr.crps(draws, labels, estimator="fair")
+    assert abs(estimate.value - truth) < 4 * estimate.stderr
+    assert cr.crps(draws, labels).value - truth > 4 * estimate.stderr
+
+
+def test_fair_crps_is_refused_where_there_is_nothing_to_correct() -> None:
+    for kind in ("gaussian", "quantiles"):
+        with pytest.raises(cr.UnsupportedError, match="corrects for a finite number of draws"):
+            cr.crps(ALL[kind], Y, estimator="fair")
+    for given in (ALL["samples members"], cr.Samples(DRAWS[:, :1])):
+        with pytest.raises(cr.UnsupportedError, match="at least two independent draws"):
+            cr.crps(given, Y, estimator="fair")
+    with pytest.raises(cr.InputError, match="`estimator` must be one of"):
+        cr.crps.with_(estimator="unbiased")
+
+
+# gaussian_log_loss
+
+
+def test_log_loss_is_that_of_the_mixture_density() -> None:
+    density = scipy.stats.norm.pdf(Y[:, None], MEAN, STD).mean(axis=1)
+    assert float(cr.gaussian_log_loss(ALL["gaussian members"], Y)) == pytest.approx(-np.log(density).mean())
+    single = scipy.stats.norm.logpdf(Y, MEAN[:, 0], STD[:, 0])
+    assert float(cr.gaussian_log_loss(ALL["gaussian"], Y)) == pytest.approx(-single.mean())
+
+
+def test_log_loss_does_not_underflow() -> None:
+    """Both densities are 0 in double precision; the nearer member, 100 standard deviations off, decides."""
+    members = cr.Gaussian([[0.0, 300.0]], [[1.0, 1.0]])
+    expected = 0.5 * 100**2 + 0.5 * math.log(2 * math.pi) + math.log(2)
+    assert float(cr.gaussian_log_loss(members, [100.0])) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["samples", "quantiles"])
+def test_log_loss_needs_a_density(kind: str) -> None:
+    with pytest.raises(cr.InputTypeError, match="needs a density, which only Gaussian predictions have"):
+        cr.gaussian_log_loss(ALL[kind], Y)
+
+
+# Coverage
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_coverage_and_interval_score_by_their_definition(kind: str, level: float) -> None:
+    ends = ALL[kind].quantile([(1 - level) / 2, (1 + level) / 2])
+    low, high = ends.T
+    alpha = 1 - level
+    penalty = 2 / alpha * (np.where(low > Y, low - Y, 0) + np.where(high < Y, Y - high, 0))
+    assert float(cr.picp(ALL[kind], Y, level=level)) == np.mean((low <= Y) & (high >= Y))
+    assert float(cr.interval_score(ALL[kind], Y, level=level)) == pytest.approx(np.mean(high - low + penalty))
+
+
+def test_ends_of_the_interval_are_inside() -> None:
+    quantiles = cr.Quantiles([[0.0, 1.0]] * 4, [0.05, 0.95])
+    assert float(cr.picp(quantiles, [0.0, 1.0, -1e-12, 1 + 1e-12])) == 0.5
+    with pytest.raises(cr.UnsupportedError, match=r"quantile at level 0\.25"):
+        cr.picp(quantiles, [0.0] * 4, level=0.5)
+
+
+def test_coverage_has_the_interval_of_a_share() -> None:
+    estimate = cr.picp(ALL["gaussian"], Y)
+    assert estimate.interval_method == "wilson"
+    weighted = cr.picp(ALL["gaussian"], Y, sample_weight=np.arange(N) + 1.0)
+    assert weighted.interval_method == "normal"
+
+
+@pytest.mark.parametrize("kind", ["gaussian members", "samples"])
+@pytest.mark.parametrize("levels", [5, (0.1, 0.77)])
+def test_quantile_error_by_its_definition(kind: str, levels: int | tuple[float, ...]) -> None:
+    grid = [j / levels for j in range(1, levels)] if isinstance(levels, int) else levels
+    expected = 0.0
+    for column, level in enumerate(grid):
+        share = np.mean(ALL[kind].quantile(grid)[:, column] >= Y)
+        expected += (level - share) ** 2
+    assert float(cr.quantile_calibration_error(ALL[kind], Y, levels=levels)) == pytest.approx(expected)
+
+
+def test_quantiles_are_held_to_their_own_levels() -> None:
+    quantiles = cr.Quantiles([[0.0, 1.0], [0.0, 1.0]], [0.2, 0.5])
+    estimate = cr.quantile_calibration_error(quantiles, [0.5, 2.0])
+    assert estimate.value == pytest.approx(0.2**2 + 0.0)  # none of two below 0, one of two below 1
+    assert estimate.settings == {"levels": (0.2, 0.5)}
+    assert "the 2 levels of the quantiles themselves are used" in estimate.notes
+    with pytest.raises(cr.UnsupportedError, match="biased upwards"):
+        estimate.interval()
+
+
+@pytest.mark.parametrize(
+    "levels", [1, 0, True, 2.5, (), (0.5, 0.5), (0.0, 0.5), (0.9, 0.1), "100", (0.5, "a")]
+)
+def test_wrong_levels(levels: object) -> None:
+    with pytest.raises(cr.InputError, match="`levels` must be an integer of at least 2 or increasing"):
+        cr.quantile_calibration_error.with_(levels=levels)
+
+
+@pytest.mark.parametrize("statistic", [cr.picp, cr.interval_score], ids=["picp", "interval_score"])
+@pytest.mark.parametrize("level", [0, 1, 90, "0.9", None])
+def test_wrong_level(statistic: cr.Statistic, level: object) -> None:
+    with pytest.raises(cr.InputError, match="`level` must lie strictly between 0 and 1"):
+        statistic.with_(level=level)
+
+
+# Errors of one number
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_errors_of_mean_and_median(kind: str) -> None:
+    mean, median = ALL[kind].expectation(), ALL[kind].quantile([0.5])[:, 0]
+    assert float(cr.rmse(ALL[kind], Y)) == pytest.approx(math.sqrt(np.mean((Y - mean) ** 2)))
+    assert float(cr.mae(ALL[kind], Y)) == pytest.approx(np.mean(np.abs(Y - median)))
+
+
+def test_error_of_the_rmse_goes_through_the_root() -> None:
+    # squares 9 and 16: mean 12.5, standard error of it 3.5, slope of the root 1 / (2 sqrt(12.5))
+    estimate = cr.rmse(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [3.0, 4.0])
+    assert estimate.stderr == pytest.approx(3.5 / (2 * math.sqrt(12.5)))
+    exact = cr.rmse(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [0.0, 0.0])
+    assert exact.value == 0.0
+    with pytest.raises(cr.UnsupportedError, match="no slope"):
+        exact.interval()
+    with pytest.raises(cr.UnsupportedError, match="one instance"):
+        cr.rmse(cr.Gaussian([0.0], [1.0]), [3.0]).interval()
+
+
+# pit
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_pit_is_the_distribution_function_at_the_label(kind: str) -> None:
+    assert np.array_equal(cr.pit(ALL[kind], Y), ALL[kind].cdf(Y))
+    assert ((cr.pit(ALL[kind], Y) >= 0) & (cr.pit(ALL[kind], Y) <= 1)).all()
+
+
+def test_what_pit_refuses() -> None:
+    with pytest.raises(cr.InputTypeError, match="`pit` needs real-valued predictions; got Point"):
+        cr.pit([[0.5, 0.5]], [0])
+    with pytest.raises(cr.InputTypeError, match="must be real numbers; got LabelCounts"):
+        cr.pit(cr.Gaussian([0.0], [1.0]), cr.LabelCounts([[1, 2]]))
+    with pytest.raises(cr.UnsupportedError, match=r"needs levels at most 0\.05 apart"):
+        cr.pit(cr.Quantiles([[0.0]], [0.5]), [0.0])
+
+
+# What all of them refuse, and corners
+
+
+REAL = [one for one in cr.registered().values() if "reals" in one.traits.labels]
+every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
+
+
+@every
+@pytest.mark.parametrize(
+    ("predictions", "labels", "words"),
+    [
+        ([[0.5, 0.5]], [0], "needs real-valued predictions; got Point"),
+        (cr.LabelCounts([[1, 2]]), [0.0], "needs real-valued predictions; got LabelCounts"),
+        (ALL["gaussian"], Y[:-1], "must have one entry per prediction"),
+        (ALL["gaussian"], Y[:, None], "Flatten them"),
+        (ALL["gaussian"], np.where(np.arange(N) == 3, np.nan, Y), "`labels` must be finite; row 3 holds nan"),
+        (ALL["gaussian"], np.full(N, np.inf), "`labels` must be finite"),
+        (ALL["gaussian"], ["a"] * N, "`labels` must hold numbers"),
+        (ALL["gaussian"], Y + 1j, "must hold numbers|must be real"),
+        (ALL["gaussian"], cr.LabelCounts(np.ones((N, 2), dtype=int)), "takes reals; got counts"),
+    ],
+)
+def test_bad_input(statistic: cr.Statistic, predictions: object, labels: object, words: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=words):
+        statistic(predictions, labels)
+
+
+@every
+def test_weights(statistic: cr.Statistic) -> None:
+    weights = np.ones(N)
+    weights[5] = 0.0
+    kept = np.arange(N) != 5
+    given = ALL["gaussian members"]
+    assert float(statistic(given, Y, sample_weight=weights)) == pytest.approx(
+        float(statistic(given[kept], Y[kept]))
+    )
+    with pytest.raises(cr.CrediblyError, match="`sample_weight`"):
+        statistic(given, Y, sample_weight=-weights)
+
+
+@every
+def test_one_instance_one_member_and_whole_labels(statistic: cr.Statistic) -> None:
+    one = cr.Gaussian([[1.0]], [[2.0]])
+    assert math.isfinite(float(statistic(one, [3])))
+    assert float(statistic(one, [3])) == float(statistic(cr.Gaussian([1.0], [2.0]), [3.0]))
+
+
+@every
+def test_huge_labels_are_no_nan(statistic: cr.Statistic) -> None:
+    value = float(statistic(ALL["gaussian members"], np.full(N, 1e60)))
+    assert not math.isnan(value)
+
+
+def test_batches_of_all_sizes_agree() -> None:
+    """Tiles of replicates must not change a value: 1, a few, and more labels than a tile holds."""
+    given = cr.Gaussian(np.zeros(1000), np.ones(1000))
+    labels = np.random.default_rng(2).normal(size=(200, 1000))
+    for statistic in REAL:
+        bound = statistic.bind(given)
+        together = bound(Reals(labels))
+        assert np.allclose(together[[0, 70, 199]], [bound(Reals(labels[[row]]))[0] for row in (0, 70, 199)])

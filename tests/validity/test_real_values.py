@@ -1,0 +1,196 @@
+"""Tests and intervals of real values keep their level: both hypotheses, Gaussians, draws and quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import credibly as cr
+from credibly.hypotests.pvalues import monte_carlo_pvalue
+from credibly.hypotests.replicates import RealReplicates
+from credibly.predictions import Reals
+from kinds import REAL_STATISTICS
+from validity import worlds
+
+pytestmark = pytest.mark.validity
+
+REPETITIONS = worlds.repetitions(500, 5000)
+FEWER = worlds.repetitions(250, 5000)
+N, M, REPLICATES = 40, 3, 99
+LEVEL = 0.1  # 10 of 100 ranks, 5 on either side
+DISCRETE = {"picp"}
+EXACT = {"picp", "quantile_calibration_error"}  # of draws, where only ranks are drawn exactly
+
+
+def members(rng: np.random.Generator, n: int = N, m: int = M) -> cr.Gaussian:
+    return cr.Gaussian(rng.normal(size=(n, m)), rng.uniform(0.5, 1.5, size=(n, m)))
+
+
+def labels_of(predictions: cr.Gaussian, rng: np.random.Generator, *, shared: bool = False) -> np.ndarray:
+    """Draw labels with NumPy alone: a member for every instance, or one for all of them."""
+    n, m = predictions.mean.shape
+    chosen = np.full(n, rng.integers(m)) if shared else rng.integers(m, size=n)
+    rows = np.arange(n)
+    return predictions.mean[rows, chosen] + predictions.std[rows, chosen] * rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def pvalues() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    found: dict[str, list[float]] = {name: [] for name in (*REAL_STATISTICS, "omnibus")}
+    for _ in range(REPETITIONS):
+        given = members(rng)
+        result = cr.calibration_test(
+            given, labels_of(given, rng), statistic=REAL_STATISTICS, n_resamples=REPLICATES, rng=rng
+        )
+        found["omnibus"].append(result.pvalue)
+        for name, component in result.components.items():
+            found[name].append(component.pvalue)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+@pytest.mark.parametrize("name", [*REAL_STATISTICS, "omnibus"])
+def test_size(name: str, pvalues: dict[str, np.ndarray]) -> None:
+    rejected = int((pvalues[name] <= LEVEL + 1e-12).sum())
+    low, high = worlds.bounds(REPETITIONS, LEVEL)
+    assert (0 if name in DISCRETE else low) <= rejected <= high
+
+
+@pytest.mark.parametrize("hypothesis", ["independent", "bayesian"])
+@pytest.mark.parametrize("test", [cr.pit_test, cr.coverage_curve], ids=["pit", "coverage"])
+def test_size_of_the_envelope(test, hypothesis: str) -> None:
+    """As many curves are rejected as the level says, and no other leaves its envelope."""
+    rng = np.random.default_rng(2)
+    rejected = outside = 0
+    for _ in range(REPETITIONS):
+        given = members(rng, n=200, m=5)
+        labels = labels_of(given, rng, shared=hypothesis == "bayesian")
+        curve = test(
+            given, labels, levels=20, hypothesis=hypothesis, level=LEVEL, n_resamples=REPLICATES, rng=rng
+        )
+        rejected += curve.rejects(LEVEL)
+        outside += bool(curve.outside.any())
+        assert curve.rejects(LEVEL) or not curve.outside.any()
+    low, high = worlds.bounds(REPETITIONS, LEVEL)
+    assert low <= rejected <= high
+    assert outside >= 0.9 * rejected  # the others tie with the edge
+
+
+def test_one_drawn_member_is_no_mixture() -> None:
+    """Labels that share a member are rejected by the envelope of independent ones far too often."""
+    rng = np.random.default_rng(3)
+    trials, rejected = REPETITIONS // 5, 0
+    for _ in range(trials):
+        given = cr.Gaussian(np.tile(rng.normal(size=5), (200, 1)), np.ones((200, 5)))
+        curve = cr.pit_test(given, labels_of(given, rng, shared=True), levels=20, n_resamples=99, rng=rng)
+        rejected += curve.rejects(0.05)
+    assert rejected > trials / 2
+
+
+@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "crps", "rmse", "mae"])
+def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> None:
+    """A perfect sampler with 20 draws. Labels drawn from the draws themselves would reject it."""
+    rng = np.random.default_rng(4)
+    n, draws, rejected, naive = 200, 20, 0, 0
+    statistic = cr.registered()[name]
+    for _ in range(FEWER):
+        centre = rng.normal(size=(n, 1))
+        given = cr.Samples(centre + rng.normal(size=(n, draws)))
+        labels = centre[:, 0] + rng.normal(size=n)
+        result = cr.calibration_test(given, labels, statistic=name, n_resamples=REPLICATES, rng=rng)
+        rejected += result.rejects(LEVEL)
+        picked = rng.integers(draws, size=(REPLICATES, n))
+        null = statistic.bind(given)(Reals(given.values[np.arange(n), picked]))
+        naive += monte_carlo_pvalue(result.statistic, null, result.tail)[0] <= LEVEL
+    low, high = worlds.bounds(FEWER, LEVEL)
+    assert (0 if name in DISCRETE else low) <= rejected <= (high if name in EXACT else 1.5 * high)
+    if name == "picp":  # a label that is one of the draws is never beyond all of them
+        assert naive > 2 * high
+
+
+@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "crps", "rmse"])
+def test_size_with_dense_quantiles(name: str) -> None:
+    rng = np.random.default_rng(5)
+    levels = np.arange(1, 100) / 100
+    table = scipy.stats.norm.ppf(levels)
+    rejected = 0
+    for _ in range(FEWER):
+        centre = rng.normal(size=(80, 1))
+        given = cr.Quantiles(centre + table, levels)
+        labels = centre[:, 0] + rng.normal(size=80)
+        rejected += cr.calibration_test(given, labels, statistic=name, n_resamples=99, rng=rng).rejects(LEVEL)
+    low, high = worlds.bounds(FEWER, LEVEL)
+    assert (0 if name in DISCRETE else low) <= rejected <= high
+
+
+@pytest.mark.parametrize("name", REAL_STATISTICS)
+def test_power_in_both_directions(name: str) -> None:
+    """Labels twice as spread as predicted, and half as spread, are noticed by every statistic."""
+    rng = np.random.default_rng(6)
+    for spread in (2.0, 0.5):
+        given = cr.Gaussian(np.zeros(400), np.ones(400))
+        labels = spread * rng.normal(size=400)
+        assert cr.calibration_test(given, labels, statistic=name, n_resamples=99, rng=rng).rejects(0.05)
+
+
+@pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error"}))
+@pytest.mark.parametrize("n", [50, 300])
+def test_intervals_cover(name: str, n: int) -> None:
+    """Of the 95 % intervals that are handed out, those that miss are about 5 %, and at most 8 %."""
+    rng = np.random.default_rng(7)
+    statistic = cr.registered()[name]
+    many = members(rng, n=100_000)
+    truth = float(statistic(many, 1.3 * labels_of(many, rng)))
+    missed = 0
+    for _ in range(FEWER):
+        given = members(rng, n=n)
+        estimate = statistic(given, 1.3 * labels_of(given, rng))
+        if estimate.interval_refusal is None:
+            low, high = estimate.interval(0.95)
+            missed += not low <= truth <= high
+    assert missed <= worlds.bounds(FEWER, 0.08)[1]
+
+
+# P21 eq. 3.1: theta ~ N(0, 1), y ~ N(theta, 1), prediction N(0, 2), n = 1000, 99 levels, 999 replicates,
+# two-sided 0.05. Shares of rejections: Bayesian hypothesis, independent hypothesis.
+GOLDEN = {
+    "theta = 0.5": (lambda rng: 0.5 + rng.normal(size=1000), 0.0, 1.0),
+    "theta ~ N(0, 1)": (lambda rng: rng.normal() + rng.normal(size=1000), 0.05, 1.0),
+    "y ~ N(0, 2)": (lambda rng: np.sqrt(2) * rng.normal(size=1000), 1.0, 0.05),
+    "theta = 4": (lambda rng: 4.0 + rng.normal(size=1000), 1.0, 1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def golden_nulls() -> tuple:
+    """400 members at the quantiles of N(0, 1): their mixture is N(0, 2) to three digits."""
+    grid = scipy.stats.norm.ppf((np.arange(400) + 0.5) / 400)
+    one = cr.quantile_calibration_error.bind(cr.Gaussian(grid[None], np.ones((1, 400))))
+    given = cr.Gaussian(np.tile(grid, (1000, 1)), np.ones((1000, 400)))
+    bound = cr.quantile_calibration_error.bind(
+        cr.Quantiles(np.tile(one.table, (1000, 1)), np.arange(1, 100) / 100)
+    )
+    nulls = [
+        bound(RealReplicates(given, (5, 6), shared_member=shared).labels(slice(0, 999)))
+        for shared in (True, False)
+    ]
+    return bound, *nulls
+
+
+@pytest.mark.parametrize("data", GOLDEN)
+def test_golden_case_of_p21(data: str, golden_nulls: tuple) -> None:
+    bound, bayesian, independent = golden_nulls
+    draw, *expected = GOLDEN[data]
+    rng = np.random.default_rng(8)
+    trials = worlds.repetitions(200, 2000)
+    observed = bound(Reals(np.stack([draw(rng) for _ in range(trials)])))
+    for null, share in zip((bayesian, independent), expected, strict=True):
+        pvalues = [monte_carlo_pvalue(value, null, "two-sided")[0] for value in observed]
+        rejected = int((np.array(pvalues) <= 0.05).sum())
+        if share in (0.0, 1.0):
+            assert abs(rejected / trials - share) <= 0.02
+        else:
+            # one null serves all data, whose own Monte-Carlo error widens the bounds a little
+            low, high = worlds.bounds(trials, share)
+            assert 0.5 * low <= rejected <= 1.5 * high
