@@ -5,6 +5,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
+from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.decompositions import (
@@ -24,7 +25,7 @@ from credibly._arrays.errors import (
 from credibly._arrays.maps import SimplexMap
 from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.power_results import PowerCurve
-from credibly._arrays.predictive_results import CheckResult, HypothesisCheck, PredictiveCheck
+from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (

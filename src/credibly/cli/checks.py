@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
-from credibly._arrays.predictive_results import CheckResult, PredictiveCheck
+from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Cell, Output, Table

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.check_result import CheckResult
 from credibly._arrays.namespace import as_float64, to_host
-from credibly._arrays.predictive_results import CheckResult, HypothesisCheck
+from credibly._arrays.predictive_results import HypothesisCheck
 from credibly.hypotests.grouping import Grouping, adjusted_over_groups
 from credibly.hypotests.members import LabelSource
 from credibly.hypotests.pvalues import (

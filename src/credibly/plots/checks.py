@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
-from credibly._arrays.predictive_results import CheckResult, PredictiveCheck
+from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
