@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Literal, TextIO
 
+from credibly._arrays.errors import InputTypeError
+
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
 
@@ -39,6 +41,10 @@ class TerminalLine:
 
 def as_progress(given: Progress | Literal[True] | None) -> Progress | None:
     """Return what to call: True means a line on standard error, where that is a terminal."""
+    if given is not None and given is not True and not callable(given):
+        raise InputTypeError(
+            "`progress`", "must be True or callable with (done, total)", f"got {given!r}", "Leave it out."
+        )
     if given is not True:
         return given
     return TerminalLine(sys.stderr) if sys.stderr.isatty() else None

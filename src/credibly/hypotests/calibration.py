@@ -136,10 +136,7 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
-    if progress is not None and progress is not True and not callable(progress):
-        raise InputTypeError(
-            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
-        )
+    report = as_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
@@ -163,7 +160,6 @@ def calibration_test(
         return analytic_test(
             bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
-    report = as_progress(progress)
     if resample == "labels":
         replicates = _replicates(given, bounds, seed)
         values = resampled_values(bounds, observed, replicates, n_resamples, report)

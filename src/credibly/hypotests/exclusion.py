@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, like, to_host
 from credibly.hypotests.grouping import Grouping
 from credibly.predictions import Classes, Predictions, Reals
@@ -68,6 +69,8 @@ def without_used_rows(
 
 
 def _names(values: Any, name: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputTypeError(f"`{name}`", "must be a vector of names", f"got {values!r}", "Pass a list.")
     array = to_host(values) if is_array(values) else np.asarray(list(values))
     if array.ndim != 1:
         raise InputError(f"`{name}`", "must be a vector of names", f"got shape {array.shape}", "Flatten it.")

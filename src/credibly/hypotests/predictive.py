@@ -133,6 +133,7 @@ def predictive_check(
     if paper is not None:
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
+    report = as_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels)
@@ -155,7 +156,7 @@ def predictive_check(
         for name in names
     ]
     targets = _targets(chosen, grouping)
-    values, bounds = shared_values(targets, given, observed, sources, n_resamples, as_progress(progress))
+    values, bounds = shared_values(targets, given, observed, sources, n_resamples, report)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     found = {
         source.hypothesis: hypothesis_check(
@@ -190,6 +191,13 @@ def predictive_check(
 
 
 def _observed(predictions: Predictions, labels: Any) -> Classes | Reals:
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
+        raise InputTypeError(
+            "`predictive_check`",
+            "needs predictions",
+            f"got {type(predictions).__name__}",
+            "Pass predictions first, then labels.",
+        )
     batch = as_labels(predictions, labels)
     if not isinstance(batch, (Classes, Reals)):
         raise UnsupportedError(

@@ -73,6 +73,8 @@ def hypothesis_words(source: LabelSource) -> str:
     """Return the hypothesis as a clause."""
     if source.hypothesis == "independent":
         return "every label was drawn from the mean prediction of its instance, independently of the others"
+    if source.predictions.n_members == 1:
+        return "the one member drew all labels"
     return f"one of these {source.predictions.n_members} members, the same for all instances, drew all labels"
 
 

@@ -428,6 +428,13 @@ REFUSED = {
         lambda p, y: cr.predictive_check(p, y, ids=np.arange(60), used_ids=["1"]),
         "of one kind",
     ),
+    "ids as text": (lambda p, y: cr.predictive_check(p, y, ids="abc", used_ids=[1]), "vector of names"),
+    "one used": (lambda p, y: cr.predictive_check(p, y, ids=range(60), used_ids=3), "vector of names"),
+    "counts as predictions": (
+        lambda p, y: cr.predictive_check(cr.LabelCounts(np.eye(3, dtype=int)[y]), y),
+        "needs predictions",
+    ),
+    "progress": (lambda p, y: cr.predictive_check(p, y, progress=3), "callable with"),
     "seed": (lambda p, y: cr.predictive_check(p, y, rng=-1), "`rng`"),
 }
 
