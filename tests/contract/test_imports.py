@@ -48,11 +48,17 @@ class Blocked:
 sys.meta_path.insert(0, Blocked())
 import credibly as cr
 probs, labels = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1]
-for statistic in cr.registered().values():
-    statistic(probs, labels)
+reals = cr.Gaussian([[0.0, 1.0], [1.0, 2.0], [2.0, 2.5]], [[1.0, 0.5]] * 3)
+kinds = {{True: [], False: []}}
+for name, statistic in cr.registered().items():
+    real = "reals" in statistic.traits.labels
+    statistic(reals if real else probs, labels)
+    kinds[real].append(name)
 cr.decompose_brier(probs, labels)
 cr.reliability_curve(probs, labels, n_resamples=9, rng=0)
-print(cr.calibration_test(probs, labels, statistic=tuple(cr.registered()), n_resamples=9, rng=0).n)
+cr.calibration_test(reals, labels, statistic=kinds[True], n_resamples=9, rng=0)
+cr.pit_test(reals, labels, n_resamples=9, rng=0)
+print(cr.calibration_test(probs, labels, statistic=kinds[False], n_resamples=9, rng=0).n)
 """
     assert run(script).strip() == "3"
 

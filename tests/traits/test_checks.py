@@ -10,9 +10,10 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.namespace import as_float64, is_torch, namespace
-from credibly.predictions import Classes, Counts, Point, as_point
+from credibly.predictions import Classes, Counts, Gaussian, Point, Samples, as_point
 from credibly.statistics import Bound, State, Statistic, Traits
 from credibly.statistics.proper import MeanBound, ProperScore
+from credibly.statistics.reals import RealMean, real_traits
 from traits.checks import CHECKS
 
 HONEST = Traits(
@@ -171,7 +172,59 @@ class LeavesItsRange(Right):
     traits: ClassVar[Traits] = dataclasses.replace(HONEST, range=(0.0, 1.0))
 
 
+@dataclasses.dataclass(frozen=True)
+class RightOfReals(RealMean):
+    """The mean squared error; every wrong one below changes one thing of it."""
+
+    name: ClassVar[str] = "right of reals"
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, float("inf")))
+    reference: ClassVar[str] = "-"
+
+    def loss(self, predictions: Any) -> Any:
+        mean = predictions.expectation()
+        return lambda labels: (labels - mean) ** 2
+
+
+class FirstMemberOfReals(RightOfReals):
+    def loss(self, predictions: Any) -> Any:
+        if isinstance(predictions, Gaussian) and predictions.mean.ndim == 2:
+            predictions = Gaussian(predictions.mean[:, 0], predictions.std[:, 0])
+        return super().loss(predictions)
+
+
+class LargeBatchesOfRealsDiffer(RightOfReals):
+    def loss(self, predictions: Any) -> Any:
+        right = super().loss(predictions)
+        return lambda labels: right(labels) * (1.0 if labels.shape[0] < 50 else 1.001)
+
+
+class WrongForDraws(RightOfReals):
+    def loss(self, predictions: Any) -> Any:
+        if isinstance(predictions, Samples):
+            n = len(predictions)
+            rank = namespace(predictions.values).arange(n, device=predictions.device) / n
+            right = super().loss(predictions)
+            return lambda labels: right(labels) * rank
+        return super().loss(predictions)
+
+
+class GraphOfRealsCut(RightOfReals):
+    def loss(self, predictions: Any) -> Any:
+        mean = predictions.expectation()
+        fixed = mean.detach() if is_torch(mean) else mean
+        return lambda labels: (labels - fixed) ** 2
+
+
+class RealsOutOfRange(RightOfReals):
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, 100.0))
+
+
 WRONG: dict[type[Statistic], set[str]] = {
+    FirstMemberOfReals: {"member_order"},
+    LargeBatchesOfRealsDiffer: {"batch_equals_loop"},
+    WrongForDraws: {"row_order"},
+    GraphOfRealsCut: {"gradient"},
+    RealsOutOfRange: {"declared_range"},
     OrderDependent: {"row_order"},
     PrefersTheLastClass: {"class_relabelling"},
     FirstMemberOnly: {"member_order"},
@@ -204,6 +257,7 @@ def caught(statistic: Statistic) -> set[str]:
 
 def test_a_right_statistic_passes_all() -> None:
     assert caught(Right()) == set()
+    assert caught(RightOfReals()) == set()
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)

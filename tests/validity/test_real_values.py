@@ -64,10 +64,10 @@ def test_size_of_the_envelope(test, hypothesis: str) -> None:
     rng = np.random.default_rng(2)
     rejected = outside = 0
     for _ in range(REPETITIONS):
-        given = members(rng, n=200, m=5)
+        given = members(rng)
         labels = labels_of(given, rng, shared=hypothesis == "bayesian")
         curve = test(
-            given, labels, levels=20, hypothesis=hypothesis, level=LEVEL, n_resamples=REPLICATES, rng=rng
+            given, labels, levels=10, hypothesis=hypothesis, level=LEVEL, n_resamples=REPLICATES, rng=rng
         )
         rejected += curve.rejects(LEVEL)
         outside += bool(curve.outside.any())
@@ -140,7 +140,7 @@ def test_intervals_cover(name: str, n: int) -> None:
     """Of the 95 % intervals that are handed out, those that miss are about 5 %, and at most 8 %."""
     rng = np.random.default_rng(7)
     statistic = cr.registered()[name]
-    many = members(rng, n=100_000)
+    many = members(rng, n=30_000)
     truth = float(statistic(many, 1.3 * labels_of(many, rng)))
     missed = 0
     for _ in range(FEWER):

@@ -145,7 +145,7 @@ def coverage_curve(
     >>> predictions = cr.Gaussian(np.zeros(200), np.full(200, 0.5))
     >>> curve = cr.coverage_curve(predictions, rng.normal(size=200), levels=10, rng=0)
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
-    (0.9, 0.56)
+    (0.9, 0.64)
     """
     given, observed = _checked(predictions, labels, "`coverage_curve`")
     bound = central_coverage(given, levels)

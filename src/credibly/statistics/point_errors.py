@@ -43,8 +43,8 @@ class RootMeanSquaredError(RealMean):
     Examples
     --------
     >>> import credibly as cr
-    >>> float(cr.rmse(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [3.0, 4.0])) ** 2
-    12.5
+    >>> float(cr.rmse(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [3.0, -3.0]))
+    3.0
     """
 
     name: ClassVar[str] = "rmse"

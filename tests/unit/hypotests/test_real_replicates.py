@@ -139,6 +139,24 @@ def test_torch_draws_the_same_labels(kind: str) -> None:
     assert np.array_equal(labels.numpy(), draw(given, 4))
 
 
+@kinds
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_path_of_devices_draws_the_same_labels(kind: str, shared: bool) -> None:
+    """With tensors in place of host arrays, as on a device; here on the processor."""
+    given = ALL[kind]
+    arrays = {name: torch.tensor(getattr(given, name)) for name in given.row_fields}
+    if isinstance(given, cr.Quantiles):
+        arrays["levels"] = torch.tensor(LEVELS)
+    replicates = RealReplicates(type(given)(**arrays), SEED, shared_member=shared)
+    replicates.on_device = True
+    for name in ("mean", "std", "table", "levels"):
+        if hasattr(replicates, name):
+            setattr(replicates, name, torch.as_tensor(getattr(replicates, name)))
+    labels = replicates.labels(slice(0, 6)).values
+    assert isinstance(labels, torch.Tensor)
+    assert np.allclose(labels.numpy(), draw(given, 6, shared=shared), rtol=1e-12, atol=1e-12)
+
+
 def test_a_uniform_number_of_zero_gives_a_finite_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Uniforms, "fill", lambda self, out, replicate, start: out.fill(0.0))
     for given in ALL.values():
