@@ -5,6 +5,9 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
+from credibly._arrays.check_result import (
+    CheckResult,
+)
 from credibly._arrays.checks import (
     InvalidRowsError,
 )
@@ -27,6 +30,16 @@ from credibly._arrays.errors import (
 )
 from credibly._arrays.maps import (
     SimplexMap,
+)
+from credibly._arrays.member_functions import (
+    MemberFunctions,
+)
+from credibly._arrays.power_results import (
+    PowerCurve,
+)
+from credibly._arrays.predictive_results import (
+    HypothesisCheck,
+    PredictiveCheck,
 )
 from credibly._arrays.results import (
     Estimate,
@@ -78,12 +91,15 @@ from credibly.evaluation import (
 from credibly.hypotests import (
     calibration_test,
     coverage_curve,
+    member_functions,
     observation_check,
     pit_test,
+    predictive_check,
     reliability_curve,
 )
 from credibly.io import (
     Dataset,
+    from_posterior_predictive,
     load,
     save,
 )
@@ -141,6 +157,7 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 __all__ = [
     "Belief",
     "BrierDecomposition",
+    "CheckResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -153,6 +170,7 @@ __all__ = [
     "FileError",
     "Gaussian",
     "HypotestResult",
+    "HypothesisCheck",
     "InputError",
     "InputTypeError",
     "Intervals",
@@ -160,10 +178,13 @@ __all__ = [
     "LabelCounts",
     "LossDecomposition",
     "MassFunction",
+    "MemberFunctions",
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
+    "PowerCurve",
     "PowerStudy",
+    "PredictiveCheck",
     "Quantiles",
     "RaterStatistic",
     "ReliabilityCurve",
@@ -200,6 +221,7 @@ __all__ = [
     "error_over_weights",
     "evaluate",
     "focal_budget",
+    "from_posterior_predictive",
     "gaussian_log_loss",
     "hosmer_lemeshow",
     "interval_score",
@@ -212,6 +234,7 @@ __all__ = [
     "lower_probability",
     "mae",
     "mass_function",
+    "member_functions",
     "memory_limit",
     "mmd_ce",
     "nonspecificity",
@@ -221,6 +244,7 @@ __all__ = [
     "pit",
     "pit_test",
     "power_study",
+    "predictive_check",
     "quantile_calibration_error",
     "rater_statistic",
     "registered",

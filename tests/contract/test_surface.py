@@ -21,6 +21,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "CheckResult",
     "Dataset",
     "DisagreementDecomposition",
     "EnvelopeCurve",
@@ -28,9 +29,13 @@ NOT_CALLED_BY_USERS = {
     "Estimates",
     "Evaluation",
     "HypotestResult",
+    "HypothesisCheck",
     "LossDecomposition",
     "MassFunction",
+    "MemberFunctions",
     "NonspecificityEstimate",
+    "PowerCurve",
+    "PredictiveCheck",
     "PowerStudy",
     "RaterStatistic",
     "ReliabilityCurve",

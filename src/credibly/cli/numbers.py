@@ -114,7 +114,7 @@ def test_file(
     output = Output(as_json, quiet)
     data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
     names = statistic or [default_statistic(data.predictions)]
-    chosen = [_with_bins(as_statistic(name), n_bins) for name in names]
+    chosen = [with_bins(as_statistic(name), n_bins) for name in names]
     with progress(quiet=quiet) as tell:
         result = calibration_test(
             data.predictions,
@@ -187,7 +187,8 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
         raise typer.Exit(codes.CONFLICT)
 
 
-def _with_bins(statistic: Statistic, n_bins: int) -> Statistic:
+def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
+    """Return a binned statistic with that many bins, any other as it is."""
     return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
 
 

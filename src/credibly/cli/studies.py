@@ -125,10 +125,10 @@ def _table(study: PowerStudy) -> Table:
 
 def _figures(study: PowerStudy) -> Iterator[tuple[str, str]]:
     """Yield file name and SVG of each figure the study has."""
-    from credibly.plots import distance_diagram, power_diagrams
+    from credibly.plots import distance_diagram, rejection_diagrams
     from credibly.report.svg import svg_text
 
-    yield "power.svg", svg_text(power_diagrams(study))
+    yield "power.svg", svg_text(rejection_diagrams(study))
     try:
         figure = distance_diagram(study, level=_spoken_level(study)).get_figure(root=True)
     except UnsupportedError:  # no worlds differ in a distance alone

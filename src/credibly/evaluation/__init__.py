@@ -1,5 +1,6 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
+from credibly.evaluation.checks import check_verdicts
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts, Verdict
@@ -12,6 +13,7 @@ __all__ = [
     "RaterParts",
     "RealParts",
     "Verdict",
+    "check_verdicts",
     "evaluate",
     "shown",
     "shown_range",

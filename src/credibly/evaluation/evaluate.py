@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
+from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
@@ -150,6 +151,10 @@ def evaluate(
         reals, undrawn = real_parts(given, labels, level, n_resamples, seed)
         limits += undrawn
         tell("curves", 1, 1)
+    check = None
+    if tests and chosen:
+        check, unchecked = check_part(given, labels, chosen, groups, n_resamples, seed, tell)
+        limits += unchecked
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
     answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
@@ -180,6 +185,7 @@ def evaluate(
         source=origin,
         raters=raters,
         reals=reals,
+        check=check,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
 from credibly.statistics import BrierDecomposition
@@ -155,6 +156,8 @@ class Evaluation(Result):
         Loss and disagreement taken apart, where there are several labels per instance.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
+    check : PredictiveCheck or None
+        What the model expects of its own statistics, where members are stored.
     """
 
     predictions: PredictionSummary
@@ -172,6 +175,12 @@ class Evaluation(Result):
     source: Mapping[str, Any]
     raters: RaterParts | None = None
     reals: RealParts | None = None
+    check: PredictiveCheck | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but the replicates of the predictive check."""
+        check = None if self.check is None else self.check.summary()
+        return {**Result.to_dict(dataclasses.replace(self, check=None)), "check": check}
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write everything as one self-contained HTML file.

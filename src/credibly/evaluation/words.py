@@ -185,12 +185,13 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     if word == "conflict":
         wording = _WORDINGS.get(name, _GENERIC)
         higher = result.tail == "greater" or result.effect_size > 0
+        meaning = wording.above if higher else wording.below or _GENERIC.below
         who = "these predictions expect of themselves"
         if summary.kind == "Ensemble":
             who = "this ensemble expects of itself"
         return (
             f"{start} is {'above' if higher else 'below'} what {who} "
-            f"({percent(1 - level)} acceptance {region}): {wording.above if higher else wording.below}."
+            f"({percent(1 - level)} acceptance {region}): {meaning}."
         )
     low, high = result.acceptance_region
     if word == "no conflict found" and not low <= result.statistic <= high:

@@ -27,6 +27,7 @@ from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.pvalues import (
     acceptance_region,
+    distance,
     monte_carlo_pvalue,
     pooled_pvalues,
     require_numbers,
@@ -135,10 +136,7 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
-    if progress is not None and progress is not True and not callable(progress):
-        raise InputTypeError(
-            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
-        )
+    report = as_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = _observed(given, labels, sample_weight)
@@ -162,7 +160,6 @@ def calibration_test(
         return analytic_test(
             bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
-    report = as_progress(progress)
     if resample == "labels":
         replicates = _replicates(given, bounds, seed)
         values = resampled_values(bounds, observed, replicates, n_resamples, report)
@@ -262,10 +259,7 @@ def _single(
     reference = bound.reference_pvalue(observed)
     if reference is not None and not weighted:  # reference distributions are of plain counts
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
-    # infinite replicates have no mean; the centre of the finite ones would mislead
-    centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))
-    spread = float(null.std(ddof=1)) if null.size > 1 and np.isfinite(null).all() else float("nan")
-    effect = observed - centre
+    effect, z_score = distance(observed, null)
     return HypotestResult(
         name="calibration_test",
         hypothesis=HYPOTHESIS,
@@ -277,7 +271,7 @@ def _single(
         null_distribution=null,
         acceptance_region=acceptance_region(null, tail, statistic.traits.range),
         effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
+        z_score=z_score,
         n=bound.n,
         n_resamples=null.size,
         statistic_range=statistic.traits.range,

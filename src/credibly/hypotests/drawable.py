@@ -25,7 +25,7 @@ def require_drawable(predictions: RealPredictions, bounds: Sequence[Bound]) -> N
                 "Use `picp` or `quantile_calibration_error`, or predict quantiles at 0.05, 0.1, ..., 0.95.",
             )
         if isinstance(predictions, Samples) and bound.tail_share is not None:
-            s = predictions.values.shape[-1]
+            s = _draws(predictions)
             if bound.tail_share * s < FEWEST_BEYOND:
                 raise UnsupportedError(
                     f"a test of `{bound.statistic.name}`",
@@ -40,5 +40,11 @@ def drawing_notes(predictions: Predictions, bound: Bound) -> tuple[str, ...]:
     """Return what is worth knowing about how the labels were drawn."""
     if not isinstance(predictions, Samples) or bound.needs_ranks_only:
         return ()
-    s = predictions.values.shape[-1]
+    s = _draws(predictions)
     return (f"labels are drawn between the {s} draws of each instance: exact for ranks, near for sizes",)
+
+
+def _draws(predictions: Samples) -> int:
+    """Return how many draws a label is drawn between; members with one joint draw each are draws together."""
+    s = int(predictions.values.shape[-1])
+    return s if s > 1 else predictions.n_members

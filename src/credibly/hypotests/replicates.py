@@ -80,7 +80,7 @@ class Replicates:
             return Classes(self._draw_on_device(reps, chosen), self.k)
         shape = (reps.stop - reps.start, chosen.stop - chosen.start)
         out = np.zeros(shape, dtype=label_dtype(np, self.k))
-        width = min(shape[1], _TILE)
+        width = min(shape[1], _TILE // 4)  # several replicates share the steps in cache
         height = max(1, _TILE // width)
         draw = self._draw_few if self.k <= _FEW_CLASSES else self._draw_many
         for part in tiles(shape[0], height):

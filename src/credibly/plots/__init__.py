@@ -1,5 +1,17 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
+from credibly.plots.check_groups import (
+    GroupGridDisplay,
+    group_grid,
+    group_grid_data,
+)
+from credibly.plots.checks import (
+    CheckDisplay,
+    before_after_data,
+    before_after_strip,
+    check_data,
+    check_strip,
+)
 from credibly.plots.classwise import (
     ClasswiseDisplay,
     classwise_data,
@@ -28,6 +40,14 @@ from credibly.plots.masses import (
     mass_bars,
     mass_data,
 )
+from credibly.plots.members import (
+    FunctionsDisplay,
+    MemberHistogramDisplay,
+    functions_data,
+    functions_diagram,
+    member_histogram,
+    member_histogram_data,
+)
 from credibly.plots.null import (
     NullDisplay,
     null_data,
@@ -37,7 +57,6 @@ from credibly.plots.power import (
     PowerDisplay,
     power_data,
     power_diagram,
-    power_diagrams,
 )
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
@@ -54,6 +73,12 @@ from credibly.plots.rater_loss import (
     debiasing_data,
     loss_map,
     loss_map_data,
+)
+from credibly.plots.rejections import (
+    RejectionDisplay,
+    rejection_data,
+    rejection_diagram,
+    rejection_diagrams,
 )
 from credibly.plots.reliability import (
     ReliabilityDisplay,
@@ -105,6 +130,7 @@ __all__ = [
     "INK",
     "ORANGE",
     "VERMILION",
+    "CheckDisplay",
     "ClasswiseDisplay",
     "CoverageDisplay",
     "DebiasingDisplay",
@@ -112,11 +138,15 @@ __all__ = [
     "Display",
     "DistanceDisplay",
     "EnvelopeDisplay",
+    "FunctionsDisplay",
+    "GroupGridDisplay",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
+    "MemberHistogramDisplay",
     "NullDisplay",
     "PowerDisplay",
+    "RejectionDisplay",
     "ReliabilityDisplay",
     "SamplesDisplay",
     "SimplexDisplay",
@@ -127,6 +157,10 @@ __all__ = [
     "WeightsDisplay",
     "Words",
     "WorldDisplay",
+    "before_after_data",
+    "before_after_strip",
+    "check_data",
+    "check_strip",
     "classwise_data",
     "classwise_diagrams",
     "coverage_data",
@@ -137,11 +171,17 @@ __all__ = [
     "disagreement_diagram",
     "distance_data",
     "distance_diagram",
+    "functions_data",
+    "functions_diagram",
+    "group_grid",
+    "group_grid_data",
     "heat_data",
     "loss_map",
     "loss_map_data",
     "mass_bars",
     "mass_data",
+    "member_histogram",
+    "member_histogram_data",
     "new_axes",
     "new_figure",
     "null_data",
@@ -150,8 +190,10 @@ __all__ = [
     "pit_diagram",
     "power_data",
     "power_diagram",
-    "power_diagrams",
     "printable",
+    "rejection_data",
+    "rejection_diagram",
+    "rejection_diagrams",
     "reliability_data",
     "reliability_diagram",
     "samples_data",

@@ -10,9 +10,9 @@ import credibly as cr
 from credibly.plots import (
     distance_data,
     distance_diagram,
-    power_data,
-    power_diagram,
-    power_diagrams,
+    rejection_data,
+    rejection_diagram,
+    rejection_diagrams,
     weights_data,
     world_data,
     world_diagram,
@@ -40,7 +40,7 @@ def study() -> cr.PowerStudy:
 
 
 def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
-    data = power_data(study, "near")  # p = 0.3
+    data = rejection_data(study, "near")  # p = 0.3
     assert data.null is False
     assert data.tests == ("steps", "never")
     np.testing.assert_array_equal(data.rates, [[0, 1, 1], [0, 0, 0]])
@@ -48,9 +48,9 @@ def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
     # 4 of 4: (0.025)^(1/4) = 0.398
     assert data.low[0, 1] == pytest.approx(0.025**0.25)
     assert "The hypothesis is false" in data.finding
-    assert "The hypothesis is true;" in power_data(study, "control").finding
-    assert "for some instances or for none" in power_data(study, "other").finding
-    assert power_data(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
+    assert "The hypothesis is true;" in rejection_data(study, "control").finding
+    assert "for some instances or for none" in rejection_data(study, "other").finding
+    assert rejection_data(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
     table = data.table()
     assert table.columns == ("test", "level", "rate", "low", "high")
     assert table.rows[1] == ("steps", "0.3", "1", "0.398", "1")
@@ -59,7 +59,7 @@ def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
 
 def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
     own = Figure().add_subplot()
-    ax = power_diagram(study, "near", ax=own)
+    ax = rejection_diagram(study, "near", ax=own)
     assert ax is own
     diagonal, steps, never = ax.get_lines()
     np.testing.assert_array_equal(steps.get_xdata(), study.levels)
@@ -69,12 +69,12 @@ def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
     assert len(looks) == 2
     assert ax.get_legend() is not None
     with pytest.raises(cr.InputError, match="Did you mean 'near'"):
-        power_data(study, "nea")
+        rejection_data(study, "nea")
 
 
 @pytest.mark.parametrize("columns", [1, 2, 9])
 def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> None:
-    figure = power_diagrams(study, columns=columns)
+    figure = rejection_diagrams(study, columns=columns)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(study.worlds)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["steps", "never"]
@@ -85,7 +85,7 @@ def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> 
 
 def test_columns_are_counted(study: cr.PowerStudy) -> None:
     with pytest.raises(cr.InputError, match="`columns` must be at least 1"):
-        power_diagrams(study, columns=0)
+        rejection_diagrams(study, columns=0)
 
 
 def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.PowerStudy) -> None:
