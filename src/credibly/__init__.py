@@ -6,6 +6,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -57,7 +58,16 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests import (
+    Basis,
+    BoundaryLearner,
+    GatingLearner,
+    Learner,
+    TiltingLearner,
+    calibration_test,
+    credal_test,
+    reliability_curve,
+)
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
@@ -99,8 +109,11 @@ __version__ = "0.1.0"
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 __all__ = [
+    "Basis",
     "Belief",
+    "BoundaryLearner",
     "BrierDecomposition",
+    "CredalTestResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -110,6 +123,7 @@ __all__ = [
     "Estimates",
     "Evaluation",
     "FileError",
+    "GatingLearner",
     "Gaussian",
     "HypotestResult",
     "InputError",
@@ -117,6 +131,7 @@ __all__ = [
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
+    "Learner",
     "LossDecomposition",
     "MassFunction",
     "MissingExtraError",
@@ -130,6 +145,7 @@ __all__ = [
     "Samples",
     "SimplexMap",
     "Statistic",
+    "TiltingLearner",
     "Traits",
     "Uncertainty",
     "UnsupportedError",
@@ -146,6 +162,7 @@ __all__ = [
     "credal_sample",
     "credal_set",
     "credal_size",
+    "credal_test",
     "credal_vertices",
     "decompose_brier",
     "decompose_disagreement",
