@@ -4,6 +4,7 @@ from credibly.hypotests.basis import Basis
 from credibly.hypotests.calibration import calibration_test
 from credibly.hypotests.credal import credal_test
 from credibly.hypotests.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
+from credibly.hypotests.neural import NeuralLearner
 from credibly.hypotests.reliability import classwise_curves, reliability_curve
 from credibly.hypotests.replicates import Replicates
 
@@ -12,6 +13,7 @@ __all__ = [
     "BoundaryLearner",
     "GatingLearner",
     "Learner",
+    "NeuralLearner",
     "Replicates",
     "TiltingLearner",
     "calibration_test",

@@ -128,10 +128,7 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
-    if progress is not None and progress is not True and not callable(progress):
-        raise InputTypeError(
-            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
-        )
+    require_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     observed = observed_classes(given, labels, sample_weight)
@@ -207,6 +204,14 @@ def require_distinct(chosen: list[Statistic]) -> None:
     names = [one.name for one in chosen]
     if len(set(names)) < len(names):
         raise InputError("`statistic`", "must be distinct", f"got {names}", "Name each statistic once.")
+
+
+def require_progress(progress: object) -> None:
+    """Raise unless `progress` can be called, is True or is left out."""
+    if progress is not None and progress is not True and not callable(progress):
+        raise InputTypeError(
+            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
+        )
 
 
 def require_resamples(n_resamples: int) -> None:

@@ -12,7 +12,7 @@ from credibly._arrays.namespace import Array, like, namespace
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import Estimate
 from credibly.hypotests.basis import FittedBasis, check_features, log_probabilities
-from credibly.hypotests.learners import Learner
+from credibly.hypotests.learners import LinearLearner
 from credibly.hypotests.mixing import mixed
 from credibly.hypotests.points import Points, points_of, require_same_points
 from credibly.predictions import Point, as_point, as_predictions
@@ -93,7 +93,7 @@ class ConstantCombination(PointCombination):
 class FittedLearner:
     """A learner with its parameters: weights for any instances."""
 
-    learner: Learner
+    learner: LinearLearner
     basis: FittedBasis
     uses_features: bool
     scale: Any  # host (s,)
@@ -110,7 +110,7 @@ class FittedLearner:
 class LearnedCombination(PointCombination):
     """Weights that depend on the instance; several fits (of cross-fitting) are averaged."""
 
-    fits: Sequence[FittedLearner] = ()
+    fits: Sequence[Any] = ()
     n_features: int | None = None
 
     def apply(self, predictions: Any, features: Any = None) -> Point:

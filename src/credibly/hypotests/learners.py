@@ -12,12 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, one_of
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly.credal import credal_boundary
+from credibly.credal.sets import require_positive_number
 from credibly.hypotests.basis import Basis, FittedBasis
 from credibly.hypotests.mixing import Columns
 from credibly.hypotests.points import Points
+from credibly.predictions import as_point
 
 PENALTIES = (float("inf"), 10.0, 1.0)
 """Candidates for the penalty of weights that depend on features; inf means weights that do not."""
@@ -25,7 +28,22 @@ PENALTIES = (float("inf"), 10.0, 1.0)
 
 @dataclasses.dataclass(frozen=True)
 class Learner(ABC):
-    """Base of the learners. Settings are the fields; instances are frozen.
+    """Base of all learners of instance-dependent weights. Settings are the fields; instances are frozen."""
+
+    name: ClassVar[str]
+
+    def points(self, given: Points) -> Points:
+        """Return what this learner mixes; the given points, where it adds none."""
+        return given
+
+    def settings(self) -> dict[str, Any]:
+        """Return the name and the fields."""
+        return {"name": self.name, **dataclasses.asdict(self)}
+
+
+@dataclasses.dataclass(frozen=True)
+class LinearLearner(Learner):
+    """Base of the light learners, whose logits are linear in columns made of features.
 
     Parameters
     ----------
@@ -35,32 +53,25 @@ class Learner(ABC):
         Candidates for the penalty of weights on features, chosen by cross-validation of the log loss on the
         part that is learned on; ``inf`` is weights that do not depend on features.
     constant_penalty : float
-        Penalty of the weights on the column of ones; it keeps weights that go to zero finite.
+        Penalty of all other weights; it keeps those finite whose points get no weight.
     n_folds : int
         Folds of the cross-validation.
     """
 
     basis: Basis = Basis()
     penalties: tuple[float, ...] = PENALTIES
-    constant_penalty: float = 0.02
+    constant_penalty: float = 0.01
     n_folds: int = 4
-    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         if not isinstance(self.basis, Basis):
             raise InputTypeError("`basis`", "must be a Basis", f"got {self.basis!r}", "Use `Basis('raw')`.")
+        require_integer(self.n_folds, "n_folds", 2)
         if not self.penalties or not all(value > 0 for value in self.penalties):
             raise InputError(
                 "`penalties`", "must be positive numbers", f"got {self.penalties!r}", "Try (inf, 10.0, 1.0)."
             )
-        if not 0 < self.constant_penalty < float("inf"):
-            raise InputError(
-                "`constant_penalty`", "must be positive", f"got {self.constant_penalty!r}", "Try 0.02."
-            )
-
-    def points(self, given: Points) -> Points:
-        """Return what this learner mixes; the given points, where it adds none."""
-        return given
+        require_positive_number(self.constant_penalty, "constant_penalty", "Use 0.01.")
 
     @abstractmethod
     def columns(self, points: Points, made: Array) -> Columns:
@@ -80,11 +91,6 @@ class Learner(ABC):
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
         """Return the penalty of every parameter, (p,)."""
 
-    def settings(self) -> dict[str, Any]:
-        """Return the fields, the basis spelled out."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**found, "basis": dataclasses.asdict(self.basis), "name": self.name}
-
 
 def _per_point(columns: Columns, constant: float, value: float) -> np.ndarray[Any, Any]:
     """Return penalties of weights per point, columns in front: the first column is the constant."""
@@ -95,13 +101,13 @@ def _per_point(columns: Columns, constant: float, value: float) -> np.ndarray[An
 
 
 @dataclasses.dataclass(frozen=True)
-class GatingLearner(Learner):
+class GatingLearner(LinearLearner):
     """Softmax-linear gating on the members: every member has weights on the features of its own.
 
     Parameters
     ----------
     basis, penalties, constant_penalty, n_folds
-        As in every learner.
+        As in every light learner.
 
     Examples
     --------
@@ -132,7 +138,9 @@ class BoundaryLearner(GatingLearner):
     Parameters
     ----------
     basis, penalties, constant_penalty, n_folds
-        As in every learner.
+        As in every light learner.
+    max_classes : int
+        With more classes only the point towards the most probable class is added.
 
     Examples
     --------
@@ -141,23 +149,26 @@ class BoundaryLearner(GatingLearner):
     'boundary'
     """
 
+    max_classes: int = 20
     name: ClassVar[str] = "boundary"
 
     def points(self, given: Points) -> Points:
         """Add one boundary point per class."""
         xp = namespace(given.probs)
         n, _, k = given.probs.shape
-        ends = []
-        for c in range(k):
-            towards = like(np.full(n, c), given.probs)
-            ends.append(as_float64(credal_boundary(given.credal, towards)))
+        few = k <= self.max_classes
+        towards = [like(np.full(n, c), given.probs) for c in range(k)] if few else []
+        names = [f"boundary towards class {c}" for c in range(k)] if few else []
+        mean, _ = as_point(given.credal)
+        towards.append(xp.argmax(mean.probs, axis=1))
+        names.append("boundary towards the most probable class")
+        ends = [as_float64(credal_boundary(given.credal, goal)) for goal in towards]
         probs = xp.concat([as_float64(given.probs), xp.stack(ends, axis=1)], axis=1)
-        names = (*given.names, *(f"boundary towards class {c}" for c in range(k)))
-        return dataclasses.replace(given, probs=probs, names=names)
+        return dataclasses.replace(given, probs=probs, names=(*given.names, *names))
 
 
 @dataclasses.dataclass(frozen=True)
-class TiltingLearner(Learner):
+class TiltingLearner(LinearLearner):
     """Scores every member from its own prediction, the mean and the features; softmax over the members.
 
     All members share one set of weights, so their order does not matter, and a score that grows with the
@@ -166,7 +177,7 @@ class TiltingLearner(Learner):
     Parameters
     ----------
     basis, penalties, constant_penalty, n_folds
-        As in every learner.
+        As in every light learner.
 
     Examples
     --------
@@ -175,6 +186,7 @@ class TiltingLearner(Learner):
     'tilting'
     """
 
+    constant_penalty: float = 1.0
     name: ClassVar[str] = "tilting"
 
     def columns(self, points: Points, made: Array) -> Columns:

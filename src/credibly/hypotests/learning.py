@@ -15,7 +15,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, like, namespace, to_host
 from credibly._arrays.philox import Seed, Uniforms
 from credibly.hypotests.combinations import FittedLearner
-from credibly.hypotests.learners import Learner
+from credibly.hypotests.learners import LinearLearner
 from credibly.hypotests.mixing import Columns, fit_weights, mixed
 from credibly.hypotests.points import Points
 
@@ -58,7 +58,7 @@ class PartFit:
     columns: Columns  # of all instances
     points: Points
     penalty: Array  # (p,)
-    n_unfinished: int
+    notes: tuple[str, ...]
 
     def weights(self) -> Array:
         """Return the weights at all instances, (n, a)."""
@@ -85,7 +85,7 @@ class PartFit:
 
 
 def learn_part(
-    learner: Learner, points: Points, features: Array, labels: Array, part: Part, seed: Seed
+    learner: LinearLearner, points: Points, features: Array, labels: Array, part: Part, seed: Seed
 ) -> PartFit:
     """Choose the penalty and learn the weights of one part.
 
@@ -108,7 +108,11 @@ def learn_part(
     penalty = like(learner.penalty(columns[flexible], value), chosen)
     found = fit_weights(columns[flexible].rows(rows), chosen, observed, penalty)
     fitted = FittedLearner(learner, basis, flexible, scales[flexible], found.parameters, value)
-    return PartFit(part, fitted, columns[flexible], points, penalty, found.n_unfinished)
+    chosen_as = "weights do not depend on features" if np.isinf(value) else f"penalty {value:g} on features"
+    notes = [f"{chosen_as}, by cross-validation", *basis.notes]
+    if found.n_unfinished:
+        notes.append(f"learning stopped after {found.steps} steps before it converged")
+    return PartFit(part, fitted, columns[flexible], points, penalty, tuple(notes))
 
 
 def _root_mean_square(columns: Columns) -> HostArray:
@@ -118,7 +122,7 @@ def _root_mean_square(columns: Columns) -> HostArray:
 
 
 def _best_penalty(
-    learner: Learner,
+    learner: LinearLearner,
     candidates: list[float],
     columns: dict[bool, Columns],
     points: Array,

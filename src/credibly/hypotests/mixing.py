@@ -22,7 +22,7 @@ import numpy as np
 from credibly._arrays.lbfgs import Minimum, minimise_batch
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
 from credibly._arrays.special import softmax
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
 _LEAST = 1e-300  # a label that every point calls impossible: the loss is large, not infinite
 _TOLERANCE = 5e-4  # of the mean slope per instance, far below what sampling moves it by
@@ -139,7 +139,10 @@ def fit_weights(
     size = columns.n_parameters
     given = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
     found, steps, unfinished = [], 0, 0
-    for reps in tiles(b, rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)):
+    per_tile = rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)
+    if is_numpy(points):
+        per_tile = min(per_tile, max(1, 4 * CACHE_ELEMENTS // (n * a)))
+    for reps in tiles(b, per_tile):
 
         def of(array: Array | None, reps: slice = reps) -> Array | None:
             return array if array is None or array.ndim == 1 or array.shape[0] == 1 else array[reps, ...]
@@ -163,13 +166,21 @@ def _fit(
         shares = weights * likely
         total = xp.clip(xp.sum(shares, axis=1), _LEAST, None)
         loss = -xp.log(total)
-        slope = weights - shares / total[:, None, :]
+        slope = _subtracted(weights, shares, total[:, None, :])
         if counted is not None:
             loss, slope = loss * counted.T, slope * counted.T[:, None, :]
         value = xp.sum(loss, axis=0) + 0.5 * xp.sum(penalty * parameters * parameters, axis=1)
         return value, columns.pulled_back(slope) + penalty * parameters
 
     return minimise_batch(objective, start, tolerance=_TOLERANCE * likely.shape[0], max_steps=max_steps)
+
+
+def _subtracted(weights: Array, shares: Array, total: Array) -> Array:
+    """Return weights - shares / total, in place where nothing else needs them."""
+    if not is_numpy(weights):
+        return weights - shares / total
+    np.divide(shares, total, out=shares)
+    return np.subtract(weights, shares, out=weights)
 
 
 def mixed(weights: Array, points: Array) -> Array:
