@@ -47,7 +47,7 @@ HYPOTHESES = {
 LEARNERS: dict[str, Learner] = {
     one.name: one for one in (BoundaryLearner(), GatingLearner(), TiltingLearner(), NeuralLearner())
 }
-FOLDS = 2
+FOLDS = 4
 """Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
 _RESAMPLES = {False: 999, True: 199}
@@ -98,7 +98,7 @@ def credal_test(
     split : float, optional
         Share of the instances to learn on; the others are tested.
     cv : int, optional
-        Folds that take turns: each is tested with weights learned on the others. 2 where neither is given.
+        Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
         the null. By default for light learners, not for networks, nor for constant weights, which are

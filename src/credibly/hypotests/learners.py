@@ -60,7 +60,7 @@ class LinearLearner(Learner):
 
     basis: Basis = Basis()
     penalties: tuple[float, ...] = PENALTIES
-    constant_penalty: float = 0.01
+    constant_penalty: float = 0.005
     n_folds: int = 4
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class LinearLearner(Learner):
             raise InputError(
                 "`penalties`", "must be positive numbers", f"got {self.penalties!r}", "Try (inf, 10.0, 1.0)."
             )
-        require_positive_number(self.constant_penalty, "constant_penalty", "Use 0.01.")
+        require_positive_number(self.constant_penalty, "constant_penalty", "Use 0.005.")
 
     @abstractmethod
     def columns(self, points: Points, made: Array) -> Columns:
