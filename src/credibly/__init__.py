@@ -11,6 +11,9 @@ from credibly._arrays.check_result import (
 from credibly._arrays.checks import (
     InvalidRowsError,
 )
+from credibly._arrays.credal_results import (
+    CredalTestResult,
+)
 from credibly._arrays.curves import (
     EnvelopeCurve,
 )
@@ -89,8 +92,15 @@ from credibly.evaluation import (
     evaluate,
 )
 from credibly.hypotests import (
+    Basis,
+    BoundaryLearner,
+    GatingLearner,
+    Learner,
+    NeuralLearner,
+    TiltingLearner,
     calibration_test,
     coverage_curve,
+    credal_test,
     member_functions,
     observation_check,
     pit_test,
@@ -155,9 +165,12 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 
 __all__ = [
+    "Basis",
     "Belief",
+    "BoundaryLearner",
     "BrierDecomposition",
     "CheckResult",
+    "CredalTestResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -168,6 +181,7 @@ __all__ = [
     "Estimates",
     "Evaluation",
     "FileError",
+    "GatingLearner",
     "Gaussian",
     "HypotestResult",
     "HypothesisCheck",
@@ -176,10 +190,12 @@ __all__ = [
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
+    "Learner",
     "LossDecomposition",
     "MassFunction",
     "MemberFunctions",
     "MissingExtraError",
+    "NeuralLearner",
     "NonspecificityEstimate",
     "Point",
     "PowerCurve",
@@ -192,6 +208,7 @@ __all__ = [
     "Samples",
     "SimplexMap",
     "Statistic",
+    "TiltingLearner",
     "Traits",
     "Uncertainty",
     "UnsupportedError",
@@ -209,6 +226,7 @@ __all__ = [
     "credal_sample",
     "credal_set",
     "credal_size",
+    "credal_test",
     "credal_vertices",
     "crps",
     "decompose_brier",

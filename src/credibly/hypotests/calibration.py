@@ -145,7 +145,7 @@ def calibration_test(
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
-    _require_distinct(chosen)
+    require_distinct(chosen)
     bounds = [one.bind(given) for one in chosen]
     require_resamples(n_resamples)
     seed = as_seed(rng)
@@ -183,7 +183,7 @@ def calibration_test(
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     weighted = observed.weights is not None
     results = [
-        _single(bound, row, settings, weighted=weighted, notes=drawing_notes(given, bound))
+        single_result(bound, row, settings, weighted=weighted, notes=drawing_notes(given, bound))
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
@@ -195,6 +195,8 @@ def default_statistic(predictions: Predictions) -> str:
 
 
 def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:
+    """Return one label per instance, of classes or real values."""
+    require_single_labels(labels, "calibration_test")
     if not isinstance(predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
@@ -202,17 +204,36 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             f"got {type(predictions).__name__}",
             "Pass predictions first, then labels.",
         )
+    batch = as_labels(predictions, labels, sample_weight)
+    assert not isinstance(batch, Counts)
+    return batch
+
+
+def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classes:
+    """Return one class per instance, checked against class predictions."""
+    if not isinstance(predictions, ClassPredictions):
+        raise InputTypeError(
+            f"`{test}`",
+            "needs class predictions",
+            f"got {type(predictions).__name__}",
+            "Test real-valued predictions with `calibration_test` or `predictive_check`.",
+        )
+    require_single_labels(labels, test)
+    batch = as_labels(predictions, labels)
+    assert isinstance(batch, Classes)
+    return batch
+
+
+def require_single_labels(labels: Any, test: str) -> None:
+    """Raise where instances have several labels."""
     if isinstance(labels, LabelCounts):
         raise UnsupportedError(
-            "`calibration_test`",
+            f"`{test}`",
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
             "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
-    batch = as_labels(predictions, labels, sample_weight)
-    assert not isinstance(batch, Counts)
-    return batch
 
 
 def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
@@ -222,7 +243,8 @@ def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -
     return RealReplicates(predictions, seed)
 
 
-def _require_distinct(chosen: list[Statistic]) -> None:
+def require_distinct(chosen: list[Statistic]) -> None:
+    """Raise unless there is at least one statistic and each has a name of its own."""
     if not chosen:
         raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
@@ -242,14 +264,15 @@ def require_resamples(n_resamples: int) -> None:
         )
 
 
-def _single(
+def single_result(
     bound: Bound,
     values: HostArray,
     settings: dict[str, Any],
     *,
-    weighted: bool,
+    weighted: bool = False,
     notes: tuple[str, ...] = (),
 ) -> HypotestResult:
+    """Make the result of one statistic from its values, the observation first."""
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]
