@@ -25,6 +25,7 @@ from credibly._arrays.maps import SimplexMap
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.study_results import PowerStudy
 from credibly._arrays.tiles import memory_limit
+from credibly._arrays.validity_results import ValidityResult
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
@@ -62,12 +63,15 @@ from credibly.hypotests import (
     Basis,
     BoundaryLearner,
     GatingLearner,
+    Inflation,
     Learner,
     NeuralLearner,
     TiltingLearner,
     calibration_test,
     credal_test,
+    inflate,
     reliability_curve,
+    validity_test,
 )
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
@@ -127,6 +131,7 @@ __all__ = [
     "GatingLearner",
     "Gaussian",
     "HypotestResult",
+    "Inflation",
     "InputError",
     "InputTypeError",
     "Intervals",
@@ -151,6 +156,7 @@ __all__ = [
     "Traits",
     "Uncertainty",
     "UnsupportedError",
+    "ValidityResult",
     "accuracy",
     "as_predictions",
     "brier",
@@ -177,6 +183,7 @@ __all__ = [
     "evaluate",
     "focal_budget",
     "hosmer_lemeshow",
+    "inflate",
     "kde_ce",
     "kl_ce",
     "load",
@@ -200,4 +207,5 @@ __all__ = [
     "uncertainty",
     "upper_entropy",
     "upper_probability",
+    "validity_test",
 ]

@@ -38,6 +38,7 @@ NOT_CALLED_BY_USERS = {
     "Statistic",
     "Traits",
     "Uncertainty",
+    "ValidityResult",
 }
 
 

@@ -3,15 +3,18 @@
 from credibly.hypotests.basis import Basis
 from credibly.hypotests.calibration import calibration_test
 from credibly.hypotests.credal import credal_test
+from credibly.hypotests.inflate import Inflation, inflate
 from credibly.hypotests.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.hypotests.neural import NeuralLearner
 from credibly.hypotests.reliability import classwise_curves, reliability_curve
 from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.validity import validity_test
 
 __all__ = [
     "Basis",
     "BoundaryLearner",
     "GatingLearner",
+    "Inflation",
     "Learner",
     "NeuralLearner",
     "Replicates",
@@ -19,5 +22,7 @@ __all__ = [
     "calibration_test",
     "classwise_curves",
     "credal_test",
+    "inflate",
     "reliability_curve",
+    "validity_test",
 ]

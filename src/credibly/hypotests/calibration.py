@@ -190,7 +190,7 @@ def observed_classes(
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of them.",
         )
     batch = as_labels(predictions, labels, sample_weight)
     assert isinstance(batch, Classes)

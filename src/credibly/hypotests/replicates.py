@@ -23,8 +23,9 @@ from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, label_dtype
 
-PIECES, RESTS, ROWS = 0, 1, 2
-"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows."""
+PIECES, RESTS, ROWS, CHOICES = 0, 1, 2, 3
+"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows,
+choices among draws."""
 
 _FEW_CLASSES = 48
 _PIECE_VALUES = 2**16
