@@ -2,14 +2,18 @@
 
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.raters import RaterParts
-from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, Verdict
+from credibly.evaluation.results import Curves, Evaluation, PredictionSummary
+from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import shown, shown_range, title
 
 __all__ = [
+    "CredalParts",
     "Curves",
     "Evaluation",
     "PredictionSummary",
     "RaterParts",
+    "ValidityParts",
     "Verdict",
     "evaluate",
     "shown",

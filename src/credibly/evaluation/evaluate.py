@@ -14,6 +14,7 @@ from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.set_tests import credal_parts, validity_parts
 from credibly.evaluation.stages import (
     OMNIBUS,
     Progress,
@@ -44,6 +45,7 @@ def evaluate(
     *,
     classes: Sequence[str] | None = None,
     groups: Any = None,
+    features: Any = None,
     tests: bool = True,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
@@ -65,6 +67,8 @@ def evaluate(
         Names of the classes, in order.
     groups : array (n,), optional
         Group of every instance; the cheap statistics are also computed within each.
+    features : array (n, d), optional
+        What learned weights on the members of a set may depend on; their log-probabilities where not given.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -139,6 +143,10 @@ def evaluate(
             limits.append(_kept_only(len(names)))
         if testable and chosen:
             results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+    run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
+    credal, untested = credal_parts(given, labels, features, facts, tell=tell, **run)
+    validity, unchecked = validity_parts(given, labels, facts, tell=tell, **run)
+    limits += untested + unchecked
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
     answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
@@ -168,6 +176,8 @@ def evaluate(
         },
         source=origin,
         raters=raters,
+        credal=credal,
+        validity=validity,
     )
 
 

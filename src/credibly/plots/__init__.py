@@ -1,6 +1,14 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
+from credibly.plots.combinations import (
+    CombinationDisplay,
+    SimplexWeightsDisplay,
+    combination_data,
+    combination_diagram,
+    simplex_weights,
+    simplex_weights_data,
+)
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.distances import DistanceDisplay, distance_data, distance_diagram
 from credibly.plots.masses import MassDisplay, mass_bars, mass_data
@@ -22,6 +30,7 @@ from credibly.plots.rater_loss import (
     loss_map,
     loss_map_data,
 )
+from credibly.plots.regions import RegionDisplay, region_data, region_diagram
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
@@ -35,6 +44,7 @@ from credibly.plots.sizes import (
     size_strips,
 )
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.validity import ValidityDisplay, validity_data, validity_diagram
 from credibly.plots.worlds import (
     WeightsDisplay,
     WorldDisplay,
@@ -49,6 +59,7 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "CombinationDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
@@ -58,18 +69,23 @@ __all__ = [
     "MassDisplay",
     "NullDisplay",
     "PowerDisplay",
+    "RegionDisplay",
     "ReliabilityDisplay",
     "SamplesDisplay",
     "SimplexDisplay",
     "SimplexMapDisplay",
+    "SimplexWeightsDisplay",
     "SizeDisplay",
     "SpreadDisplay",
     "Table",
+    "ValidityDisplay",
     "WeightsDisplay",
     "Words",
     "WorldDisplay",
     "classwise_data",
     "classwise_diagrams",
+    "combination_data",
+    "combination_diagram",
     "debiasing_curve",
     "debiasing_data",
     "disagreement_data",
@@ -89,6 +105,8 @@ __all__ = [
     "power_diagram",
     "power_diagrams",
     "printable",
+    "region_data",
+    "region_diagram",
     "reliability_data",
     "reliability_diagram",
     "samples_data",
@@ -97,11 +115,15 @@ __all__ = [
     "simplex_diagram",
     "simplex_heat_map",
     "simplex_map_data",
+    "simplex_weights",
+    "simplex_weights_data",
     "size_data",
     "size_heat_map",
     "size_strips",
     "spread_data",
     "spread_diagram",
+    "validity_data",
+    "validity_diagram",
     "weights_data",
     "world_data",
     "world_diagram",
