@@ -10,10 +10,10 @@ from typing import Any
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli.options import AsJson, Quiet
 from credibly.cli.output import Output, Table
-from credibly.hypotests import calibration_test
+from credibly.hypotests import calibration_test, credal_test, validity_test
 from credibly.statistics import Statistic, registered
 
-TESTS: tuple[Callable[..., Any], ...] = (calibration_test,)
+TESTS: tuple[Callable[..., Any], ...] = (calibration_test, credal_test, validity_test)
 COLUMNS = ("name", "kind", "tail", "labels", "settings", "reference", "summary")
 
 
@@ -49,7 +49,7 @@ def _test(test: Callable[..., Any]) -> dict[str, Any]:
         "name": test.__name__,
         "kind": "test",
         "tail": "of its statistic",
-        "labels": ["classes"],
+        "labels": ["counts" if test is validity_test else "classes"],
         "settings": settings,
         "reference": found[1].replace("*", "") if found else "",
         "summary": _summary(test),

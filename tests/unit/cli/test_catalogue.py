@@ -22,7 +22,12 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
 
 def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     entries = json.loads(credibly("list", "--json").out)["entries"]
-    (test,) = [entry for entry in entries if entry["kind"] == "test"]
-    assert test["name"] == "calibration_test"
-    assert "Vaicenavicius et al." in test["reference"]
-    assert test["settings"]["n_resamples"] == 999
+    tests = {entry["name"]: entry for entry in entries if entry["kind"] == "test"}
+    assert {name: test["labels"] for name, test in tests.items()} == {
+        "calibration_test": ["classes"],
+        "credal_test": ["classes"],
+        "validity_test": ["counts"],
+    }
+    assert "Vaicenavicius et al." in tests["calibration_test"]["reference"]
+    assert "Harrison" in tests["validity_test"]["reference"]
+    assert tests["calibration_test"]["settings"]["n_resamples"] == 999
