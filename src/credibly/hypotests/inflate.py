@@ -6,17 +6,18 @@ J25 names this as the step after a rejection: the smallest enlargement that `cre
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import Result, require_level
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
+from credibly.hypotests.calibration import require_progress
 from credibly.hypotests.credal import credal_test
 from credibly.hypotests.points import DRAWS
 from credibly.predictions import Predictions, as_predictions, require_order
@@ -94,7 +95,7 @@ def inflate(
     resolution: float = 0.01,
     n_draws: int = DRAWS,
     rng: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal[True] | None = None,
     **settings: Any,
 ) -> Inflation:
     """Find the smallest enlargement of the sets that `credal_test` does not reject.
@@ -119,8 +120,9 @@ def inflate(
         Draws per instance that stand for a Dirichlet.
     rng : None, int or Generator
         Seed; every radius is tested with the same split and the same replicates.
-    progress : callable, optional
-        Called with (done, total) tests; the total is what is needed at most.
+    progress : callable or True, optional
+        Called with (done, total) tests, where the total is what is needed at most; True writes to standard
+        error after one second, where that is a terminal.
     **settings
         Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ...
 
@@ -154,10 +156,7 @@ def inflate(
     one_of("`by`", by, ("vacuous", "ball"))
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
-    if not callable(progress) and progress is not None:
-        raise InputError(
-            "`progress`", "must be callable with (done, total)", f"got {progress!r}", "Leave it out."
-        )
+    require_progress(progress)
     require_order(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly._arrays.namespace import Array, as_float64, beside, like, to_host
 from credibly._arrays.philox import Seed, Uniforms, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.tiles import memory_budget, tiles
@@ -23,7 +24,7 @@ from credibly._arrays.validity_results import ValidityResult
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distance import nearest_distribution
 from credibly.credal.sets import CredalSet, credal_set
-from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.calibration import require_progress, require_resamples
 from credibly.hypotests.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.rater_draws import (
     TOLERANCE,
@@ -114,10 +115,12 @@ def validity_test(
     ('conflict', True)
     """
     require_resamples(n_resamples)
+    require_progress(progress)
     require_order(predictions, counts)
-    credal, observed, seed = _as_set(predictions), counts, as_seed(rng)
-    if not isinstance(observed, LabelCounts):
-        observed = LabelCounts(observed)
+    credal, seed = _as_set(predictions), as_seed(rng)
+    observed = counts
+    if not isinstance(counts, LabelCounts):
+        observed = LabelCounts(beside(as_array(counts, "counts"), counts, credal._leading))
     table = _whole_counts(credal, observed)
     _require_candidates(credal, n_resamples)
     raters = table.sum(axis=1)
@@ -137,7 +140,8 @@ def validity_test(
         if report is not None:
             report(rows.stop, n)
     slack = _slack(raters)
-    adjusted = (1 + (largest[:, None] >= (deviance - slack)[None, :]).sum(axis=0)) / (1 + n_resamples)
+    below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
+    adjusted = (1 + n_resamples - below) / (1 + n_resamples)
     total = float(deviance.sum())
     pvalue, interval = monte_carlo_pvalue(total - float(slack.sum()), sums, "greater")
     spread = float(sums.std(ddof=1)) if n_resamples > 1 else float("nan")

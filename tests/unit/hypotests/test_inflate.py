@@ -102,7 +102,7 @@ def test_bad_input() -> None:
         cr.inflate(members, labels, level=5)
     with pytest.raises(cr.InputError, match="`resolution` must be a positive number"):
         cr.inflate(members, labels, resolution=0)
-    with pytest.raises(cr.InputError, match="`progress` must be callable"):
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
         cr.inflate(members, labels, progress=3)  # type: ignore[arg-type]
     with pytest.raises(cr.UnsupportedError, match="one label per instance"):
         cr.inflate(members, cr.LabelCounts(np.ones((40, 3), dtype=int)))

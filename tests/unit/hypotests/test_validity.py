@@ -127,6 +127,13 @@ def test_every_library_gives_the_same(name: str, library: Library) -> None:
         assert read(getattr(found, field)) == pytest.approx(getattr(expected, field), abs=1e-6)
 
 
+def test_a_list_of_counts_goes_beside_the_predictions(library: Library) -> None:
+    probs = library.asarray([[0.5, 0.5], [0.9, 0.1]])
+    found = cr.validity_test(probs, [[2, 0], [1, 1]], n_resamples=19, rng=0)
+    assert library.owns(found.pvalues)
+    assert found.n_resamples == 19
+
+
 def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     credal = kinds(20)["ensemble"]
     counts = np.random.default_rng(5).multinomial(7, [0.6, 0.3, 0.1], size=20)
@@ -177,5 +184,7 @@ def test_bad_input() -> None:
         cr.validity_test(probs, np.zeros((4, 3), dtype=int))
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.validity_test(cr.Gaussian(np.zeros(4), np.ones(4)), np.ones((4, 3), dtype=int))
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
+        cr.validity_test(probs, np.ones((4, 3), dtype=int), progress=3)
     with pytest.raises(cr.InputError, match="`n_resamples` must be a positive integer"):
         cr.validity_test(probs, np.ones((4, 3), dtype=int), n_resamples=0)
