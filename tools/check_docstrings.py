@@ -79,7 +79,11 @@ def _parameters_stand_elsewhere(value: type, doc: ClassDoc) -> bool:
     # Exceptions and protocols inherit a signature of *args, **kwargs that says nothing.
     if issubclass(value, BaseException) or getattr(value, "_is_protocol", False):
         return True
-    attributes = {name for entry in doc["Attributes"] for name in entry.name.split(", ")}
+    # A result that adds fields to another one documents its own; the others stand on its base.
+    bases = [get_doc_object(base) for base in value.__mro__[1:] if base is not object]
+    attributes = {
+        name for one in (doc, *bases) for entry in one["Attributes"] for name in entry.name.split(", ")
+    }
     return set(inspect.signature(value).parameters) <= attributes
 
 

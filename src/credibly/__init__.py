@@ -55,6 +55,9 @@ from credibly._arrays.study_results import (
 from credibly._arrays.tiles import (
     memory_limit,
 )
+from credibly._arrays.validity_results import (
+    ValidityResult,
+)
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
@@ -95,17 +98,20 @@ from credibly.hypotests import (
     Basis,
     BoundaryLearner,
     GatingLearner,
+    Inflation,
     Learner,
     NeuralLearner,
     TiltingLearner,
     calibration_test,
     coverage_curve,
     credal_test,
+    inflate,
     member_functions,
     observation_check,
     pit_test,
     predictive_check,
     reliability_curve,
+    validity_test,
 )
 from credibly.io import (
     Dataset,
@@ -185,6 +191,7 @@ __all__ = [
     "Gaussian",
     "HypotestResult",
     "HypothesisCheck",
+    "Inflation",
     "InputError",
     "InputTypeError",
     "Intervals",
@@ -212,6 +219,7 @@ __all__ = [
     "Traits",
     "Uncertainty",
     "UnsupportedError",
+    "ValidityResult",
     "accuracy",
     "as_predictions",
     "brier",
@@ -242,6 +250,7 @@ __all__ = [
     "from_posterior_predictive",
     "gaussian_log_loss",
     "hosmer_lemeshow",
+    "inflate",
     "interval_score",
     "kde_ce",
     "kl_ce",
@@ -275,4 +284,5 @@ __all__ = [
     "uncertainty",
     "upper_entropy",
     "upper_probability",
+    "validity_test",
 ]

@@ -26,7 +26,7 @@ COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--se
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
     "evaluate": (*READING, *COMPUTING),
-    "test": (*READING, *COMPUTING),
+    "test": (*READING, *COMPUTING, "--weights", "--learner", "--refit", "--split", "--cv", "--paper"),
     "check": (*READING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "report": (*READING, *COMPUTING, "--out", "--force"),

@@ -44,6 +44,7 @@ NOT_CALLED_BY_USERS = {
     "Statistic",
     "Traits",
     "Uncertainty",
+    "ValidityResult",
 }
 
 

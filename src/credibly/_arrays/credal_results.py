@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.region_results import LocalDeviations
 from credibly._arrays.results import Estimate, HypotestResult, Result
 
 HostArray = np.ndarray[Any, Any]
@@ -108,4 +109,43 @@ class CredalTestResult(HypotestResult):
             By name of the statistic.
         """
         found: dict[str, Estimate] = self.combination.score(predictions, labels, features)
+        return found
+
+    def regions(
+        self,
+        predictions: Any,
+        labels: Any,
+        features: Any = None,
+        *,
+        space: Any = None,
+        n_resamples: int = 999,
+        rng: Any = 0,
+    ) -> LocalDeviations:
+        """Return where in feature space the combination that was found fails, worst first.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested; best those at `test_rows`, which weights were not
+            learned on.
+        labels : array (n,)
+            What was observed.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+        space : array (n, d), optional
+            What to cut into regions: the features where not given, and without them the mean prediction.
+        n_resamples : int
+            Replicates behind the adjusted p-values.
+        rng : None, int or Generator
+            Seed.
+
+        Returns
+        -------
+        LocalDeviations
+            Regions of about equally many instances, cut without looking at labels. Their p-values take the
+            combination as given.
+        """
+        found: LocalDeviations = self.combination.regions(
+            predictions, labels, features, space, n_resamples, rng
+        )
         return found

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import catalogue, checks, codes, files, numbers, raters, reports, studies, wording
+from credibly.cli import catalogue, checks, codes, files, numbers, raters, reports, studies, testing, wording
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -31,7 +31,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "inspect": (files.inspect_files, "credibly inspect predictions.npz other.csv"),
     "evaluate": (numbers.evaluate_file, "credibly evaluate predictions.npy --labels labels.npy"),
     "test": (
-        numbers.test_file,
+        testing.test_file,
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
     "check": (checks.check_file, "credibly check predictions.npz --statistic accuracy --statistic brier"),

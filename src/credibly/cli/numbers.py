@@ -1,4 +1,4 @@
-"""`credibly evaluate` and `credibly test`: the numbers with their intervals, the tests with their limits."""
+"""`credibly evaluate`: the numbers with their intervals and verdicts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import typer
 
-from credibly._arrays.results import Estimate, HypotestResult
+from credibly._arrays.results import Estimate
 from credibly.cli import codes, options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, default_statistic
+from credibly.evaluation import Evaluation, Verdict, evaluate
 from credibly.io import Dataset
-from credibly.statistics import Statistic, as_statistic, registered
+from credibly.statistics import Statistic, registered
 
 LEVEL = 0.05
 
@@ -32,21 +31,7 @@ ESTIMATE_COLUMNS = (
     "adjusted_pvalue",
     "verdict",
 )
-TEST_COLUMNS = (
-    "statistic",
-    "value",
-    "acceptance",
-    "tail",
-    "pvalue",
-    "pvalue_interval",
-    "adjusted_pvalue",
-    "effect_size",
-    "n",
-    "m",
-    "n_resamples",
-    "verdict",
-)
-PAIRS = frozenset({"interval", "acceptance", "pvalue_interval"})
+PAIRS = frozenset({"interval", "acceptance"})
 
 
 def evaluate_file(
@@ -85,52 +70,11 @@ def evaluate_file(
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.sentence) for one in evaluation.verdicts)
+            output.pairs((one.word, one.sentence) for one in answers(evaluation))
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         output.notes(remarks(evaluation))
-    leave(fail_on, (one.word for one in evaluation.verdicts))
-
-
-def test_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Test of calibration.
-
-    Could the labels have been drawn from the predictions?
-    Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
-    """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
-    names = statistic or [default_statistic(data.predictions)]
-    chosen = [with_bins(as_statistic(name), n_bins) for name in names]
-    with progress(quiet=quiet) as tell:
-        result = calibration_test(
-            data.predictions,
-            data.labels,
-            statistic=chosen if len(chosen) > 1 else chosen[0],
-            n_resamples=n_resamples,
-            rng=seed,
-            progress=None if tell is None else lambda done, total: tell("tests", done, total),
-        )
-    results = [*result.components.values(), result]
-    if as_json:
-        output.json(result.to_dict())
-    else:
-        output.table(_tests(results, data.predictions.n_members))
-        output.notes([f"hypothesis: {result.hypothesis}", *result.notes])
-    leave(fail_on, (one.verdict(LEVEL) for one in results))
+    leave(fail_on, (one.word for one in answers(evaluation)))
 
 
 def run(
@@ -160,6 +104,7 @@ def run(
             data.labels,
             classes=data.classes,
             groups=data.groups,
+            features=data.features,
             statistics=statistics,
             n_bins=n_bins,
             n_resamples=n_resamples,
@@ -168,6 +113,13 @@ def run(
             progress=tell,
             source=source,
         )
+
+
+def answers(evaluation: Evaluation) -> tuple[Verdict, ...]:
+    """Return the verdicts of the statistics, then those about the sets."""
+    sets = () if evaluation.credal is None else evaluation.credal.verdicts
+    truth = () if evaluation.validity is None else (evaluation.validity.verdict,)
+    return (*evaluation.verdicts, *sets, *truth)
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:
@@ -181,15 +133,15 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
         yield f"not run: {', '.join(names)}, because {with_flags(reason)}"
 
 
+def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
+    """Return a binned statistic with that many bins, any other as it is."""
+    return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
+
+
 def leave(fail_on: str | None, words: Iterable[str]) -> None:
     """Exit with 1 where a conflict was found and `--fail-on conflict` asked for that."""
     if fail_on is not None and fail_on in set(words):
         raise typer.Exit(codes.CONFLICT)
-
-
-def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
-    """Return a binned statistic with that many bins, any other as it is."""
-    return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
 
 
 def _estimates(evaluation: Evaluation) -> Table:
@@ -225,25 +177,3 @@ def _estimate(estimate: Estimate) -> tuple[Cell, ...]:
     refused = estimate.interval_refusal is not None or estimate.stderr is None
     interval = None if refused else estimate.interval(0.95)
     return estimate.name, estimate.value, estimate.stderr, interval, estimate.n
-
-
-def _tests(results: Iterable[HypotestResult], members: int) -> Table:
-    """One row per test; everything that belongs to a verdict stands beside it."""
-    rows = [
-        (
-            result.statistic_name,
-            result.statistic,
-            result.acceptance_region,
-            result.tail,
-            result.pvalue,
-            result.pvalue_interval,
-            result.adjusted_pvalue,
-            result.effect_size,
-            result.n,
-            members,
-            result.n_resamples,
-            result.verdict(LEVEL),
-        )
-        for result in results
-    ]
-    return Table(TEST_COLUMNS, rows, PAIRS)

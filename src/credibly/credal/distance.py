@@ -119,15 +119,16 @@ def credal_distance(
         credal: CredalSet = as_point(as_predictions(predictions))[0]
     else:
         credal = as_credal(predictions, n_samples, rng)
+    kind: Literal["kl", "js"] = "kl" if divergence == "kl" else "js"
     target = soft_target(credal, labels)
     if target is None:
         checked = as_labels(credal, labels)
         assert isinstance(checked, Classes)
-        found = _to_label(credal, checked.values[0, :], "kl" if divergence == "kl" else "js", to)
+        found = _to_label(credal, checked.values[0, :], kind, to)
     elif to == "farthest":
-        found = _farthest(credal, target, "kl" if divergence == "kl" else "js", tolerance)
+        found = _farthest(credal, target, kind, tolerance)
     else:
-        found = _nearest(credal, target, "kl" if divergence == "kl" else "js", tolerance)
+        found = value(kind, nearest_distribution(credal, target, kind, tolerance), target)
     return namespace(found).sqrt(found) if divergence == "sqrt_js" else found
 
 
@@ -200,16 +201,19 @@ def _entries(probs: Array, labels: Array) -> Array:
     return xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
 
 
-def _nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
+def nearest_distribution(
+    credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float
+) -> Array:
+    """Return the distribution of each set with the smallest divergence from its target, (n, k)."""
     if isinstance(credal, Point):
-        return value(kind, as_float64(credal.probs), target)
+        return as_float64(credal.probs)
     if isinstance(credal, Intervals):
-        return value(kind, nearest_in_intervals(credal, target), target)
+        return nearest_in_intervals(credal, target)
     if isinstance(credal, Belief):
-        return value(kind, nearest_in_belief(credal, target, kind, tolerance), target)
+        return nearest_in_belief(credal, target, kind, tolerance)
     members = as_float64(credal.probs)
     weights = nearest_weights(kind, members, target, tolerance)
-    return value(kind, (weights[:, None, :] @ members)[:, 0, :], target)
+    return (weights[:, None, :] @ members)[:, 0, :]
 
 
 def _farthest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:

@@ -8,8 +8,9 @@ from typing import Any
 
 from credibly._arrays.philox import Seed
 from credibly._arrays.predictive_results import PredictiveCheck
-from credibly.evaluation.results import PredictionSummary, Verdict
+from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import MOST_GROUPS, Progress, Reasons
+from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
 from credibly.hypotests.grouping import as_grouping

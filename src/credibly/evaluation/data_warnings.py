@@ -26,10 +26,6 @@ _ONE_DISTRIBUTION = (
     "there is one distribution per instance; where these are averages of an ensemble, the members are "
     "needed to tell whether their disagreement is credible"
 )
-_MEAN_ONLY = (
-    "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
-    "does not, or the other way round"
-)
 _SHARED_TRUTH = (
     "raters of one instance share its truth, so counting them as independent draws would find conflicts "
     "that are not there; choose one rater per instance to test"
@@ -65,8 +61,6 @@ def input_limits(predictions: Predictions, labels: Any) -> tuple[tuple[str, str]
     found = []
     if isinstance(predictions, Point):
         found.append(("checks of the members", _ONE_DISTRIBUTION))
-    elif isinstance(predictions, ClassPredictions):
-        found.append(("test of the set", _MEAN_ONLY))
     if isinstance(labels, LabelCounts):
         found.append(("calibration tests and consistency bands", _SHARED_TRUTH))
     return tuple(found)

@@ -16,6 +16,7 @@ from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.reals import real_parts, real_tests
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.set_tests import credal_parts, validity_parts
 from credibly.evaluation.stages import (
     OMNIBUS,
     Progress,
@@ -47,6 +48,7 @@ def evaluate(
     *,
     classes: Sequence[str] | None = None,
     groups: Any = None,
+    features: Any = None,
     tests: bool = True,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
@@ -69,6 +71,8 @@ def evaluate(
         Names of the classes, in order.
     groups : array (n,), optional
         Group of every instance; the cheap statistics are also computed within each.
+    features : array (n, d), optional
+        What learned weights on the members of a set may depend on; their log-probabilities where not given.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -143,6 +147,10 @@ def evaluate(
             limits.append(_kept_only(len(names)))
         if testable and chosen:
             results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+    run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
+    credal, unset = credal_parts(given, labels, features, facts, tell=tell, **run)
+    validity, uncounted = validity_parts(given, labels, facts, tell=tell, **run)
+    limits += unset + uncounted
     reals = None
     if isinstance(given, RealPredictions) and tests:
         if chosen:
@@ -186,6 +194,8 @@ def evaluate(
         raters=raters,
         reals=reals,
         check=check,
+        credal=credal,
+        validity=validity,
     )
 
 

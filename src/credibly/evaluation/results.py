@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
+from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.verdict import Verdict
 from credibly.statistics import BrierDecomposition
-
-Word = Literal["conflict", "no conflict found", "cannot tell"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,49 +39,6 @@ class PredictionSummary(Result):
     m: int
     k: int | None
     dtype: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdict(Result):
-    """One statistic's answer in words.
-
-    Attributes
-    ----------
-    word : {"conflict", "no conflict found", "cannot tell"}
-        The answer; it follows from the adjusted p-value.
-    statistic : str or None
-        What was tested; None where nothing could be.
-    finding : str
-        The answer with observed value and acceptance region.
-    evidence : str
-        p-value with Monte-Carlo interval and tail, adjusted p-value and effect size.
-    scope : str
-        Number of instances, members and replicates.
-    size : float or None
-        Observed value minus its mean under the hypothesis, in the statistic's own unit.
-    limit : tuple of float or None
-        Acceptance region at the level of the evaluation.
-    """
-
-    word: Word
-    statistic: str | None
-    finding: str
-    evidence: str
-    scope: str
-    size: float | None
-    limit: tuple[float, float] | None
-
-    @property
-    def sentence(self) -> str:
-        """Finding, evidence and scope."""
-        return f"{self.finding} {self.evidence}; {self.scope}." if self.evidence else self.finding
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types, the whole sentence included."""
-        return {**super().to_dict(), "sentence": self.sentence}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +115,10 @@ class Evaluation(Result):
         Where real labels lie in their predicted distributions, with envelopes.
     check : PredictiveCheck or None
         What the model expects of its own statistics, where members are stored.
+    credal : CredalParts or None
+        Whether the set holds a calibrated combination, where the predictions are sets.
+    validity : ValidityParts or None
+        Whether the distribution of labels lies in the set, where there are several labels per instance.
     """
 
     predictions: PredictionSummary
@@ -174,6 +135,8 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    credal: CredalParts | None = None
+    validity: ValidityParts | None = None
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from credibly._arrays.results import HypotestResult
-from credibly.evaluation.results import PredictionSummary, Verdict, Word
+from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.verdict import Verdict, Word
 from credibly.hypotests.pvalues import acceptance_region
 
 
@@ -172,7 +173,7 @@ def _verdict(
         word=word,
         statistic=name,
         finding=_finding(name, decided, word, summary, level),
-        evidence=_evidence(result, family),
+        evidence=evidence(result, family),
         scope=f"n = {result.n}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
         limit=limit,
@@ -218,7 +219,8 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     return f"{start}: cannot tell, because this check would accept anything from {region}."
 
 
-def _evidence(result: HypotestResult, family: int) -> str:
+def evidence(result: HypotestResult, family: int) -> str:
+    """Return p-value, its Monte-Carlo interval, tail, adjusted p-value and effect size in words."""
     tail = "two-sided" if result.tail == "two-sided" else "upper tail"
     error = ""
     if result.pvalue_interval is not None:

@@ -10,6 +10,10 @@ from credibly.hypotests.calibration import (
 from credibly.hypotests.credal import (
     credal_test,
 )
+from credibly.hypotests.inflate import (
+    Inflation,
+    inflate,
+)
 from credibly.hypotests.learners import (
     BoundaryLearner,
     GatingLearner,
@@ -38,11 +42,15 @@ from credibly.hypotests.replicates import (
     RealReplicates,
     Replicates,
 )
+from credibly.hypotests.validity import (
+    validity_test,
+)
 
 __all__ = [
     "Basis",
     "BoundaryLearner",
     "GatingLearner",
+    "Inflation",
     "Learner",
     "NeuralLearner",
     "RealReplicates",
@@ -53,9 +61,11 @@ __all__ = [
     "coverage_curve",
     "credal_test",
     "default_statistic",
+    "inflate",
     "member_functions",
     "observation_check",
     "pit_test",
     "predictive_check",
     "reliability_curve",
+    "validity_test",
 ]

@@ -232,7 +232,7 @@ def require_single_labels(labels: Any, test: str) -> None:
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of them.",
         )
 
 

@@ -9,12 +9,15 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, like, namespace
-from credibly._arrays.philox import Seed
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.region_results import LocalDeviations
 from credibly._arrays.results import Estimate
 from credibly.hypotests.basis import FittedBasis, check_features, log_probabilities
+from credibly.hypotests.calibration import observed_classes, require_resamples
 from credibly.hypotests.learners import LinearLearner
 from credibly.hypotests.mixing import mixed
-from credibly.hypotests.points import Points, points_of, require_same_points
+from credibly.hypotests.points import Points, as_class_predictions, points_of, require_same_points
+from credibly.hypotests.regions import local_deviations, space_of
 from credibly.predictions import Point, as_point, as_predictions
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 
@@ -34,6 +37,18 @@ class Combination(ABC):
         point = self.apply(predictions, features)
         asked = {one.name: one for one in (accuracy, brier, log_loss, *self.statistics)}
         return {name: one(point, labels) for name, one in asked.items()}
+
+    def regions(
+        self, predictions: Any, labels: Any, features: Any, space: Any, n_resamples: int, rng: Any
+    ) -> LocalDeviations:
+        """Return where in feature space the combination fails."""
+        require_resamples(n_resamples)
+        given = as_class_predictions(predictions)
+        observed = observed_classes(given, labels, test="regions")
+        point = self.apply(given, features)
+        cut = features if space is None else space
+        columns, names = space_of(as_point(given)[0], cut, len(given))
+        return local_deviations(point, observed, columns, names, n_resamples=n_resamples, seed=as_seed(rng))
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -33,9 +33,9 @@ from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Gaussian, Quantiles, RealPredictions, Reals, Samples, label_dtype
 from credibly.predictions.quantile_tables import draw_levels, positions
 
-PIECES, RESTS, ROWS, MEMBERS = 0, 1, 2, 3
-"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows, and
-which member a label is drawn from."""
+PIECES, RESTS, ROWS, MEMBERS, CHOICES = range(5)
+"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows, which
+member a label is drawn from, and choices among draws."""
 
 _FEW_CLASSES = 48
 _PIECE_VALUES = 2**16

@@ -17,6 +17,14 @@ from credibly.plots.classwise import (
     classwise_data,
     classwise_diagrams,
 )
+from credibly.plots.combinations import (
+    CombinationDisplay,
+    SimplexWeightsDisplay,
+    combination_data,
+    combination_diagram,
+    simplex_weights,
+    simplex_weights_data,
+)
 from credibly.plots.display import (
     Display,
     Table,
@@ -74,6 +82,11 @@ from credibly.plots.rater_loss import (
     loss_map,
     loss_map_data,
 )
+from credibly.plots.regions import (
+    RegionDisplay,
+    region_data,
+    region_diagram,
+)
 from credibly.plots.rejections import (
     RejectionDisplay,
     rejection_data,
@@ -117,6 +130,11 @@ from credibly.plots.style import (
     new_figure,
     printable,
 )
+from credibly.plots.validity import (
+    ValidityDisplay,
+    validity_data,
+    validity_diagram,
+)
 from credibly.plots.worlds import (
     WeightsDisplay,
     WorldDisplay,
@@ -132,6 +150,7 @@ __all__ = [
     "VERMILION",
     "CheckDisplay",
     "ClasswiseDisplay",
+    "CombinationDisplay",
     "CoverageDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
@@ -146,14 +165,17 @@ __all__ = [
     "MemberHistogramDisplay",
     "NullDisplay",
     "PowerDisplay",
+    "RegionDisplay",
     "RejectionDisplay",
     "ReliabilityDisplay",
     "SamplesDisplay",
     "SimplexDisplay",
     "SimplexMapDisplay",
+    "SimplexWeightsDisplay",
     "SizeDisplay",
     "SpreadDisplay",
     "Table",
+    "ValidityDisplay",
     "WeightsDisplay",
     "Words",
     "WorldDisplay",
@@ -163,6 +185,8 @@ __all__ = [
     "check_strip",
     "classwise_data",
     "classwise_diagrams",
+    "combination_data",
+    "combination_diagram",
     "coverage_data",
     "coverage_diagram",
     "debiasing_curve",
@@ -191,6 +215,8 @@ __all__ = [
     "power_data",
     "power_diagram",
     "printable",
+    "region_data",
+    "region_diagram",
     "rejection_data",
     "rejection_diagram",
     "rejection_diagrams",
@@ -202,11 +228,15 @@ __all__ = [
     "simplex_diagram",
     "simplex_heat_map",
     "simplex_map_data",
+    "simplex_weights",
+    "simplex_weights_data",
     "size_data",
     "size_heat_map",
     "size_strips",
     "spread_data",
     "spread_diagram",
+    "validity_data",
+    "validity_diagram",
     "weights_data",
     "world_data",
     "world_diagram",

@@ -9,8 +9,15 @@ from credibly.report.checks import check_section
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
 from credibly.report.reals import real_section
+from credibly.report.sets import credal_section, validity_section
 
-SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (real_section, check_section, rater_section)
+SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
+    real_section,
+    credal_section,
+    check_section,
+    validity_section,
+    rater_section,
+)
 """A new section is one file with such a function and one name here."""
 
 

@@ -23,10 +23,14 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
 def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     entries = json.loads(credibly("list", "--json").out)["entries"]
     tests = {entry["name"]: entry for entry in entries if entry["kind"] == "test"}
-    assert list(tests) == ["calibration_test", "pit_test", "observation_check"]
+    assert {name: test["labels"] for name, test in tests.items()} == {
+        "calibration_test": ["classes", "reals"],
+        "credal_test": ["classes"],
+        "validity_test": ["counts"],
+        "pit_test": ["reals"],
+        "observation_check": ["reals"],
+    }
     assert all(entry["reference"] for entry in tests.values())
-    assert tests["pit_test"]["labels"] == ["reals"]
-    test = tests["calibration_test"]
-    assert test["labels"] == ["classes", "reals"]
-    assert "Vaicenavicius et al." in test["reference"]
-    assert test["settings"]["n_resamples"] == 999
+    assert "Vaicenavicius et al." in tests["calibration_test"]["reference"]
+    assert "Harrison" in tests["validity_test"]["reference"]
+    assert tests["calibration_test"]["settings"]["n_resamples"] == 999

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.cli import numbers
-from credibly.cli.numbers import ESTIMATE_COLUMNS, TEST_COLUMNS
+from credibly.cli import testing
+from credibly.cli.numbers import ESTIMATE_COLUMNS
+from credibly.cli.testing import COLUMNS as TEST_COLUMNS
 from kinds import REAL_STATISTICS
 from unit.cli.runs import FAST, Command, M, N, World
 
@@ -86,9 +87,11 @@ def test_json_of_a_test_is_its_dictionary(credibly: Command, world: World, overc
 
 def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "members.npz", probs=world.members, y=world.labels)
-    ran = credibly("test", tmp_path / "members.npz", *FAST)
+    ran = credibly("test", tmp_path / "members.npz", "--weights", "mean", *FAST)
     assert ran.rows[0]["m"] == str(M)
     assert f"mean of {M} members" in ran.err
+    expected = cr.calibration_test(cr.Ensemble(world.members), world.labels, n_resamples=99, rng=0)
+    assert float(ran.rows[0]["pvalue"]) == expected.pvalue
 
 
 def test_members_first_needs_its_flag(credibly: Command, world: World, tmp_path: Path) -> None:
@@ -194,7 +197,7 @@ def test_every_note_is_said_once(credibly: Command, overconfident: Path) -> None
 def test_the_adjusted_pvalue_decides(
     credibly: Command, overconfident: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = numbers.calibration_test
+    real = testing.calibration_test
 
     def adjusted(*arguments: Any, **settings: Any) -> cr.HypotestResult:
         alone = real(*arguments, **settings)
@@ -202,7 +205,7 @@ def test_the_adjusted_pvalue_decides(
         # beyond all 99 replicates, and still not enough among several statistics
         return dataclasses.replace(alone, adjusted_pvalue=0.06)
 
-    monkeypatch.setattr(numbers, "calibration_test", adjusted)
+    monkeypatch.setattr(testing, "calibration_test", adjusted)
     ran = credibly("test", overconfident, *FAST, "--fail-on", "conflict")
     assert (ran.code, ran.rows[0]["verdict"]) == (0, "cannot tell")
 

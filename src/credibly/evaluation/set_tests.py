@@ -1,0 +1,211 @@
+"""Run the tests of sets that the input allows, within seconds, and put their answers into words."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.credal_results import CredalTestResult
+from credibly._arrays.errors import CrediblyError
+from credibly._arrays.namespace import is_array, like, to_host
+from credibly._arrays.philox import Seed
+from credibly._arrays.region_results import LocalDeviations
+from credibly._arrays.results import HypotestResult
+from credibly._arrays.validity_results import ValidityResult
+from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
+from credibly.evaluation.stages import MOST_PAIRED_ROWS, Progress, Reasons
+from credibly.evaluation.verdict import Verdict, Word
+from credibly.evaluation.words import evidence, percent, shown, shown_range, title
+from credibly.hypotests import credal_test, validity_test
+from credibly.hypotests.pvalues import acceptance_region
+from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Predictions, as_labels
+
+SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
+
+MOST_REFITS = 500_000
+"""Instances x points x replicates up to which weights are learned again for every replicate, unasked."""
+MOST_REPLICATES = 199
+"""Replicates up to which weights are refitted and raters drawn again, unasked."""
+
+_MEAN_ONLY = (
+    "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
+    "does not, or the other way round"
+)
+_MEANS = {
+    "learned": "no combination with weights that this learner can represent fits these labels",
+    "constant": "no combination with one weight vector for all instances fits these labels",
+}
+
+
+def credal_parts(
+    predictions: Predictions,
+    labels: Any,
+    features: Any,
+    summary: PredictionSummary,
+    *,
+    tests: bool,
+    n_resamples: int,
+    level: float,
+    seed: Seed,
+    tell: Progress,
+) -> tuple[CredalParts | None, Reasons]:
+    """Return the tests of the set that can be run, and the reasons of those that cannot."""
+    if isinstance(predictions, Point) or not isinstance(predictions, ClassPredictions):
+        return None, []
+    if not tests:
+        return None, [(SET_TEST, f"tests=False; {_MEAN_ONLY}")]
+    if isinstance(labels, LabelCounts):
+        reason = "it takes one label per instance, and the labels are counts"
+        return None, [(SET_TEST, f"{reason}; {_MEAN_ONLY}")]
+    n = len(predictions)
+    if n > MOST_PAIRED_ROWS:
+        reason = f"it compares all pairs of {n} instances; up to {MOST_PAIRED_ROWS} unasked"
+        return None, [(SET_TEST, f"{reason}, beyond with `credal_test`; {_MEAN_ONLY}")]
+    found: dict[str, CredalTestResult] = {}
+    reasons: Reasons = []
+    refits = min(n_resamples, MOST_REPLICATES)
+    work = n * (summary.m + predictions.n_classes) * refits
+    for weights in ("learned", "constant"):
+        if weights == "learned" and work > MOST_REFITS:
+            reasons.append(
+                (f"{SET_TEST} with learned weights", "it takes more than a few seconds; use `credal_test`")
+            )
+            continue
+        try:
+            found[weights] = credal_test(
+                predictions,
+                labels,
+                features,
+                weights=weights,
+                n_resamples=refits if weights == "learned" else n_resamples,
+                rng=seed,
+            )
+        except CrediblyError as error:
+            reasons.append((f"{SET_TEST} with {weights} weights", f"{why_not(error)}; {_MEAN_ONLY}"))
+        tell("set", len(found), 2)
+    if not found:
+        return None, reasons
+    regions = _regions(next(iter(found.values())), predictions, labels, features, n_resamples, seed)
+    answers = tuple(_credal_verdict(name, one, summary, level) for name, one in found.items())
+    return CredalParts(found, regions, answers), reasons
+
+
+def _regions(
+    test: CredalTestResult,
+    predictions: ClassPredictions,
+    labels: Any,
+    features: Any,
+    n_resamples: int,
+    seed: Seed,
+) -> LocalDeviations:
+    """Look where the combination fails among the instances that its weights were not learned on."""
+    xp, rows = predictions.xp, test.test_rows
+    batch = as_labels(predictions, labels)
+    seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
+    columns = None
+    if features is not None:
+        host = np.asarray(to_host(features) if is_array(features) else features)
+        columns = like(host[rows], predictions._leading)
+    return test.regions(predictions[rows], seen, columns, n_resamples=n_resamples, rng=seed)
+
+
+def validity_parts(
+    predictions: Predictions,
+    labels: Any,
+    summary: PredictionSummary,
+    *,
+    tests: bool,
+    n_resamples: int,
+    level: float,
+    seed: Seed,
+    tell: Progress,
+) -> tuple[ValidityParts | None, Reasons]:
+    """Return the test of the truth itself, where labels are counts over raters."""
+    if not isinstance(labels, LabelCounts) or not isinstance(predictions, ClassPredictions):
+        return None, []
+    n = len(predictions)
+    if not tests or isinstance(predictions, Dirichlet) or n > MOST_PAIRED_ROWS:
+        reason = "tests=False" if not tests else "a Dirichlet is no set; make one with `credal_set`"
+        if tests and n > MOST_PAIRED_ROWS:
+            reason = f"it takes minutes for {n} instances; use `validity_test`"
+        return None, [(VALIDITY, reason)]
+    try:
+        found = validity_test(
+            predictions,
+            labels,
+            n_resamples=min(n_resamples, MOST_REPLICATES),
+            rng=seed,
+            progress=lambda done, total: tell("raters", done, total),
+        )
+    except CrediblyError as error:
+        return None, [(VALIDITY, why_not(error))]
+    return ValidityParts(found, _validity_verdict(found, summary, level)), []
+
+
+def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word]:
+    null = result.null_distribution
+    if null is None:
+        return result, result.verdict(level)
+    region = acceptance_region(null, result.tail, result.statistic_range, level=level)
+    decided = dataclasses.replace(result, acceptance_region=region)
+    return decided, decided.verdict(level)
+
+
+def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSummary, level: float) -> Verdict:
+    decided, word = _decided(result, level)
+    region, start = (
+        shown_range(decided.acceptance_region),
+        f"{title(result.statistic_name)} {shown(result.statistic)}",
+    )
+    if word == "conflict":
+        finding = (
+            f"{start} of the best combination in the set ({name} weights) is beyond what it would show if it "
+            f"were calibrated ({percent(1 - level)} acceptance {region}): {_MEANS[name]}."
+        )
+    elif word == "no conflict found":
+        finding = (
+            f"{start}: no conflict found with the best combination in the set ({name} weights); this check "
+            f"would accept {region}."
+        )
+    else:
+        finding = (
+            f"{start} of the best combination in the set ({name} weights): cannot tell, because this check "
+            f"would accept {region}."
+        )
+    return _verdict(word, "credal_test", finding, decided, summary)
+
+
+def _validity_verdict(result: ValidityResult, summary: PredictionSummary, level: float) -> Verdict:
+    decided, word = _decided(result, level)
+    start, region = f"Deviance {shown(result.statistic)}", shown_range(decided.acceptance_region)
+    failing = len(result.failing(level))
+    single = f"{failing} of {result.n} instances stand out by themselves after adjustment"
+    if failing < 2:
+        single = f"{failing or 'none'} of {result.n} instances stands out by itself after adjustment"
+    if word == "conflict":
+        finding = (
+            f"{start} is above what labels drawn from the predicted sets would show ({percent(1 - level)} "
+            f"acceptance {region}): not for all instances is the distribution of labels in the set; {single}."
+        )
+    elif word == "no conflict found":
+        finding = f"{start}: no conflict found, but this check would accept {region}."
+    else:
+        finding = f"{start}: cannot tell, because this check would accept {region}."
+    return _verdict(word, "validity_test", finding, decided, summary)
+
+
+def _verdict(
+    word: Word, name: str, finding: str, result: HypotestResult, summary: PredictionSummary
+) -> Verdict:
+    return Verdict(
+        word=word,
+        statistic=name,
+        finding=finding,
+        evidence=evidence(result, 1),
+        scope=f"n = {result.n}, m = {summary.m}, {result.n_resamples} replicates",
+        size=result.effect_size,
+        limit=result.acceptance_region,
+    )

@@ -1,0 +1,209 @@
+"""How much larger would a set have to be to hold a calibrated combination?
+
+J25 names this as the step after a rejection: the smallest enlargement that `credal_test` no longer rejects.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.credal_results import CredalTestResult
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.results import Result, require_level
+from credibly.credal.enlargement import By, enlarged
+from credibly.credal.sets import CredalSet, credal_set, require_positive_number
+from credibly.hypotests.credal import credal_test
+from credibly.hypotests.points import DRAWS
+from credibly.predictions import Predictions, as_predictions, require_order
+
+HostArray = np.ndarray[Any, Any]
+
+_FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inflation(Result):
+    """The smallest enlargement of a set that is not rejected.
+
+    Attributes
+    ----------
+    radius : float
+        0 where the set itself is not rejected; at most 1, where it holds all distributions.
+    by : {"vacuous", "ball"}
+        What the set is enlarged by.
+    level : float
+        Level of the tests.
+    radii, pvalues : ndarray
+        What was tried, in that order.
+    rejected_radius : float or None
+        The largest radius below `radius` that was rejected; None where `radius` is 0.
+    test : CredalTestResult
+        The test of the enlarged set.
+    n_draws : int
+        Draws per instance that stand for a Dirichlet.
+    seed : tuple of int
+        Seed of everything.
+    """
+
+    radius: float
+    by: By
+    level: float
+    radii: HostArray
+    pvalues: HostArray
+    rejected_radius: float | None
+    test: CredalTestResult
+    n_draws: int
+    seed: Seed
+
+    def apply(self, predictions: Any) -> CredalSet:
+        """Return predictions of the same model with their sets enlarged by `radius`.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Any instances.
+
+        Returns
+        -------
+        Point, Ensemble, Intervals or Belief
+            The larger sets.
+        """
+        return enlarged(_as_set(predictions, self.n_draws, self.seed), self.radius, self.by)
+
+    def __str__(self) -> str:
+        if self.radius == 0:
+            return f"radius 0: the set itself is not rejected (p = {self.pvalues[0]:.3g})"
+        return (
+            f"radius {self.radius:.3g} ({self.by}): p = {self.test.pvalue:.3g}, and "
+            f"radius {self.rejected_radius:.3g} is rejected"
+        )
+
+
+def inflate(
+    predictions: Any,
+    labels: Any,
+    features: Any = None,
+    *,
+    by: By = "vacuous",
+    level: float = 0.05,
+    resolution: float = 0.01,
+    n_draws: int = DRAWS,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+    **settings: Any,
+) -> Inflation:
+    """Find the smallest enlargement of the sets that `credal_test` does not reject.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions as sets, of data that the model was not trained on.
+    labels : array (n,)
+        Observed classes.
+    features : array (n, d), optional
+        What learned weights may depend on, as in :func:`credal_test`.
+    by : {"vacuous", "ball"}
+        Mixture with the set of all distributions: the radius is its share. Or every member moved by the
+        total variation `radius` towards each class: for two classes this is the ball around the set, for
+        more it is inside it; intervals become wider by `radius` on both sides.
+    level : float
+        Level at which a set counts as rejected.
+    resolution : float
+        How close the returned radius and a rejected one have to be.
+    n_draws : int
+        Draws per instance that stand for a Dirichlet.
+    rng : None, int or Generator
+        Seed; every radius is tested with the same split and the same replicates.
+    progress : callable or True, optional
+        Called with (done, total) tests, where the total is what is needed at most; True writes to standard
+        error after one second, where that is a terminal.
+    **settings
+        Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ...
+
+    Returns
+    -------
+    Inflation
+        The radius, what was tried, the last test, and ``apply`` for other instances.
+
+    Notes
+    -----
+    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection. P-values of learned weights
+    need not fall smoothly with the radius: what is found is a radius that is not rejected next to one that
+    is. Not rejected does not mean calibrated: with few instances a small radius is enough. The radius was
+    chosen on these data; test the enlarged set on others. Of a hull of m members an enlargement has m k.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> members = rng.dirichlet([8, 1], size=(300, 3))
+    >>> labels = (rng.random(300) > 0.5).astype(int)
+    >>> found = cr.inflate(members, labels, weights="constant", rng=1)
+    >>> bool(0.3 < found.radius < 0.9), found.test.rejects()
+    (True, False)
+    """
+    one_of("`by`", by, ("vacuous", "ball"))
+    require_level(level)
+    require_positive_number(resolution, "resolution", "Try 0.01.")
+    require_order(predictions, labels)
+    seed = as_seed(rng)
+    credal = _as_set(predictions, n_draws, seed)
+    report = as_progress(progress)
+    most = 1 + int(np.log2(1 / _FIRST)) + 1 + max(1, int(np.ceil(np.log2(1 / resolution))))
+    tried: list[tuple[float, float]] = []
+
+    def test(radius: float) -> CredalTestResult:
+        found = credal_test(enlarged(credal, radius, by), labels, features, rng=seed, **settings)
+        tried.append((radius, found.pvalue))
+        if report is not None:
+            report(len(tried), most)
+        return found
+
+    low, high = 0.0, 0.0
+    result = test(0.0)
+    while result.rejects(level):
+        if high == 1.0:
+            raise UnsupportedError(
+                "the set of all distributions",
+                "holds a calibrated combination, yet the test rejects it",
+                f"p = {result.pvalue:.3g} at radius 1",
+                "These weights cannot represent it: give `features`, or another `learner`.",
+            )
+        low, high = high, min(1.0, max(_FIRST, 2 * high))
+        result = test(high)
+    while high > 0 and high - low > resolution:
+        middle = (low + high) / 2
+        found = test(middle)
+        if found.rejects(level):
+            low = middle
+        else:
+            high, result = middle, found
+    if report is not None:
+        report(most, most)
+    return Inflation(
+        radius=high,
+        by=by,
+        level=float(level),
+        radii=np.array([radius for radius, _ in tried]),
+        pvalues=np.array([pvalue for _, pvalue in tried]),
+        rejected_radius=low if high > 0 else None,
+        test=result,
+        n_draws=n_draws,
+        seed=seed,
+    )
+
+
+def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:
+    given: Predictions = as_predictions(predictions)
+    credal: CredalSet = credal_set(given, n_samples=n_draws, rng=seed)
+    return credal

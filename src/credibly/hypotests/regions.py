@@ -1,0 +1,185 @@
+"""Where in feature space predictions fail: cut the space without looking at labels, compare in each part.
+
+Instances are halved at the median of the column that is widest among them, again and again, so that regions
+hold about equally many. In region g and class c
+
+    z_gc = sum_i (1[y_i = c] - f_ic) / sqrt(sum_i f_ic (1 - f_ic)),    i in g
+
+is the deviation in standard errors; the largest of a region stands for it, and p-values are adjusted by the
+largest of all regions and classes under labels drawn from f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import as_float64, like, namespace, to_host
+from credibly._arrays.philox import Seed
+from credibly._arrays.region_results import LocalDeviations
+from credibly._arrays.sums import count_cells
+from credibly._arrays.tiles import tiles
+from credibly.hypotests.replicates import Replicates
+from credibly.predictions import Classes, Point
+
+HostArray = np.ndarray[Any, Any]
+
+LEAST_INSTANCES = 20
+MOST_REGIONS = 16
+_LABELS_AT_ONCE = 2**22
+
+
+def local_deviations(
+    point: Point,
+    observed: Classes,
+    space: HostArray,
+    columns: Sequence[str],
+    *,
+    n_resamples: int,
+    seed: Seed,
+) -> LocalDeviations:
+    """Return deviations by region, worst first.
+
+    Parameters
+    ----------
+    point : Point
+        What is compared with the labels.
+    observed : Classes
+        One row of labels.
+    space : ndarray (n, d)
+        What is cut.
+    columns : sequence of str
+        Its names.
+    n_resamples : int
+        Replicates behind the adjusted p-values.
+    seed : tuple of int
+        Key of the replicates.
+
+    Returns
+    -------
+    LocalDeviations
+        One entry per region.
+    """
+    parts = cut(space)
+    n, k = point.probs.shape
+    region = np.empty(n, dtype=np.int64)
+    for number, (rows, _) in enumerate(parts):
+        region[rows] = number
+    probs = to_host(as_float64(point.probs))
+    expected = np.stack([probs[rows].sum(axis=0) for rows, _ in parts])
+    variance = np.stack([(probs[rows] * (1 - probs[rows])).sum(axis=0) for rows, _ in parts])
+    counted = _counts(observed.values, region, len(parts), k)
+    scores = _scores(counted, expected, variance)[0]
+    largest = np.empty(n_resamples)
+    replicates = Replicates(point.probs, seed)
+    for reps in tiles(n_resamples, max(1, _LABELS_AT_ONCE // n)):
+        drawn = _counts(replicates.labels(reps).values, region, len(parts), k)
+        largest[reps] = np.abs(_scores(drawn, expected, variance)).max(axis=(1, 2))
+    classes = np.abs(scores).argmax(axis=1)
+    own = scores[np.arange(len(parts)), classes]
+    order = np.argsort(-np.abs(own), kind="stable")
+    sizes = np.array([len(rows) for rows, _ in parts])
+    chosen = np.arange(len(parts)), classes
+    adjusted = (1 + (largest[None, :] >= np.abs(own)[:, None] * (1 - 1e-12)).sum(axis=1)) / (1 + n_resamples)
+    return LocalDeviations(
+        regions=tuple(_words(parts[g][1], columns) for g in order),
+        sizes=sizes[order],
+        classes=classes[order],
+        predicted=(expected[chosen] / sizes)[order],
+        observed=(counted[0][chosen] / sizes)[order],
+        scores=own[order],
+        adjusted_pvalues=adjusted[order],
+        columns=tuple(columns),
+        lower=np.stack([space[parts[g][0]].min(axis=0) for g in order]),
+        upper=np.stack([space[parts[g][0]].max(axis=0) for g in order]),
+        n=n,
+        n_resamples=n_resamples,
+    )
+
+
+Cut = tuple[int, float, bool]
+"""Column, threshold, and whether the region lies above it."""
+
+
+def cut(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
+    """Return rows and conditions of every region."""
+    spread = space.std(axis=0)
+    scaled = space / np.where(spread > 0, spread, 1.0)
+    least = max(LEAST_INSTANCES, -(-len(space) // MOST_REGIONS))
+    done: list[tuple[HostArray, tuple[Cut, ...]]] = []
+    waiting: list[tuple[HostArray, tuple[Cut, ...]]] = [(np.arange(len(space)), ())]
+    while waiting:
+        rows, conditions = waiting.pop()
+        halves = _halves(space, scaled, rows, least)
+        if halves is None:
+            done.append((rows, conditions))
+            continue
+        column, threshold, above = halves
+        waiting += [
+            (rows[above], (*conditions, (column, threshold, True))),
+            (rows[~above], (*conditions, (column, threshold, False))),
+        ]
+    return done
+
+
+def _halves(
+    space: HostArray, scaled: HostArray, rows: HostArray, least: int
+) -> tuple[int, float, HostArray] | None:
+    """Return the widest column that halves these rows at its median, leaving `least` on both sides."""
+    if len(rows) < 2 * least:
+        return None
+    for column in np.argsort(-scaled[rows].std(axis=0), kind="stable"):
+        values = space[rows, column]
+        for threshold in (np.median(values), values[values < np.median(values)].max(initial=-np.inf)):
+            above = values > threshold  # many equal values may all lie at the median: try just below it
+            if least <= above.sum() <= len(rows) - least:
+                return int(column), float(threshold), above
+    return None
+
+
+def _words(conditions: tuple[Cut, ...], columns: Sequence[str]) -> str:
+    """Say a region in words; of several cuts of one column the last on either side counts."""
+    kept = {(column, above): threshold for column, threshold, above in conditions}
+    ordered = sorted(kept.items(), key=lambda entry: (entry[0][0], not entry[0][1]))
+    return (
+        " and ".join(
+            f"{columns[column]} {'>' if above else '<='} {threshold:.3g}"
+            for (column, above), threshold in ordered
+        )
+        or "all instances"
+    )
+
+
+def _counts(labels: Any, region: HostArray, n_regions: int, k: int) -> HostArray:
+    """Count labels (b, n) by region and class, (b, regions, k)."""
+    xp = namespace(labels)
+    cells = xp.astype(labels, xp.int64) + like(region * k, labels)
+    return to_host(count_cells(cells, n_regions * k)).reshape(-1, n_regions, k)
+
+
+def _scores(counted: HostArray, expected: HostArray, variance: HostArray) -> HostArray:
+    """Return deviations in standard errors; infinite where what was certain did not happen."""
+    gap = counted - expected
+    certain = variance <= 1e-12
+    scores = gap / np.sqrt(np.where(certain, 1.0, variance))
+    return np.where(certain, np.where(np.abs(gap) > 1e-9, np.copysign(np.inf, gap), 0.0), scores)
+
+
+def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ...]]:
+    """Return what to cut and its names: the given columns, or the predicted probabilities."""
+    if space is None:
+        probs = to_host(as_float64(point.probs))
+        return probs, tuple(f"mean P({c})" for c in range(probs.shape[1]))
+    columns = np.asarray(to_host(space) if hasattr(space, "shape") else space, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != n or 0 in columns.shape or not np.isfinite(columns).all():
+        raise InputError(
+            "`space`",
+            f"must be finite columns, one row per prediction ({n})",
+            f"got shape {columns.shape}" + ("" if np.isfinite(columns).all() else " with NaN or infinities"),
+            "Give an array (n, d), or leave it out to cut by predicted probabilities.",
+        )
+    return columns, tuple(f"feature {j}" for j in range(columns.shape[1]))

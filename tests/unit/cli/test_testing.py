@@ -1,0 +1,97 @@
+"""`credibly test` on sets and on counts of raters' labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from unit.cli.runs import FAST, Command, M, World
+
+
+@pytest.fixture
+def members(world: World, tmp_path: Path) -> Path:
+    path = tmp_path / "members.npz"
+    np.savez(path, probs=world.members, y=world.labels)
+    return path
+
+
+@pytest.fixture
+def rated(world: World, tmp_path: Path) -> Path:
+    counts = np.random.default_rng(0).multinomial(9, world.calibrated)
+    counts[11] = np.eye(3, dtype=int)[world.calibrated[11].argmin()] * 40
+    path = tmp_path / "rated.npz"
+    np.savez(path, probs=world.calibrated, label_counts=counts)
+    return path
+
+
+def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: Path) -> None:
+    ran = credibly("test", members, "--n-resamples", 19, "--seed", 2)
+    expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=2)
+    assert float(ran.rows[0]["pvalue"]) == expected.pvalue
+    assert (ran.rows[0]["statistic"], ran.rows[0]["m"]) == ("skce", str(M))
+    assert f"hypothesis: {expected.hypothesis}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        (("--weights", "constant"), {"weights": "constant"}),
+        (("--weights", "mean", "--statistic", "brier"), {"weights": "mean", "statistic": "brier"}),
+        (("--learner", "gating", "--no-refit"), {"learner": "gating", "refit": False}),
+        (("--split", 0.3, "--no-refit"), {"split": 0.3, "refit": False}),
+        (("--cv", 3, "--no-refit"), {"cv": 3, "refit": False}),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_flags_are_settings(
+    credibly: Command, world: World, members: Path, flags: tuple[object, ...], settings: dict[str, object]
+) -> None:
+    ran = credibly("test", members, *flags, "--n-resamples", 19, "--json", "--quiet")
+    expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=0, **settings)
+    found = json.loads(ran.out)
+    assert found["pvalue"] == expected.pvalue
+    assert found["type"] == "CredalTestResult"
+
+
+def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Path) -> None:
+    ran = credibly("test", calibrated, "--weights", "constant", *FAST)
+    assert (ran.code, ran.out) == (2, "")
+    assert "`--weights` has no meaning here; the predictions are no set" in ran.err
+
+
+def test_features_of_the_file_are_what_weights_depend_on(
+    credibly: Command, world: World, tmp_path: Path
+) -> None:
+    features = np.random.default_rng(5).normal(size=(len(world.labels), 2))
+    np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
+    ran = credibly("test", tmp_path / "f.npz", "--no-refit", "--n-resamples", 19)
+    sets = cr.Ensemble(world.members)
+    expected = cr.credal_test(sets, world.labels, features, refit=False, n_resamples=19, rng=0)
+    assert float(ran.rows[-1]["pvalue"]) == expected.pvalue  # after those of its folds
+
+
+def test_counts_get_the_test_of_the_truth(credibly: Command, world: World, rated: Path) -> None:
+    ran = credibly("test", rated, *FAST, "--fail-on", "conflict")
+    counts = np.load(rated)["label_counts"]
+    expected = cr.validity_test(world.calibrated, counts, n_resamples=99, rng=0)
+    assert float(ran.rows[0]["pvalue"]) == expected.pvalue
+    assert f"hypothesis: {expected.hypothesis}" in ran.err
+    assert "instances that stand out after adjustment, worst first: 11" in ran.err
+    assert ran.code == int(expected.verdict() == "conflict")
+    told = json.loads(credibly("test", rated, *FAST, "--json", "--quiet").out)
+    assert told["adjusted_pvalues"][11] == expected.adjusted_pvalues[11]
+
+
+def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> None:
+    ran = credibly("test", rated, "--refit", *FAST)
+    assert (ran.code, ran.out) == (2, "")
+    assert "`--refit` has no meaning here; labels are counts over raters. Leave it out." in ran.err
+
+
+def test_evaluate_says_what_sets_say(credibly: Command, members: Path) -> None:
+    found = json.loads(credibly("evaluate", members, "--n-resamples", 19, "--json", "--quiet").out)
+    assert list(found["credal"]["tests"]) == ["learned", "constant"]

@@ -1,0 +1,134 @@
+"""The tests of sets inside an evaluation: which are run, their words, and what is left out and why."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.evaluation import set_tests
+from libraries import Library
+
+FEW = {"statistics": ["brier"], "n_resamples": 39}
+
+
+def members(n: int = 120, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(3), size=(n, 4))
+
+
+def drawn(probs: np.ndarray, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return (rng.random((len(probs), 1)) > probs.cumsum(axis=1)).sum(axis=1)
+
+
+def test_the_tests_are_those_of_credal_test() -> None:
+    sets = cr.Ensemble(members())
+    labels = drawn(sets.mean().probs)
+    found = cr.evaluate(sets, labels, rng=3, **FEW)
+    assert found.credal is not None
+    for weights, test in found.credal.tests.items():
+        alone = cr.credal_test(sets, labels, weights=weights, n_resamples=39, rng=3)
+        assert test.pvalue == alone.pvalue
+    assert [one.statistic for one in found.credal.verdicts] == ["credal_test"] * 2
+    assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
+    assert "no conflict found with the best combination in the set" in found.credal.verdicts[0].finding
+    assert found.credal.regions.n == len(found.credal.tests["learned"].test_rows)
+    assert found.validity is None
+
+
+def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
+    sets = cr.Ensemble(members() * 0.2 + 0.8 * np.eye(3)[0])
+    found = cr.evaluate(sets, np.arange(120) % 3, **FEW)
+    assert found.credal is not None
+    assert {one.word for one in found.credal.verdicts} == {"conflict"}
+    assert "one weight vector for all instances fits" in found.credal.verdicts[1].finding
+    assert found.credal.regions.failing()
+
+
+def test_features_reach_learner_and_regions() -> None:
+    sets, features = cr.Ensemble(members()), np.random.default_rng(4).normal(size=(120, 2))
+    found = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEW)
+    assert found.credal is not None
+    assert found.credal.regions.columns == ("feature 0", "feature 1")
+
+
+def test_json_keeps_means_of_weights_and_no_rows() -> None:
+    sets = cr.Ensemble(members())
+    found = json.loads(json.dumps(cr.evaluate(sets, drawn(sets.mean().probs), **FEW).to_dict()))
+    learned = found["credal"]["tests"]["learned"]
+    assert sum(learned["mean_weights"].values()) == pytest.approx(1.0)
+    assert not {"weights", "test_rows", "combination"} & set(learned)
+    assert found["credal"]["verdicts"][0]["sentence"]
+
+
+def test_a_point_is_no_set() -> None:
+    probs = members()[:, 0]
+    found = cr.evaluate(probs, drawn(probs), **FEW)
+    assert found.credal is None
+    assert not [name for name, _ in found.not_run if name.startswith("test of the set")]
+
+
+def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = cr.Ensemble(members())
+    labels = drawn(sets.mean().probs)
+    reasons = dict(cr.evaluate(sets, labels, tests=False, **FEW).not_run)
+    assert "the mean of the set was evaluated" in reasons["test of the set"]
+    monkeypatch.setattr(set_tests, "MOST_REFITS", 1000)
+    found = cr.evaluate(sets, labels, **FEW)
+    assert found.credal is not None
+    assert list(found.credal.tests) == ["constant"]
+    assert "use `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
+    monkeypatch.setattr(set_tests, "MOST_PAIRED_ROWS", 100)
+    found = cr.evaluate(sets, labels, **FEW)
+    assert found.credal is None
+    assert "all pairs of 120 instances" in dict(found.not_run)["test of the set"]
+
+
+def test_very_few_instances_are_a_reason_and_no_failure() -> None:
+    found = cr.evaluate(cr.Ensemble(members(2)), [0, 1], **FEW)
+    assert "need at least" in dict(found.not_run)["test of the set with learned weights"]
+
+
+def test_counts_are_tested_against_the_set_itself(library: Library) -> None:
+    sets = members(60)
+    counts = np.random.default_rng(2).multinomial(8, sets.mean(axis=1))
+    counts[5] = [8, 0, 0]
+    sets[5] = sets[5] * 0.1 + 0.9 * np.eye(3)[2]
+    given = cr.Ensemble(library.asarray(sets), member_axis=1)
+    found = cr.evaluate(given, cr.LabelCounts(library.asarray(counts)), **FEW)
+    assert found.credal is None
+    assert "the labels are counts" in dict(found.not_run)["test of the set"]
+    assert found.validity is not None
+    alone = cr.validity_test(given, cr.LabelCounts(library.asarray(counts)), n_resamples=39, rng=0)
+    assert found.validity.test.pvalue == alone.pvalue
+    assert found.validity.verdict.statistic == "validity_test"
+    told = json.loads(json.dumps(found.to_dict()))["validity"]
+    assert [entry["row"] for entry in told["failing"]] == [5]
+    assert told["n_failing"] == 1
+    assert "nearest" not in told["test"]
+
+
+def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = members(30)
+    counts = cr.LabelCounts(np.random.default_rng(2).multinomial(8, sets.mean(axis=1)))
+    name = "test of the labels' distributions"
+    assert dict(cr.evaluate(sets, counts, tests=False, **FEW).not_run)[name] == "tests=False"
+    dirichlet = cr.Dirichlet(1 + 5 * sets[:, 0])
+    assert "no set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
+    few = {**FEW, "n_resamples": 3}
+    assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
+    monkeypatch.setattr(set_tests, "MOST_PAIRED_ROWS", 10)
+    assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
+
+
+def test_words_of_a_validity_conflict() -> None:
+    probs = np.tile([0.9, 0.1], (30, 1))
+    counts = cr.LabelCounts(np.tile([15, 15], (30, 1)))
+    found = cr.evaluate(probs, counts, **FEW).validity
+    assert found is not None
+    assert found.verdict.word == "conflict"
+    assert "not for all instances is the distribution of labels in the set; " in found.verdict.finding
+    assert found.verdict.finding.endswith("30 of 30 instances stand out by themselves after adjustment.")
+    assert "m = 1, 39 replicates" in found.verdict.sentence

@@ -1,0 +1,110 @@
+"""`inflate`: radius 0 where nothing is rejected, a radius that grows with the shift, and its way there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+QUICK = {"weights": "constant", "n_resamples": 199}
+
+
+def world(shift: float, n: int = 300, seed: int = 3) -> tuple[cr.Ensemble, np.ndarray]:
+    """Members around a base; labels from their mean, moved towards class 0 by `shift`."""
+    rng = np.random.default_rng(seed)
+    base = rng.dirichlet(np.ones(3), size=n)
+    members = np.stack([0.8 * base + 0.2 * rng.dirichlet(np.ones(3), size=n) for _ in range(4)], axis=1)
+    truth = (1 - shift) * members.mean(axis=1) + shift * np.eye(3)[0]
+    return cr.Ensemble(members, member_axis=1), (rng.random((n, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+
+
+def test_nothing_rejected_is_radius_0() -> None:
+    members, labels = world(0.0)
+    found = cr.inflate(members, labels, rng=1, **QUICK)
+    assert (found.radius, found.rejected_radius) == (0.0, None)
+    assert found.radii.tolist() == [0.0]
+    assert found.test.pvalue == cr.credal_test(members, labels, rng=1, **QUICK).pvalue
+    assert found.apply(members) is members
+    assert str(found).startswith("radius 0: the set itself is not rejected")
+
+
+@pytest.mark.parametrize("by", ["vacuous", "ball"])
+def test_the_radius_grows_with_the_shift(by: str) -> None:
+    radii = [cr.inflate(*world(shift), by=by, rng=1, **QUICK).radius for shift in (0.0, 0.3, 0.6)]
+    assert radii[0] == 0.0
+    assert radii == sorted(set(radii))
+    # labels moved by a share s lie in the set mixed with everything at s, and with 300 of them not far below
+    assert radii[2] > 0.3
+    assert radii[2] <= 0.6
+
+
+def test_learned_weights_and_splits() -> None:
+    radii = [
+        cr.inflate(*world(shift), refit=False, n_resamples=199, resolution=0.05, rng=1).radius
+        for shift in (0.0, 0.5)
+    ]
+    assert radii[0] == 0.0
+    assert 0.1 < radii[1] < 0.6
+
+
+def test_what_was_tried() -> None:
+    members, labels = world(0.5)
+    told: list[tuple[int, int]] = []
+    found = cr.inflate(
+        members, labels, rng=1, resolution=0.02, progress=lambda *done: told.append(done), **QUICK
+    )
+    assert found.radii[:3].tolist() == [0.0, 1 / 32, 1 / 16]
+    assert (found.pvalues[found.radii >= found.radius] > 0.05).all()
+    assert found.rejected_radius is not None
+    assert 0 < found.radius - found.rejected_radius <= 0.02
+    assert found.pvalues[found.radii.tolist().index(found.rejected_radius)] <= 0.05
+    assert found.test.pvalue == found.pvalues[found.radii.tolist().index(found.radius)]
+    assert told[-1][0] == told[-1][1] >= len(found.radii)
+    again = cr.credal_test(found.apply(members), labels, rng=1, **QUICK)
+    assert again.pvalue == found.test.pvalue
+    assert found.to_dict()["radius"] == found.radius
+    assert "is rejected" in str(found)
+
+
+@pytest.mark.parametrize("kind", ["point", "intervals", "belief", "dirichlet"])
+def test_every_kind(kind: str) -> None:
+    members, labels = world(0.5)
+    lower, upper = members.probs.min(axis=1), members.probs.max(axis=1)
+    rest = 1 - lower.sum(axis=1, keepdims=True)
+    predictions = {
+        "point": members.mean(),
+        "intervals": cr.Intervals(lower, upper),
+        "belief": cr.Belief(np.concatenate([lower, rest], axis=1), [{0}, {1}, {2}, {0, 1, 2}]),
+        "dirichlet": cr.Dirichlet(80 * members.mean().probs + 0.1),
+    }[kind]
+    found = cr.inflate(predictions, labels, rng=1, n_draws=4, **QUICK)
+    assert 0.05 < found.radius < 0.6
+    assert not found.test.rejects()
+    assert len(found.apply(predictions)) == len(labels)
+
+
+def test_what_weights_cannot_represent() -> None:
+    """One weight vector cannot follow labels that depend on the instance, however large the set."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, size=400)
+    probs = np.where(side[:, None] == 1, [0.9, 0.1], [0.1, 0.9])
+    labels = side  # the other way round from what is predicted
+    with pytest.raises(cr.UnsupportedError, match="These weights cannot represent it"):
+        cr.inflate(probs, labels, rng=1, weights="mean", n_resamples=99)
+
+
+def test_bad_input() -> None:
+    members, labels = world(0.0, n=40)
+    with pytest.raises(cr.InputError, match="`by` must be one of"):
+        cr.inflate(members, labels, by="square")  # type: ignore[arg-type]
+    with pytest.raises(cr.InputError, match="`level` must lie"):
+        cr.inflate(members, labels, level=5)
+    with pytest.raises(cr.InputError, match="`resolution` must be a positive number"):
+        cr.inflate(members, labels, resolution=0)
+    with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
+        cr.inflate(members, labels, progress=3)  # type: ignore[arg-type]
+    with pytest.raises(cr.UnsupportedError, match="one label per instance"):
+        cr.inflate(members, cr.LabelCounts(np.ones((40, 3), dtype=int)))
+    with pytest.raises(cr.InputTypeError, match="class predictions"):
+        cr.inflate(cr.Gaussian(np.zeros(4), np.ones(4)), np.zeros(4))

@@ -1,0 +1,113 @@
+"""Local deviations: by hand, found where they were put, and none where there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.hypotests.regions import cut
+from libraries import Library
+
+
+def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.CredalTestResult:
+    return cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
+
+
+def test_by_hand() -> None:
+    """Forty coins said to be fair; the half with x > 19.5 always shows class 1."""
+    probs = np.full((40, 1, 2), 0.5)
+    space = np.arange(40.0)
+    labels = np.where(space > 19.5, 1, np.arange(40) % 2)
+    found = result_of(probs, labels).regions(probs, labels, space=space, rng=0)
+    assert found.regions == ("feature 0 > 19.5", "feature 0 <= 19.5")
+    assert found.sizes.tolist() == [20, 20]
+    # 20 - 10 heads, in units of sqrt(20 / 4); either class says the same, the first is named
+    assert found.scores == pytest.approx([-10 / 5**0.5, 0.0])
+    assert (found.predicted[0], found.observed[0], found.classes[0]) == (0.5, 0.0, 0)
+    assert found.failing() == ("feature 0 > 19.5",)
+    assert found.adjusted_pvalues[1] == 1.0
+    assert (found.lower[0, 0], found.upper[0, 0]) == (20.0, 39.0)
+    assert found.to_dict()["regions"][0] == "feature 0 > 19.5"
+
+
+def test_regions_are_a_partition_of_about_equal_parts() -> None:
+    space = np.random.default_rng(0).normal(size=(500, 3))
+    parts = cut(space)
+    assert sorted(np.concatenate([rows for rows, _ in parts]).tolist()) == list(range(500))
+    assert 8 <= len(parts) <= 16
+    assert min(len(rows) for rows, _ in parts) >= 500 / 16
+    for rows, conditions in parts:
+        for column, threshold, above in conditions:
+            assert ((space[rows, column] > threshold) == above).all()
+
+
+def test_constant_and_tied_columns() -> None:
+    assert len(cut(np.ones((200, 2)))) == 1
+    tied = np.concatenate([np.zeros(150), np.arange(1, 51.0)])[:, None]
+    sizes = sorted(len(rows) for rows, _ in cut(tied))
+    assert sum(sizes) == 200
+    assert len(cut(tied)) > 1
+    assert len(cut(np.arange(10.0)[:, None])) == 1  # too few to halve
+
+
+def test_the_failing_corner_is_found_and_nothing_else() -> None:
+    rng = np.random.default_rng(7)
+    members = rng.dirichlet(np.ones(3), size=(600, 4))
+    space = rng.normal(size=(600, 2))
+    truth = members.mean(axis=1)
+    calm = (rng.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    assert result_of(members, calm).regions(members, calm, space=space, rng=2).failing(0.01) == ()
+    wrong = np.where((space[:, 0] > 0) & (space[:, 1] > 0), 2, calm)
+    found = result_of(members, wrong).regions(members, wrong, space=space, rng=2)
+    failing = found.failing()
+    assert failing
+    for name, low in zip(found.regions[: len(failing)], found.lower, strict=False):
+        assert (low > -0.6).all(), name
+    assert set(found.classes[: len(failing)]) <= {0, 1, 2}
+
+
+def test_learned_weights_cut_their_features() -> None:
+    rng = np.random.default_rng(3)
+    members = rng.dirichlet(np.ones(2), size=(200, 3))
+    features = rng.normal(size=(200, 1))
+    labels = rng.integers(0, 2, size=200)
+    result = cr.credal_test(members, labels, features, refit=False, n_resamples=19, rng=0)
+    rows = result.test_rows
+    found = result.regions(members[rows], labels[rows], features[rows], rng=0)
+    assert found.columns == ("feature 0",)
+    assert found.n == len(rows)
+    plain = cr.credal_test(members, labels, refit=False, n_resamples=19, rng=0)
+    assert plain.regions(members, labels).columns[1] == "mean P(1)"
+
+
+def test_certain_predictions_that_fail() -> None:
+    probs = np.tile([1.0, 0.0], (40, 1, 1))
+    labels = np.ones(40, dtype=int)
+    found = result_of(probs, labels).regions(probs, labels)
+    assert np.isinf(found.scores).all()
+    assert (found.adjusted_pvalues == 0.001).all()
+
+
+def test_every_library(library: Library) -> None:
+    rng = np.random.default_rng(5)
+    members, labels = rng.dirichlet(np.ones(3), size=(80, 2)), rng.integers(0, 3, size=80)
+    expected = result_of(members, labels).regions(members, labels, rng=1)
+    moved = library.asarray(members), library.asarray(labels)
+    found = result_of(*moved).regions(*moved, rng=1)
+    assert found.scores == pytest.approx(expected.scores)
+    assert found.adjusted_pvalues.tolist() == expected.adjusted_pvalues.tolist()
+
+
+def test_bad_input() -> None:
+    rng = np.random.default_rng(5)
+    members, labels = rng.dirichlet(np.ones(3), size=(80, 2)), rng.integers(0, 3, size=80)
+    result = result_of(members, labels)
+    with pytest.raises(cr.InputError, match="one row per prediction"):
+        result.regions(members, labels, space=np.zeros((79, 1)))
+    with pytest.raises(cr.InputError, match="with NaN"):
+        result.regions(members, labels, space=np.full(80, np.nan))
+    with pytest.raises(cr.InputError, match="one entry per prediction"):
+        result.regions(members, labels[:-1])
+    with pytest.raises(cr.InputError, match="`n_resamples` must be"):
+        result.regions(members, labels, n_resamples=0)

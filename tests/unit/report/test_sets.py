@@ -1,0 +1,62 @@
+"""The sections of a report about sets and about several labels per instance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import credibly as cr
+from credibly.report.page import render_report
+from credibly.report.sets import credal_section, validity_section
+
+
+def members(n: int = 100) -> np.ndarray:
+    return np.random.default_rng(0).dirichlet(np.ones(3), size=(n, 3))
+
+
+def test_is_there_a_calibrated_distribution_in_the_set() -> None:
+    labels = np.random.default_rng(1).integers(0, 3, size=100)
+    given = cr.evaluate(
+        cr.Ensemble(members()), labels, statistics=["brier"], n_resamples=19, classes=["a", "<b>", "$c$"]
+    )
+    section = credal_section(given)
+    assert section is not None
+    assert given.credal is not None
+    assert section.title == "Is there a calibrated distribution in the set?"
+    assert section.verdicts == given.credal.verdicts
+    combinations, regions = (table for _, table in section.tables)
+    assert [row[0] for row in combinations.rows] == [
+        "weights that depend on the instance",
+        "one weight vector for all instances",
+    ]
+    assert all(
+        f"{float(row[4]):.3g}" == f"{test.pvalue:.3g}"
+        for row, test in zip(combinations.rows, given.credal.tests.values(), strict=True)
+    )
+    assert [row[0] for row in regions.rows] == list(given.credal.regions.regions[:10])
+    assert {row[1] for row in regions.rows} <= {"a", "<b>", "$c$"}
+    assert len(section.figures) == 3
+    page = render_report(given)
+    for text in ('id="sets"', "figure-sets-learned", "figure-sets-regions", "Test of the set"):
+        assert text in page
+    assert page == render_report(given)  # byte by byte
+
+
+def test_is_the_distribution_of_labels_in_the_set() -> None:
+    sets = members()
+    counts = np.random.default_rng(2).multinomial(20, sets.mean(axis=1))
+    counts[7], sets[7] = [20, 0, 0], [0.0, 0.5, 0.5]
+    given = cr.evaluate(cr.Ensemble(sets), cr.LabelCounts(counts), statistics=["brier"], n_resamples=39)
+    assert credal_section(given) is None
+    section = validity_section(given)
+    assert section is not None
+    assert section.tables[0][1].rows[0][:3] == ("7", "20", "infinite")
+    page = render_report(given)
+    for text in ('id="validity"', "figure-validity", "Is the distribution of labels itself in the set?"):
+        assert text in page
+
+
+def test_a_point_with_one_label_has_neither() -> None:
+    probs = members()[:, 0]
+    given = cr.evaluate(probs, np.arange(100) % 3, statistics=["brier"], n_resamples=19)
+    assert credal_section(given) is None
+    assert validity_section(given) is None
