@@ -21,7 +21,9 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.maps import SimplexMap
+from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.score_results import EpistemicScore, ScoreStability
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
     RaterStatistic,
@@ -70,6 +72,7 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
+from credibly.selection import epistemic_score, rank_models, score_stability
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,
@@ -104,6 +107,7 @@ __all__ = [
     "Dirichlet",
     "DisagreementDecomposition",
     "Ensemble",
+    "EpistemicScore",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -121,10 +125,12 @@ __all__ = [
     "NonspecificityEstimate",
     "Point",
     "Quantiles",
+    "Ranking",
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
     "Samples",
+    "ScoreStability",
     "SimplexMap",
     "Statistic",
     "Traits",
@@ -150,6 +156,7 @@ __all__ = [
     "decompose_loss",
     "decompose_loss_in_chunks",
     "discounted_utility",
+    "epistemic_score",
     "error_over_simplex",
     "error_over_weights",
     "evaluate",
@@ -167,10 +174,12 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "rank_models",
     "rater_statistic",
     "registered",
     "reliability_curve",
     "save",
+    "score_stability",
     "skce",
     "statistic",
     "top_label_ece",
