@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -136,7 +137,7 @@ class Ranking(Result):
         at = sorted({one.tradeoff for one in self.crossings if {one.below, one.beyond} <= set(kept)})
         edges = [0.0, *at, math.inf]
         found: list[tuple[float, float, str]] = []
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in itertools.pairwise(edges):
             middle = 0.5 * (low + high) if math.isfinite(high) else 2 * low + 1.0
             first = self.order(middle, points=points)[0]
             if found and found[-1][2] == first:
@@ -170,9 +171,9 @@ class Ranking(Result):
 
         Notes
         -----
-        C25's scenarios: sorting crops may leave doubtful ones to a person, so the trade-off is low (0.1); a car
-        must decide, so it is high (2). A priority against the answer to the first question leads to the middle
-        (0.5).
+        C25's scenarios: sorting crops may leave doubtful ones to a person, so the trade-off is low (0.1); a
+        car must decide, so it is high (2). A priority against the answer to the first question leads to the
+        middle (0.5).
         """
         if not isinstance(abstention, (bool, np.bool_)):
             raise InputError("`abstention`", "must be True or False", f"got {abstention!r}", "Say which.")

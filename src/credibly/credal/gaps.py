@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ SizeMeasure = Literal["hartley", "pal"]
 _TILE = 2**17  # doubles of (rows, members, events) in one pass
 
 
+@cache
 def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
     """Return w_b for b = 0 .. k, exactly; w_0 and w_k, whose gap is 0, are 0."""
     weights = np.zeros(k + 1)
@@ -45,6 +47,7 @@ def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
                     for j in range(k - b + 1)
                 )
                 weights[b] = float(sum(signed, decimal.Decimal(0)))
+    weights.flags.writeable = False  # all callers share it
     return weights
 
 

@@ -65,7 +65,7 @@ def imprecision_of(
         # also where two classes tie and a decision would name both: a point is precise
         return 0.0 * xp.sum(as_float64(credal.probs), axis=-1), ()
     if measure in ("hartley", "dubois_prade", "koerner"):
-        found = nonspecificity_estimate(credal, measure=measure, budget=budget, negative=negative, rng=seed)  # type: ignore[arg-type]
+        found = nonspecificity_estimate(credal, measure=measure, budget=budget, negative=negative, rng=seed)
         notes = found.notes
         if not found.exact:
             notes = (*notes, f"{found.n_events} random events, standard error {found.mean_stderr:.2g}")

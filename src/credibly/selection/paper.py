@@ -1,7 +1,7 @@
 """The pipeline C25 published, so that its tables can be made again.
 
-Samples become lower probabilities of a fixed list of focal sets, these become masses; negative ones are set to
-0, what is missing to 1 goes to the set of all classes, and rows are divided by their sum.
+Samples become lower probabilities of a fixed list of focal sets, these become masses; negative ones are set
+to 0, what is missing to 1 goes to the set of all classes, and rows are divided by their sum.
 """
 
 from __future__ import annotations

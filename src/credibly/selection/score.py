@@ -1,7 +1,7 @@
 """The unified score of one model: E = distance + trade-off * imprecision.
 
-A Point's imprecision is 0, so its E is its log loss; a set pays for being imprecise what it gains by holding a
-distribution near the label.
+A Point's imprecision is 0, so its E is its log loss; a set gains by holding a distribution near the label and
+pays for being imprecise.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from credibly.credal import credal_distance
 from credibly.credal.distance import Divergence, soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
+from credibly.credal.nonspecificity import EXACT_CLASSES
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import (
     Belief,
@@ -41,8 +42,9 @@ from credibly.selection.paper import CLIP, paper_budget, paper_samples, paper_se
 
 Paper = Literal["C25"]
 
-DEPENDENCE_ROWS = 500
-"""Instances that tell how far the mean follows the budget and the number of members."""
+DEPENDENCE_ROWS, FEWER_ROWS = 500, 100
+"""Instances that tell how far the mean follows the budget and the number of members; fewer where all events
+have to be sampled."""
 NOTABLE = 0.01
 """Share of the mean score from which on a dependence is warned about."""
 
@@ -96,8 +98,8 @@ def epistemic_score(
         Weight of the imprecision, 0 or more; infinite asks for precision alone.
     measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional
         What counts as imprecision: generalised Hartley of the exact envelope (where no budget is given),
-        Dubois-Prade on a budget of focal sets (where one is), Koerner's minus 1, upper minus lower entropy, mean
-        upper minus lower probability, or what a utility of set-valued answers takes off.
+        Dubois-Prade on a budget of focal sets (where one is), Koerner's minus 1, upper minus lower entropy,
+        mean upper minus lower probability, or what a utility of set-valued answers takes off.
     divergence : {"kl", "js", "sqrt_js"}
         Distance of a label to the nearest distribution of the set.
     budget : sequence of sets of int, optional
@@ -112,7 +114,8 @@ def epistemic_score(
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     dependences : bool
-        Whether to find out, on up to 500 instances, how far E follows the budget and the number of members.
+        Whether to find out, on up to 500 instances (100 beyond 12 classes), how far E follows the budget and
+        the number of members.
     rng : None, int or Generator
         Seed of draws and random events.
 
@@ -130,8 +133,9 @@ def epistemic_score(
     Notes
     -----
     E is a statement about the budget and the number of samples as much as about the model: compare models at
-    equal ones. An imprecise model is rewarded at small trade-offs and punished at large ones; :func:`rank_models`
-    shows where the order changes. Distances to labels need no vertices: they are -log of the upper probability.
+    equal ones. An imprecise model is rewarded at small trade-offs and punished at large ones;
+    :func:`rank_models` shows where the order changes. Distances to labels need no vertices: they are -log of
+    the upper probability.
 
     References
     ----------
@@ -235,7 +239,7 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
     if settings.budget is None and not isinstance(credal, Point):
         settings = dataclasses.replace(settings, budget=paper_budget(credal))
     sets = 0 if settings.budget is None else len(settings.budget)
-    changed = (
+    changed: tuple[str, ...] = (
         f'paper="C25": clamped masses on {sets} focal sets and all classes stand for the set',
         f"probabilities below {CLIP:g} count as {CLIP:g} in the distance",
     )
@@ -366,7 +370,8 @@ def _dependences(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tup
     halved = isinstance(credal, Ensemble) and credal.n_members > 1
     if not (on_budget or halved):
         return ()
-    rows = spaced_rows(len(credal), DEPENDENCE_ROWS)
+    sampled = credal.n_classes > EXACT_CLASSES
+    rows = spaced_rows(len(credal), FEWER_ROWS if sampled else DEPENDENCE_ROWS)
     few, own = credal[rows], labels_of_rows(credal, labels, rows)
 
     def mean(part: CredalSet, used: ScoreSettings) -> float:
