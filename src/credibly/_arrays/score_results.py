@@ -107,6 +107,8 @@ class EpistemicScore(Result):
         Their sum, the imprecision weighted.
     right : array (n,)
         Whether the mean prediction puts the label first.
+    confidence, entropy : array (n,)
+        Largest probability and entropy of the mean prediction.
     summary : mapping of str to mapping of str to Spread
         ``summary["distance"]["wrong"]``: part, then "all", "right" or "wrong" predictions.
     n : int
@@ -129,6 +131,8 @@ class EpistemicScore(Result):
     imprecision: Array
     total: Array
     right: Array
+    confidence: Array
+    entropy: Array
     summary: Mapping[str, Mapping[Group, Spread]]
     n: int
     n_infinite: int
@@ -144,7 +148,7 @@ class EpistemicScore(Result):
         """Return what `to_dict` does without the arrays over instances: short for any n."""
         found = self.to_dict()
         for one in (found, found["average"]):
-            for name in (*PARTS, "right"):
+            for name in (*PARTS, "right", "confidence", "entropy"):
                 if one is not None:
                     one.pop(name)
         return found

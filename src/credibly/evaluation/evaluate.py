@@ -14,6 +14,7 @@ from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.score import score_notes, score_parts
 from credibly.evaluation.stages import (
     OMNIBUS,
     Progress,
@@ -122,13 +123,14 @@ def evaluate(
     estimates = estimate_all(given, labels, chosen, tell)
     by_group, ungrouped = estimate_groups(given, batch, chosen, groups, tell)
     limits += ungrouped
-    decomposition = curve_set = raters = None
+    decomposition = curve_set = raters = score = None
     results: dict[str, HypotestResult] = {}
     if isinstance(given, ClassPredictions):
         testable = tests and not isinstance(labels, LabelCounts)
         decomposition = decompose_brier(given, labels, n_bins=n_bins)
         raters, unrated = rater_parts(given, labels, n_bins)
-        limits += unrated
+        score, unscored = score_parts(given, labels, batch, seed)
+        limits += [*unrated, *unscored]
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
@@ -152,7 +154,7 @@ def evaluate(
         groups=by_group,
         verdicts=answers,
         warnings=data_warnings(given, batch, names, origin),
-        notes=_notes(given, estimates, results) + _rater_notes(given, raters),
+        notes=_notes(given, estimates, results) + _rater_notes(given, raters) + score_notes(score),
         not_run=tuple(limits),
         settings={
             "version": _version(),
@@ -168,6 +170,7 @@ def evaluate(
         },
         source=origin,
         raters=raters,
+        score=score,
     )
 
 

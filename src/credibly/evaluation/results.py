@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
+from credibly.evaluation.score import ScoreParts
 from credibly.statistics import BrierDecomposition
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -136,6 +137,8 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    score : ScoreParts or None
+        The unified score, where the predictions are sets of distributions.
     """
 
     predictions: PredictionSummary
@@ -152,6 +155,7 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    score: ScoreParts | None = None
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write everything as one self-contained HTML file.

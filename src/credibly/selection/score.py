@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, like, namespace
+from credibly._arrays.namespace import Array, as_float64, like, namespace
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.score_results import Dependence, EpistemicScore, Group, Spread
 from credibly.credal import credal_distance
@@ -24,6 +24,7 @@ from credibly.credal.distance import Divergence, soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.nonspecificity import EXACT_CLASSES
+from credibly.credal.objectives import entropy
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import (
     Belief,
@@ -214,14 +215,13 @@ def score_of(given: Any, labels: Any, settings: ScoreSettings, *, dependences: b
         credal_set(given)  # raises with the kinds that can be read as sets
     settings, credal, notes = _as_set(given, settings)
     kind = type(given).__name__
-    right, right_notes = _is_right(given, labels)
+    mean = as_point(given)[0]
+    right, right_notes = _is_right(mean, labels)
     distance, imprecision, how = parts_of(credal, labels, settings)
     average = None
     if not isinstance(given, Point):
-        mean, _ = as_point(given)
-        parts = parts_of(mean, labels, settings)
-        average = _summarised("Point", parts[0], parts[1], right, settings, ())
-    found = _summarised(kind, distance, imprecision, right, settings, (*notes, *how, *right_notes))
+        average = _summarised("Point", parts_of(mean, labels, settings)[:2], mean, right, settings, ())
+    found = _summarised(kind, (distance, imprecision), mean, right, settings, (*notes, *how, *right_notes))
     shown = {**found.settings, **_counted(given, credal)}
     depends = _dependences(credal, labels, settings) if dependences else ()
     return dataclasses.replace(found, settings=shown, dependences=depends, average=average)
@@ -277,12 +277,13 @@ def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
 
 def _summarised(
     kind: str,
-    distance: Array,
-    imprecision: Array,
+    scored: tuple[Array, Array],
+    mean: Point,
     right: Array,
     settings: ScoreSettings,
     notes: tuple[str, ...],
 ) -> EpistemicScore:
+    distance, imprecision = scored
     total = combined(distance, imprecision, settings.tradeoff)
     parts = {"distance": distance, "imprecision": imprecision, "total": total}
     masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
@@ -295,6 +296,8 @@ def _summarised(
         tradeoff=settings.tradeoff,
         **parts,
         right=right,
+        confidence=xp.max(as_float64(mean.probs), axis=-1),
+        entropy=entropy(mean.probs) / log_base(settings.base),
         summary={
             name: {group: _spread(values, mask) for group, mask in masks.items()}
             for name, values in parts.items()
@@ -320,14 +323,13 @@ def _spread(values: Array, mask: Array) -> Spread:
     return Spread(mean, math.sqrt(squares / (n - 1)), n)
 
 
-def _is_right(given: ClassPredictions, labels: Any) -> tuple[Array, tuple[str, ...]]:
+def _is_right(mean: Point, labels: Any) -> tuple[Array, tuple[str, ...]]:
     """Return whether the mean prediction puts the label first (of soft targets: a most frequent class)."""
-    mean, _ = as_point(given)
     xp = mean.xp
     predicted = xp.argmax(mean.probs, axis=-1)
     target = soft_target(mean, labels)
     if target is None:
-        checked = as_labels(given, labels)
+        checked = as_labels(mean, labels)
         assert isinstance(checked, Classes)
         return xp.astype(checked.values[0, :], predicted.dtype) == predicted, ()
     held = xp.take_along_axis(target, predicted[:, None], axis=-1)[:, 0]
