@@ -57,7 +57,7 @@ from credibly.credal import (
     upper_entropy,
     upper_probability,
 )
-from credibly.evaluation import Evaluation, evaluate
+from credibly.evaluation import Comparison, Evaluation, compare, evaluate
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
@@ -102,6 +102,7 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 __all__ = [
     "Belief",
     "BrierDecomposition",
+    "Comparison",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -141,6 +142,7 @@ __all__ = [
     "brier",
     "calibration_test",
     "classwise_ece",
+    "compare",
     "confidence_ece",
     "credal_boundary",
     "credal_contains",

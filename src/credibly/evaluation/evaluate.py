@@ -12,6 +12,8 @@ from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
+from credibly.evaluation.provenance import origin as origin_of
+from credibly.evaluation.provenance import silent, version
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.score import score_notes, score_parts
@@ -112,9 +114,9 @@ def evaluate(
     given = as_predictions(predictions)
     batch = as_labels(given, labels)
     names = class_names(given, classes)
-    origin = _origin(source)
+    origin = origin_of(source)
     seed = as_seed(rng)
-    tell = progress or _silent
+    tell = progress or silent
     limits = list(input_limits(given, labels))
     chosen, unsuited = choose(given, batch, statistics, n_bins, tests)
     limits += unsuited
@@ -157,7 +159,7 @@ def evaluate(
         notes=_notes(given, estimates, results) + _rater_notes(given, raters) + score_notes(score),
         not_run=tuple(limits),
         settings={
-            "version": _version(),
+            "version": version(),
             "hypothesis": HYPOTHESIS,
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
@@ -172,15 +174,6 @@ def evaluate(
         raters=raters,
         score=score,
     )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report progress to nobody."""
-
-
-def _origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a JSON-safe copy: an evaluation holds values, not the caller's objects."""
-    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
 
 
 def _notes(
@@ -225,11 +218,3 @@ def _why_untested(predictions: Predictions, labels: Any, tests: bool) -> str:
     if isinstance(labels, LabelCounts):
         return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"
-
-
-def _version() -> str:
-    # The version is written once, in the package itself, which is loaded when anything here runs.
-    # tach-ignore(the version is a constant of the package)
-    from credibly import __version__
-
-    return __version__

@@ -22,6 +22,24 @@ from credibly.plots.rater_loss import (
 )
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
+from credibly.plots.score_boxes import ScoreBoxDisplay, score_box_data, score_boxes
+from credibly.plots.score_groups import (
+    ScoreBarDisplay,
+    ViolinDisplay,
+    score_bar_data,
+    score_bars,
+    score_violins,
+    violin_data,
+)
+from credibly.plots.score_instances import (
+    ConfidenceDisplay,
+    ScoreScatterDisplay,
+    confidence_data,
+    confidence_strip,
+    score_scatter,
+    score_scatter_data,
+)
+from credibly.plots.score_members import MembersDisplay, members_curve, members_data
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
 from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
 from credibly.plots.sizes import (
@@ -33,6 +51,7 @@ from credibly.plots.sizes import (
     size_strips,
 )
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.tradeoffs import TradeoffDisplay, tradeoff_data, tradeoff_lines
 
 __all__ = [
     "BLUE",
@@ -40,23 +59,32 @@ __all__ = [
     "ORANGE",
     "VERMILION",
     "ClasswiseDisplay",
+    "ConfidenceDisplay",
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
+    "MembersDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
     "SamplesDisplay",
+    "ScoreBarDisplay",
+    "ScoreBoxDisplay",
+    "ScoreScatterDisplay",
     "SimplexDisplay",
     "SimplexMapDisplay",
     "SizeDisplay",
     "SpreadDisplay",
     "Table",
+    "TradeoffDisplay",
+    "ViolinDisplay",
     "Words",
     "classwise_data",
     "classwise_diagrams",
+    "confidence_data",
+    "confidence_strip",
     "debiasing_curve",
     "debiasing_data",
     "disagreement_data",
@@ -66,6 +94,8 @@ __all__ = [
     "loss_map_data",
     "mass_bars",
     "mass_data",
+    "members_curve",
+    "members_data",
     "new_axes",
     "new_figure",
     "null_data",
@@ -75,6 +105,13 @@ __all__ = [
     "reliability_diagram",
     "samples_data",
     "samples_strip",
+    "score_bar_data",
+    "score_bars",
+    "score_box_data",
+    "score_boxes",
+    "score_scatter",
+    "score_scatter_data",
+    "score_violins",
     "simplex_data",
     "simplex_diagram",
     "simplex_heat_map",
@@ -84,4 +121,7 @@ __all__ = [
     "size_strips",
     "spread_data",
     "spread_diagram",
+    "tradeoff_data",
+    "tradeoff_lines",
+    "violin_data",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,32 @@ BLUE = "#0072b2"
 SKY = "#56b4e9"
 ORANGE = "#e69f00"
 VERMILION = "#d55e00"
+GREEN = "#009e73"
+PURPLE = "#cc79a7"
 INK = "#1a1a1a"
 """Colour of text, ticks and frames. Never pure black, so that a page can tell it from its own black."""
 
 
+_SERIES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", (0, (6, 2))),
+    (GREEN, "^", (0, (2, 1.5))),
+    (PURPLE, "D", (0, (6, 2, 1.5, 2))),
+    (ORANGE, "v", "-"),
+    (SKY, "P", (0, (4, 1))),
+    (INK, "X", (0, (1, 1))),
+)
+
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28
+
+
+def series(place: int) -> tuple[str, str, Any]:
+    """Return colour, marker and dashes of one of many lines: never colour alone."""
+    color, marker, dashes = _SERIES[place % len(_SERIES)]
+    if place // len(_SERIES) % 2:  # the second round keeps colours and changes dashes
+        dashes = _SERIES[(place + 3) % len(_SERIES)][2]
+    return color, marker, dashes
 
 
 def printable(text: str) -> str:
@@ -82,6 +103,14 @@ def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) 
     for name, spine in ax.spines.items():
         spine.set_visible(name in ("left", "bottom"))
         spine.set_edgecolor(INK)
+
+
+def name_ticks(ax: Axes, names: Sequence[str]) -> None:
+    """Write names below places 0, 1, ... slanted; they are the user's, so a dollar sign is no formula."""
+    ax.set_xticks(
+        range(len(names)), [shortened(name) for name in names], rotation=30, ha="right", parse_math=False
+    )
+    ax.set_xlim(-0.6, len(names) - 0.4)
 
 
 def draw_boxes(
