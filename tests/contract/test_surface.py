@@ -21,8 +21,10 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "Comparison",
     "Dataset",
     "DisagreementDecomposition",
+    "EpistemicScore",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -30,9 +32,11 @@ NOT_CALLED_BY_USERS = {
     "LossDecomposition",
     "MassFunction",
     "NonspecificityEstimate",
+    "Ranking",
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
+    "ScoreStability",
     "SimplexMap",
     "Statistic",
     "Traits",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import catalogue, codes, files, numbers, raters, reports, wording
+from credibly.cli import catalogue, codes, comparing, files, numbers, raters, reports, wording
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -35,6 +35,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
     "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
+    "compare": (comparing.compare_files, "credibly compare predictions.npz members.npz"),
     "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
     "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
     "list": (catalogue.list_names, "credibly list --json"),

@@ -209,14 +209,16 @@ def _findings(ranking: Ranking) -> tuple[str, ...]:
     for low, high, name in ranking.leaders():
         until = "on" if math.isinf(high) else f"to {shown(high)}"
         found.append(f"From trade-off {shown(low)} {until}, {name} has the smallest mean score.")
+    ties: dict[tuple[str, ...], list[str]] = {}
     for tradeoff in ranking.tradeoffs:
         standing = ranking.at(tradeoff)
-        tied = standing.tied_with_first
-        if tied:
-            found.append(
-                f"At trade-off {tradeoff:g}, {joined(list(tied))} cannot be told from {standing.names[0]} "
-                f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
-            )
+        if standing.tied_with_first:
+            ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
+    for (first, *tied), at in ties.items():
+        found.append(
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied)} cannot be told from {first} "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
     return tuple(found)
 
 

@@ -85,7 +85,7 @@ class TradeoffDisplay(Display):
                     (self.most, ends[place]),
                     xytext=(1.02 * self.most, height),
                     fontsize=7,
-                    color=series(place)[0],
+                    color=INK,
                     va="center",
                     annotation_clip=False,
                     parse_math=False,
