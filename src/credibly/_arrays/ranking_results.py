@@ -118,8 +118,8 @@ class Ranking(Result):
         finite = np.isfinite(value)
         worse |= finite[None, :] & ~finite[:, None]
         m = len(order)
-        with np.errstate(invalid="ignore"):
-            differences = value - value[0] if finite[0] else np.full(m, math.nan)
+        # the middle of an interval is the difference it is about, of whatever decides between the two
+        differences = 0.5 * (low[:, 0] + high[:, 0])
         return Standing(
             tradeoff=float(tradeoff),
             names=order,

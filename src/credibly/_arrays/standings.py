@@ -54,7 +54,8 @@ class Standing(Result):
     best_ranks, worst_ranks : ndarray (m,)
         Places each model can have, given who is better beyond chance: equal ranges are ties.
     differences : ndarray (m,)
-        Mean score minus that of the first.
+        Mean score minus that of the first; at an infinite trade-off mean imprecision, or between points mean
+        distance; NaN where a mean is infinite.
     intervals : ndarray (m, 2)
         Simultaneous intervals of these differences; NaN where a mean is infinite.
     level : float
