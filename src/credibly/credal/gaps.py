@@ -29,7 +29,8 @@ from credibly.predictions import Ensemble, Intervals
 
 SizeMeasure = Literal["hartley", "pal"]
 
-_TILE = 2**17  # doubles of (rows, members, events) in one pass
+_TILE = 2**14  # doubles of (rows, events) in one pass
+_LEAST_ROWS = 2
 
 
 @cache
@@ -68,6 +69,15 @@ class HullGaps:
         xp = namespace(sums)
         return -xp.min(sums, axis=1), xp.max(sums, axis=1)
 
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e), one member after the other: what is compared stays in cache."""
+        xp = namespace(self.functionals)
+        least = most = self.functionals[:, 0, :] @ columns
+        for m in range(1, self.functionals.shape[1]):
+            sums = self.functionals[:, m, :] @ columns
+            least, most = xp.minimum(least, sums), xp.maximum(most, sums)
+        return -least, most
+
 
 class IntervalGaps:
     """Gaps of interval sets around the intersection probability, which cuts all widths in one proportion a.
@@ -97,6 +107,10 @@ class IntervalGaps:
             xp.minimum(self.share * outside, (1.0 - self.share) * inside),
         )
 
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e)."""
+        return self.both(self.functionals @ columns)
+
 
 def gaps_of(credal: Ensemble | Intervals, rows: slice) -> HullGaps | IntervalGaps:
     """Return the gaps of some rows of a set."""
@@ -115,8 +129,7 @@ def exact_gap_sum(credal: Ensemble | Intervals, measure: SizeMeasure) -> Array:
     weight = like(weights[sizes], leading, dtype=xp.float64)
     mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
     found = []
-    for rows in tiles(len(credal), _TILE // (credal.n_members * len(table))):
-        gaps = gaps_of(credal, rows)
-        gap, other = gaps.both(gaps.functionals @ columns)
+    for rows in tiles(len(credal), max(_LEAST_ROWS, _TILE // len(table))):
+        gap, other = gaps_of(credal, rows).over(columns)
         found.append(gap @ weight + other @ mirrored)
     return xp.concat(found, axis=0)

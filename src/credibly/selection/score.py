@@ -39,7 +39,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.selection.imprecision import ScoreMeasure, imprecision_of, require_measure
-from credibly.selection.paper import CLIP, paper_budget, paper_samples, paper_set
+from credibly.selection.paper import CLIP, is_closed, paper_budget, paper_samples, paper_set
 
 Paper = Literal["C25"]
 
@@ -243,6 +243,8 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
         f'paper="C25": clamped masses on {sets} focal sets and all classes stand for the set',
         f"probabilities below {CLIP:g} count as {CLIP:g} in the distance",
     )
+    if settings.budget is not None and not is_closed(settings.budget):
+        changed = (*changed, "the budget lacks subsets of its sets, where the printed masses are no inverse")
     if settings.divergence == "js":
         settings = dataclasses.replace(settings, divergence="sqrt_js")
         changed = (*changed, '"js" is the root of the Jensen-Shannon divergence')
