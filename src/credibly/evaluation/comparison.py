@@ -23,7 +23,7 @@ from credibly.predictions import as_labels, as_predictions
 from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
-from credibly.selection.score import Paper
+from credibly.selection.settings import Paper
 
 CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")
 """Statistics of every model that stand beside its score."""

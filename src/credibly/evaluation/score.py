@@ -15,7 +15,7 @@ from credibly._arrays.results import Result
 from credibly._arrays.score_results import EpistemicScore
 from credibly.predictions import Classes, ClassPredictions, LabelCounts, Labels, Point, Predictions
 from credibly.selection import epistemic_score
-from credibly.selection.score import spaced_rows
+from credibly.selection.dependences import spaced_rows
 
 MOST_ROWS, FEW_ROWS = 20_000, 1000
 """Instances scored at most: with few classes all events are summed, with many they are sampled."""

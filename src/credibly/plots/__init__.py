@@ -22,15 +22,9 @@ from credibly.plots.rater_loss import (
 )
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
+from credibly.plots.score_bars import ScoreBarDisplay, score_bar_data, score_bars
 from credibly.plots.score_boxes import ScoreBoxDisplay, score_box_data, score_boxes
-from credibly.plots.score_groups import (
-    ScoreBarDisplay,
-    ViolinDisplay,
-    score_bar_data,
-    score_bars,
-    score_violins,
-    violin_data,
-)
+from credibly.plots.score_groups import ViolinDisplay, score_violins, violin_data
 from credibly.plots.score_instances import (
     ConfidenceDisplay,
     ScoreScatterDisplay,

@@ -76,7 +76,8 @@ def paper_set(credal: CredalSet, budget: tuple[frozenset[int], ...]) -> CredalSe
     masses = lower @ like(signs, leading, dtype=xp.float64)
     rest = xp.zeros((len(credal), 1), dtype=xp.float64, device=credal.device)
     masses = clamped(xp.concat([masses, rest], axis=1), len(sets))
-    return Belief(masses, (*sets, everything), k)
+    # one row is checked, sets included; the others are valid by construction
+    return Belief(masses[:1, :], (*sets, everything), k).replace_rows(masses=masses)
 
 
 def is_closed(budget: tuple[frozenset[int], ...]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError, one_of
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
@@ -22,20 +22,15 @@ from credibly.credal.distance import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Ensemble, Point, as_point, as_predictions, require_order
+from credibly.predictions import ClassPredictions, Ensemble, Point, as_point
 from credibly.selection.bootstrap import bootstrap_means
 from credibly.selection.crossings import crossings
+from credibly.selection.dependences import NOTABLE
+from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ScoreMeasure, require_measure
+from credibly.selection.models import checked_models, checked_tradeoffs
 from credibly.selection.paper import paper_budget
-from credibly.selection.score import (
-    NOTABLE,
-    Paper,
-    ScoreSettings,
-    as_budget,
-    default_measure,
-    require_tradeoff,
-    score_of,
-)
+from credibly.selection.settings import Paper, ScoreSettings, as_budget, default_measure
 from credibly.selection.stability import score_stability
 
 HostArray = np.ndarray[Any, Any]
@@ -127,8 +122,8 @@ def rank_models(
     >>> ranking.recommend(abstention=False).model
     'point'
     """
-    given = _checked(models, labels)
-    weights = _tradeoffs(tradeoffs)
+    given = checked_models(models, labels)
+    weights = checked_tradeoffs(tradeoffs)
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     one_of("`negative`", negative, ("keep", "clamp"))
     one_of("`paper`", paper, (None, "C25"))
@@ -183,55 +178,6 @@ def rank_models(
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
         notes=_notes(scores),
     )
-
-
-def _checked(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions]:
-    """Return predictions by name; all must be over the same instances and classes."""
-    if not isinstance(models, Mapping):
-        raise InputTypeError(
-            "`models`",
-            "must be a mapping of names to predictions",
-            f"got {type(models).__name__}",
-            'Write `{"first": predictions, "second": others}`.',
-        )
-    if not models:
-        raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
-    found: dict[str, ClassPredictions] = {}
-    for name, predictions in models.items():
-        require_order(predictions, labels)
-        one = as_predictions(predictions)
-        if not isinstance(one, ClassPredictions):
-            raise InputTypeError(
-                f"model {name!r}",
-                "must hold class predictions",
-                f"got {type(one).__name__}",
-                "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
-            )
-        found[str(name)] = one
-    first_name, first = next(iter(found.items()))
-    for name, one in found.items():
-        if (len(one), one.n_classes) != (len(first), first.n_classes):
-            raise InputError(
-                "`models`",
-                "must predict the same instances and classes",
-                f"{first_name!r} has n = {len(first)}, k = {first.n_classes}, {name!r} has n = {len(one)}, "
-                f"k = {one.n_classes}",
-                "Predict one test set with all of them.",
-            )
-    return found
-
-
-def _tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
-    if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
-        raise InputTypeError(
-            "`tradeoffs`", "must be a sequence of numbers", f"got {tradeoffs!r}", "Pass a list, also for one."
-        )
-    listed = tuple(tradeoffs)
-    if not listed:
-        raise InputError("`tradeoffs`", "must hold at least one number", "got none", "Try [0.1, 1, 2].")
-    for one in listed:
-        require_tradeoff(one)
-    return tuple(map(float, listed))
 
 
 def _shared_budget(given: Mapping[str, ClassPredictions]) -> tuple[frozenset[int], ...]:

@@ -17,17 +17,10 @@ from credibly.credal import focal_budget
 from credibly.credal.distance import Divergence
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
+from credibly.selection.dependences import chosen_members, labels_of_rows, spaced_rows
 from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.score import (
-    ScoreSettings,
-    as_budget,
-    chosen_members,
-    combined,
-    labels_of_rows,
-    parts_of,
-    require_tradeoff,
-    spaced_rows,
-)
+from credibly.selection.parts import combined, parts_of
+from credibly.selection.settings import ScoreSettings, as_budget, require_tradeoff
 
 EXACT = "all events"
 SINGLES = "single classes only"
