@@ -19,6 +19,7 @@ from credibly._arrays.standings import (
     Recommendation,
     Standing,
     advice,
+    require_tradeoff,
     simultaneous_intervals,
 )
 
@@ -80,6 +81,7 @@ class Ranking(Result):
 
     def means(self, tradeoff: float) -> HostArray:
         """Return the mean score of every model at a trade-off, in the order of `names`."""
+        require_tradeoff(tradeoff)
         return weighed(self.distance, self.imprecision, tradeoff * self.scale)
 
     def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:

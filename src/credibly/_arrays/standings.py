@@ -8,12 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.errors import InputError
 from credibly._arrays.results import Result
 
 HostArray = np.ndarray[Any, Any]
 
 LOW, MODERATE, HIGH = 0.1, 0.5, 2.0
 """Trade-offs that C25's guidance calls low, moderate and high."""
+
+
+def require_tradeoff(tradeoff: Any) -> None:
+    """Raise unless `tradeoff` is a number from 0 to infinity."""
+    number = isinstance(tradeoff, (int, float, np.integer, np.floating)) and not isinstance(tradeoff, bool)
+    if not number or not tradeoff >= 0:
+        raise InputError(
+            "`tradeoff`",
+            "must be a number of at least 0 (infinity included)",
+            f"got {tradeoff!r}",
+            "C25 uses 0.1 where abstaining is allowed and 2 where it is not.",
+        )
 
 
 @dataclasses.dataclass(frozen=True)

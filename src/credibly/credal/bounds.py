@@ -207,7 +207,7 @@ def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
     columns = events.T
     pick = xp.maximum if upper else xp.minimum
     found = []
-    for rows in tiles(probs.shape[0], _TILE // events.shape[0]):
+    for rows in tiles(probs.shape[0], _TILE // max(1, events.shape[0])):
         block = as_float64(probs[rows, ...])
         bound = block[:, 0, :] @ columns
         for m in range(1, block.shape[1]):

@@ -120,8 +120,24 @@ def compare(
         Class predictions by name.
     labels : array (n,) or LabelCounts
         What was observed.
-    tradeoffs, measure, divergence, budget, base, scaled, alternatives, stability, paper
-        How models are scored and ranked; see :func:`rank_models`.
+    tradeoffs : sequence of float
+        Where the order is asked for; see :func:`rank_models`.
+    measure : str, optional
+        What counts as imprecision, the same for all models; see :func:`epistemic_score`.
+    divergence : {"kl", "js", "sqrt_js"}
+        Distance of a label to a set.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on.
+    base : float, optional
+        Base of the logarithms; natural where not given.
+    scaled : bool
+        Whether trade-offs are scaled so that rankings by other divergences compare with those by KL.
+    alternatives : sequence of str
+        Other measures of imprecision to rank by as well.
+    stability : bool
+        Whether to follow every set model over its number of members and over budgets.
+    paper : {"C25"}, optional
+        The published pipeline.
     n_bins : int
         Number of bins of the ECE.
     n_resamples : int

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from credibly._arrays.score_results import GROUPS, PARTS, EpistemicScore, Spread
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import Table, confidence_data, score_scatter_data, violin_data
-from credibly.report.parts import MethodNote, Section, report_figure
+from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
 
 METHOD = MethodNote(
     "Unified score",
@@ -46,13 +46,18 @@ def score_section(evaluation: Evaluation) -> Section | None:
                 )
                 for part in both
             ),
-            report_figure(
-                score_scatter_data(score, most=400), "Distance against imprecision", "score-scatter"
-            ),
+            *_scatter(score),
             report_figure(confidence_data(score), "Uncertainty against confidence", "score-confidence"),
         ),
         methods=(METHOD,),
     )
+
+
+def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
+    if score.n_infinite == score.n:
+        return ()  # nothing to draw
+    display = score_scatter_data(score, most=400)
+    return (report_figure(display, "Distance against imprecision", "score-scatter"),)
 
 
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.standings import require_tradeoff
 from credibly.predictions import ClassPredictions, as_predictions, require_order
-from credibly.selection.settings import require_tradeoff
 
 
 def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions]:
@@ -31,6 +31,13 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
                 "must hold class predictions",
                 f"got {type(one).__name__}",
                 "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
+            )
+        if str(name) in found:
+            raise InputError(
+                "names of `models`",
+                "must be distinct as text",
+                f"{str(name)!r} is there twice",
+                "Rename one.",
             )
         found[str(name)] = one
     first_name, first = next(iter(found.items()))

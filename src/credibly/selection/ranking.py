@@ -71,8 +71,16 @@ def rank_models(
         Class labels, or soft targets.
     tradeoffs : sequence of float
         Where the order is asked for; ``Ranking.at`` gives it anywhere.
-    measure, divergence, budget, negative, base, paper, n_samples
-        How scores are made, the same for all models; see :func:`epistemic_score`.
+    measure : str, optional
+        What counts as imprecision, the same for all models; see :func:`epistemic_score`.
+    divergence : {"kl", "js", "sqrt_js"}
+        Distance of a label to a set.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on.
+    negative : {"keep", "clamp"}
+        Whether negative masses stay.
+    base : float, optional
+        Base of the logarithms; natural where not given.
     scaled : bool
         Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
         ``divergence="js"`` can be compared with those by KL (C25 F.1).
@@ -86,6 +94,10 @@ def rank_models(
         Bootstrap draws of instances, at least 100.
     level : float
         Joint coverage of the intervals that decide about ties.
+    paper : {"C25"}, optional
+        The published pipeline, with one budget for all models.
+    n_samples : int
+        Draws per instance where predictions are a Dirichlet.
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional

@@ -14,6 +14,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import one_of
 from credibly._arrays.philox import as_seed
 from credibly._arrays.score_results import EpistemicScore
+from credibly._arrays.standings import require_tradeoff
 from credibly.credal.distance import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
@@ -22,7 +23,7 @@ from credibly.predictions import as_predictions, require_order
 from credibly.selection.dependences import NOTABLE
 from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.settings import Paper, ScoreSettings, as_budget, default_measure, require_tradeoff
+from credibly.selection.settings import Paper, ScoreSettings, as_budget, default_measure
 
 
 def epistemic_score(

@@ -6,9 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
@@ -43,18 +41,6 @@ class ScoreSettings:
 def default_measure(budget: object, negative: str, paper: Paper | None) -> ScoreMeasure:
     """Return the measure of the exact envelope, or the one on masses where something asks for masses."""
     return "hartley" if budget is None and negative == "keep" and paper is None else "dubois_prade"
-
-
-def require_tradeoff(tradeoff: Any) -> None:
-    """Raise unless `tradeoff` is a number from 0 to infinity."""
-    number = isinstance(tradeoff, (int, float, np.integer, np.floating)) and not isinstance(tradeoff, bool)
-    if not number or not tradeoff >= 0:
-        raise InputError(
-            "`tradeoff`",
-            "must be a number of at least 0 (infinity included)",
-            f"got {tradeoff!r}",
-            "C25 uses 0.1 where abstaining is allowed and 2 where it is not.",
-        )
 
 
 def as_budget(budget: Sequence[Iterable[int]] | None) -> tuple[frozenset[int], ...] | None:

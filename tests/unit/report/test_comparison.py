@@ -141,6 +141,13 @@ def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Compa
     assert render_comparison(comparison) == page
 
 
+def test_a_report_without_a_finite_distance() -> None:
+    sure = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]] * 5, member_axis=1)
+    page = render_report(cr.evaluate(sure, [1] * 5, tests=False))
+    assert '<h2 id="score">' in page
+    assert "Score E infinite" in page
+
+
 def test_the_section_about_sets_in_a_report() -> None:
     data = demo("ensemble")
     evaluation = cr.evaluate(data.predictions, data.labels, tests=False)

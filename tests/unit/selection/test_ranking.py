@@ -309,6 +309,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({"a": [[0.5, 0.5]] * 3, "b": [[0.5, 0.25, 0.25]] * 3}, {}, "same instances and classes"),
         ({"a": cr.Gaussian([0.0] * 3, [1.0] * 3)}, {}, "model 'a' must hold class predictions"),
         ({"a": [[[0.5, 0.5]]] * 3, "a Avg": [[0.5, 0.5]] * 3}, {}, "leave the name 'a Avg'"),
+        ({1: [[0.5, 0.5]] * 3, "1": [[0.5, 0.5]] * 3}, {}, "distinct as text"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": []}, "at least one number"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": 1.0}, "must be a sequence of numbers"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [-1.0]}, "at least 0"),
@@ -331,6 +332,13 @@ def test_bad_input(models: object, settings: dict, words: str) -> None:
 def test_bad_answers(answers: dict, words: str) -> None:
     with pytest.raises(cr.InputError, match=words):
         TOY.recommend(**answers)
+
+
+@pytest.mark.parametrize("tradeoff", [-1, math.nan, "x", None])
+def test_bad_trade_offs_of_a_ranking(tradeoff: object) -> None:
+    for asked in (TOY.at, TOY.order, TOY.means):
+        with pytest.raises(cr.InputError, match="`tradeoff` must be a number of at least 0"):
+            asked(tradeoff)
 
 
 def test_one_instance_and_one_model() -> None:

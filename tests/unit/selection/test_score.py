@@ -211,6 +211,16 @@ def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
     assert own.imprecision == pytest.approx([0.2 * math.log(2) + 0.3 * math.log(3)] * 4)
 
 
+def test_a_budget_of_all_classes_alone_knows_nothing(rng: np.random.Generator) -> None:
+    ensemble = random_ensemble(rng, 4, 3, 3)
+    for settings in ({"paper": "C25"}, {"negative": "clamp"}):
+        score = cr.epistemic_score(ensemble, [0, 1, 2, 0], budget=[{0, 1, 2}], **settings)
+        assert score.imprecision == pytest.approx(math.log(3))
+    assert cr.epistemic_score(ensemble, [0] * 4, budget=[{0, 1, 2}], paper="C25").distance == pytest.approx(
+        0.0
+    )
+
+
 def test_the_budget_of_the_paper_mode_has_three_sets_per_class(rng: np.random.Generator) -> None:
     for k, sets in ((2, 3), (3, 7), (4, 15), (5, 15), (10, 30)):
         score = cr.epistemic_score(random_ensemble(rng, 5, 3, k), [0] * 5, paper="C25")
