@@ -14,6 +14,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.results import Result
 from credibly._arrays.score_results import EpistemicScore, ScoreStability
 from credibly._arrays.standings import (
+    NEGLIGIBLE,
     Alternative,
     Crossing,
     Recommendation,
@@ -89,7 +90,8 @@ class Ranking(Result):
         kept = self._kept(points)
         values = self.means(tradeoff)
         # at an infinite trade-off only imprecision counts, then distance
-        keys = (self.distance, self.imprecision) if math.isinf(tradeoff) else (self.distance, values)
+        precise = np.where(self.imprecision > NEGLIGIBLE, self.imprecision, 0.0)
+        keys = (self.distance, precise) if math.isinf(tradeoff) else (self.distance, values)
         return tuple(self.names[i] for i in np.lexsort(keys) if kept[i])
 
     def at(self, tradeoff: float, *, points: bool = True) -> Standing:
@@ -229,7 +231,7 @@ class Ranking(Result):
             return value, *simultaneous_intervals(value, draws, self.level)
         value = self.imprecision[chosen]
         low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)
-        precise = np.flatnonzero(value == 0)
+        precise = np.flatnonzero(value <= NEGLIGIBLE)
         if precise.size > 1:  # between points distance decides
             own = [chosen[place] for place in precise]
             ends = simultaneous_intervals(self.distance[own], self.distance_draws[:, own], self.level)
@@ -241,5 +243,5 @@ class Ranking(Result):
 def weighed(distance: HostArray, imprecision: HostArray, weight: float) -> HostArray:
     """Return distance + weight * imprecision with infinity times 0 being 0."""
     if math.isinf(weight):
-        return np.where(imprecision > 0, math.inf, distance)
+        return np.where(imprecision > NEGLIGIBLE, math.inf, distance)
     return np.asarray(distance + weight * imprecision)

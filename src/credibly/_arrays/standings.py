@@ -17,6 +17,10 @@ LOW, MODERATE, HIGH = 0.1, 0.5, 2.0
 """Trade-offs that C25's guidance calls low, moderate and high."""
 
 
+NEGLIGIBLE = 1e-12
+"""Imprecision up to this is rounding: an infinite trade-off does not punish it."""
+
+
 def require_tradeoff(tradeoff: Any) -> None:
     """Raise unless `tradeoff` is a number from 0 to infinity."""
     number = isinstance(tradeoff, (int, float, np.integer, np.floating)) and not isinstance(tradeoff, bool)

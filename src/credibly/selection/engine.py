@@ -14,7 +14,16 @@ from credibly.credal.distance import soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.objectives import entropy
 from credibly.credal.sets import CredalSet, credal_set
-from credibly.predictions import Classes, ClassPredictions, Dirichlet, Ensemble, Point, as_labels, as_point
+from credibly.predictions import (
+    Belief,
+    Classes,
+    ClassPredictions,
+    Dirichlet,
+    Ensemble,
+    Point,
+    as_labels,
+    as_point,
+)
 from credibly.selection.dependences import dependences_of
 from credibly.selection.paper import CLIP, is_closed, paper_budget, paper_samples
 from credibly.selection.parts import combined, parts_of
@@ -51,13 +60,12 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
     credal, notes = paper_samples(given, settings.n_samples, settings.seed)
     if settings.budget is None and not isinstance(credal, Point):
         settings = dataclasses.replace(settings, budget=paper_budget(credal))
-    sets = 0 if settings.budget is None else len(settings.budget)
-    changed: tuple[str, ...] = (
-        f'paper="C25": clamped masses on {sets} focal sets and all classes stand for the set',
-        f"probabilities below {CLIP:g} count as {CLIP:g} in the distance",
-    )
-    if settings.budget is not None and not is_closed(settings.budget):
-        changed = (*changed, "the budget lacks subsets of its sets, where the printed masses are no inverse")
+    changed: tuple[str, ...] = (f'paper="C25": probabilities below {CLIP:g} count as {CLIP:g}',)
+    if settings.budget is not None and not isinstance(credal, Point | Belief):
+        sets = len(settings.budget)
+        changed = (*changed, f"clamped masses on {sets} focal sets and all classes stand for the set")
+        if not is_closed(settings.budget):
+            changed = (*changed, "the budget lacks subsets of its sets: printed masses are no inverse there")
     if settings.divergence == "js":
         settings = dataclasses.replace(settings, divergence="sqrt_js")
         changed = (*changed, '"js" is the root of the Jensen-Shannon divergence')

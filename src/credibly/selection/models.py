@@ -34,7 +34,7 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
             )
         if str(name) in found:
             raise InputError(
-                "names of `models`",
+                "names of models",
                 "must be distinct as text",
                 f"{str(name)!r} is there twice",
                 "Rename one.",
@@ -44,7 +44,7 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
     for name, one in found.items():
         if (len(one), one.n_classes) != (len(first), first.n_classes):
             raise InputError(
-                "`models`",
+                "the models",
                 "must predict the same instances and classes",
                 f"{first_name!r} has n = {len(first)}, k = {first.n_classes}, {name!r} has n = {len(one)}, "
                 f"k = {one.n_classes}",

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from credibly._arrays.namespace import Array, namespace
+from credibly._arrays.standings import NEGLIGIBLE
 from credibly.credal import credal_distance
 from credibly.credal.entropy import log_base
 from credibly.credal.sets import CredalSet
@@ -37,4 +38,4 @@ def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
     xp = namespace(distance)
     if math.isfinite(tradeoff):
         return distance + tradeoff * imprecision
-    return xp.where(imprecision > 0, xp.full_like(distance, xp.inf), distance)
+    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import namespace, to_host
-from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.ranking_results import Ranking, weighed
 from credibly._arrays.results import require_level
 from credibly._arrays.score_results import EpistemicScore, ScoreStability
 from credibly._arrays.standings import Alternative
 from credibly.credal.distance import Divergence
-from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, Ensemble, Point, as_point
@@ -30,7 +28,7 @@ from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ScoreMeasure, require_measure
 from credibly.selection.models import checked_models, checked_tradeoffs
 from credibly.selection.paper import paper_budget
-from credibly.selection.settings import Paper, ScoreSettings, as_budget, default_measure
+from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
 
 HostArray = np.ndarray[Any, Any]
@@ -87,7 +85,7 @@ def rank_models(
     averages : bool
         Whether the mean prediction of every set takes part, as "NAME Avg".
     alternatives : sequence of str
-        Other measures of imprecision to rank by as well.
+        Other measures of imprecision to rank by as well, of the exact sets also in a paper mode.
     stability : bool
         Whether to follow every set model over its number of members and over budgets.
     n_resamples : int
@@ -136,27 +134,21 @@ def rank_models(
     """
     given = checked_models(models, labels)
     weights = checked_tradeoffs(tradeoffs)
-    one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
-    one_of("`negative`", negative, ("keep", "clamp"))
-    one_of("`paper`", paper, (None, "C25"))
-    log_base(base)
+    settings = checked_settings(
+        tradeoff=1.0,
+        measure=measure,
+        divergence=divergence,
+        budget=budget,
+        negative=negative,
+        base=base,
+        paper=paper,
+        n_samples=n_samples,
+        rng=rng,
+    )
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    chosen = measure or default_measure(budget, negative, paper)
-    require_measure(chosen, budget, negative, paper)
     for other in alternatives:
-        require_measure(other, None, "keep", None)
-    settings = ScoreSettings(
-        1.0,
-        chosen,
-        divergence,
-        as_budget(budget),
-        negative,
-        base,
-        paper,
-        require_integer(n_samples, "n_samples", 1),
-        as_seed(rng),
-    )
+        require_measure(other, None, "keep")
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
     scores = {name: score_of(one, labels, settings, dependences=True) for name, one in given.items()}
@@ -206,7 +198,7 @@ def _rows(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, Epi
             average = AVERAGE.format(name)
             if average in scores:
                 raise InputError(
-                    "`models`",
+                    "the models",
                     f"must leave the name {average!r} to the mean prediction of {name!r}",
                     "it is taken",
                     "Rename one of them, or pass `averages=False`.",

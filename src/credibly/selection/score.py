@@ -10,20 +10,15 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import one_of
-from credibly._arrays.philox import as_seed
 from credibly._arrays.score_results import EpistemicScore
-from credibly._arrays.standings import require_tradeoff
 from credibly.credal.distance import Divergence
-from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import as_predictions, require_order
 from credibly.selection.dependences import NOTABLE
 from credibly.selection.engine import score_of
-from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.settings import Paper, ScoreSettings, as_budget, default_measure
+from credibly.selection.imprecision import ScoreMeasure
+from credibly.selection.settings import Paper, checked_settings
 
 
 def epistemic_score(
@@ -106,23 +101,17 @@ def epistemic_score(
     >>> round(float(score.average), 4)  # log loss of the mean: -ln 0.625
     0.47
     """
-    one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
-    one_of("`negative`", negative, ("keep", "clamp"))
-    one_of("`paper`", paper, (None, "C25"))
-    require_tradeoff(tradeoff)
-    log_base(base)
-    settings = ScoreSettings(
-        float(tradeoff),
-        measure or default_measure(budget, negative, paper),
-        divergence,
-        as_budget(budget),
-        negative,
-        base,
-        paper,
-        require_integer(n_samples, "n_samples", 1),
-        as_seed(rng),
+    settings = checked_settings(
+        tradeoff=tradeoff,
+        measure=measure,
+        divergence=divergence,
+        budget=budget,
+        negative=negative,
+        base=base,
+        paper=paper,
+        n_samples=n_samples,
+        rng=rng,
     )
-    require_measure(settings.measure, budget, negative, paper)
     require_order(predictions, labels)
     found = score_of(as_predictions(predictions), labels, settings, dependences=dependences)
     for one in found.dependences:

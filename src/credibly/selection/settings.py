@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from credibly._arrays.errors import InputTypeError
-from credibly._arrays.philox import Seed
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputTypeError, one_of
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.standings import require_tradeoff
 from credibly.credal.distance import Divergence
+from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.selection.imprecision import ScoreMeasure
+from credibly.selection.imprecision import ScoreMeasure, require_measure
 
 Paper = Literal["C25"]
 
@@ -38,9 +41,39 @@ class ScoreSettings:
         return {**found, "seed": list(self.seed), "base": "e" if self.base is None else self.base}
 
 
-def default_measure(budget: object, negative: str, paper: Paper | None) -> ScoreMeasure:
-    """Return the measure of the exact envelope, or the one on masses where something asks for masses."""
-    return "hartley" if budget is None and negative == "keep" and paper is None else "dubois_prade"
+def checked_settings(
+    *,
+    tradeoff: float,
+    measure: ScoreMeasure | None,
+    divergence: Divergence,
+    budget: Sequence[Iterable[int]] | None,
+    negative: Negative,
+    base: float | None,
+    paper: Paper | None,
+    n_samples: int,
+    rng: Any,
+) -> ScoreSettings:
+    """Return the settings of a score, or raise where they do not fit each other."""
+    one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
+    one_of("`negative`", negative, ("keep", "clamp"))
+    one_of("`paper`", paper, (None, "C25"))
+    require_tradeoff(tradeoff)
+    log_base(base)
+    # the exact envelope, or masses where something asks for masses
+    exact = budget is None and negative == "keep" and paper is None
+    chosen = measure or ("hartley" if exact else "dubois_prade")
+    require_measure(chosen, budget, negative, paper)
+    return ScoreSettings(
+        float(tradeoff),
+        chosen,
+        divergence,
+        as_budget(budget),
+        negative,
+        base,
+        paper,
+        require_integer(n_samples, "n_samples", 1),
+        as_seed(rng),
+    )
 
 
 def as_budget(budget: Sequence[Iterable[int]] | None) -> tuple[frozenset[int], ...] | None:

@@ -147,8 +147,8 @@ def test_dropped_rows_must_agree(credibly: Command, world: World, calibrated: Pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--tradeoff", "-1"), "at least 0"),
-        (("--measure", "smets"), "information content"),
+        (("--tradeoff", "-1"), "`--tradeoff` must be a number of at least 0"),
+        (("--measure", "smets"), "`--measure smets` cannot be added to a distance"),
         (("--measure", "size"), "must be one of"),
         (("--n-resamples", "5"), "at least 100"),
         (("--divergence", "l2"), "--divergence"),
@@ -158,6 +158,14 @@ def test_bad_settings(credibly: Command, calibrated: Path, words: tuple[str, ...
     ran = credibly("compare", calibrated, *words)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+def test_files_with_other_classes(credibly: Command, world: World, calibrated: Path, tmp_path: Path) -> None:
+    path = tmp_path / "more.npz"
+    np.savez(path, probs=np.full((len(world.labels), 4), 0.25), y=world.labels)
+    ran = credibly("compare", calibrated, path, *FEW)
+    assert (ran.code, ran.out) == (2, "")
+    assert "the models must predict the same instances and classes" in ran.err
 
 
 def test_regression_is_refused(credibly: Command, tmp_path: Path) -> None:
