@@ -37,15 +37,13 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     first = next(iter(comparison.models.values()))
     digests = comparison.source.get("digests") or []
     hashes = ", ".join(str(one)[:_HASH_LENGTH] for one in digests)
-    score = next((one for one in ranking.scores.values() if one.kind != "Point"), None)
-    score = score or next(iter(ranking.scores.values()))
     seed = comparison.settings["rng"]
     return (
         ("Data", ", ".join(map(str, comparison.source.get("paths") or ["arrays in memory"]))),
         ("Instances N", str(ranking.n)),
         ("Classes K", str(first.k)),
         ("Members M", ", ".join(f"{name} {one.m}" for name, one in comparison.models.items())),
-        ("Score", settings_text(score)),
+        ("Score", settings_text(ranking.settings)),
         ("Seed", str(seed) if seed is not None else str(tuple(comparison.settings["seed"]))),
         ("Version", f"credibly {comparison.settings['version']}"),
         ("Input hash", hashes or "not known: arrays in memory"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from credibly._arrays.score_results import GROUPS, PARTS, EpistemicScore, Spread
 from credibly.evaluation import Evaluation, shown
@@ -78,9 +79,8 @@ def cell(spread: Spread) -> str:
     return f"{shown(spread.mean)}{deviation}"
 
 
-def settings_text(score: EpistemicScore) -> str:
+def settings_text(settings: Mapping[str, Any]) -> str:
     """Return the choices a score depends on in one sentence."""
-    settings = score.settings
     budget = settings.get("budget")
     sets = "all events" if budget is None else f"a budget of {len(budget)} focal sets"
     members = settings.get("members")
@@ -101,5 +101,5 @@ def _finding(score: EpistemicScore, n_all: int) -> str:
     depends = "".join(f" {one}." for one in score.dependences)
     return (
         f"Score E {shown(total)} at trade-off {score.tradeoff:g}{some}: distance {shown(distance)} plus "
-        f"imprecision {shown(imprecision)} ({settings_text(score)}).{compared}{depends}"
+        f"imprecision {shown(imprecision)} ({settings_text(score.settings)}).{compared}{depends}"
     )
