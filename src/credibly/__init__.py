@@ -44,10 +44,17 @@ from credibly._arrays.predictive_results import (
     HypothesisCheck,
     PredictiveCheck,
 )
+from credibly._arrays.ranking_results import (
+    Ranking,
+)
 from credibly._arrays.results import (
     Estimate,
     HypotestResult,
     ReliabilityCurve,
+)
+from credibly._arrays.score_results import (
+    EpistemicScore,
+    ScoreStability,
 )
 from credibly._arrays.study_results import (
     PowerStudy,
@@ -91,7 +98,9 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import (
+    Comparison,
     Evaluation,
+    compare,
     evaluate,
 )
 from credibly.hypotests import (
@@ -130,6 +139,11 @@ from credibly.predictions import (
     Quantiles,
     Samples,
     as_predictions,
+)
+from credibly.selection import (
+    epistemic_score,
+    rank_models,
+    score_stability,
 )
 from credibly.simulate import (
     power_study,
@@ -176,6 +190,7 @@ __all__ = [
     "BoundaryLearner",
     "BrierDecomposition",
     "CheckResult",
+    "Comparison",
     "CredalTestResult",
     "CrediblyError",
     "Dataset",
@@ -183,6 +198,7 @@ __all__ = [
     "DisagreementDecomposition",
     "Ensemble",
     "EnvelopeCurve",
+    "EpistemicScore",
     "Estimate",
     "Estimates",
     "Evaluation",
@@ -209,10 +225,12 @@ __all__ = [
     "PowerStudy",
     "PredictiveCheck",
     "Quantiles",
+    "Ranking",
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
     "Samples",
+    "ScoreStability",
     "SimplexMap",
     "Statistic",
     "TiltingLearner",
@@ -225,6 +243,7 @@ __all__ = [
     "brier",
     "calibration_test",
     "classwise_ece",
+    "compare",
     "confidence_ece",
     "coverage_curve",
     "credal_boundary",
@@ -243,6 +262,7 @@ __all__ = [
     "decompose_loss",
     "decompose_loss_in_chunks",
     "discounted_utility",
+    "epistemic_score",
     "error_over_simplex",
     "error_over_weights",
     "evaluate",
@@ -273,11 +293,13 @@ __all__ = [
     "power_study",
     "predictive_check",
     "quantile_calibration_error",
+    "rank_models",
     "rater_statistic",
     "registered",
     "reliability_curve",
     "rmse",
     "save",
+    "score_stability",
     "skce",
     "statistic",
     "top_label_ece",

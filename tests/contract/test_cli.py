@@ -20,7 +20,19 @@ from credibly.cli import catalogue, main
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-VERBS = ("inspect", "evaluate", "test", "check", "annotators", "report", "convert", "study", "list", "demo")
+VERBS = (
+    "inspect",
+    "evaluate",
+    "test",
+    "check",
+    "annotators",
+    "compare",
+    "report",
+    "convert",
+    "study",
+    "list",
+    "demo",
+)
 READING = ("--labels", "--kind", "--member-axis")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -29,6 +41,23 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "test": (*READING, *COMPUTING, "--weights", "--learner", "--refit", "--split", "--cv", "--paper"),
     "check": (*READING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
+    "compare": (
+        *READING,
+        "--drop-invalid",
+        "--tradeoff",
+        "--measure",
+        "--divergence",
+        "--budget",
+        "--paper",
+        "--alternative",
+        "--scaled",
+        "--stability",
+        "--n-resamples",
+        "--n-bins",
+        "--seed",
+        "--out",
+        "--force",
+    ),
     "report": (*READING, *COMPUTING, "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "study": ("--size", "--out", "--force", "--workers", "--seed"),
@@ -52,6 +81,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     labels = rng.integers(0, 3, size=60)
     np.savez(tmp_path / "predictions.npz", probs=probs, y=labels)
     np.savez(tmp_path / "rated.npz", probs=probs, label_counts=rng.multinomial(5, probs))
+    members = rng.dirichlet(np.ones(3), size=(60, 4))
+    np.savez(tmp_path / "members.npz", probs=members, y=labels)
     np.save(tmp_path / "predictions.npy", probs)
     np.save(tmp_path / "labels.npy", labels)
     np.savetxt(tmp_path / "other.csv", probs, delimiter=",")
@@ -96,6 +127,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "test": (file, *fast),
         "check": (file, *fast),
         "annotators": ("rated.npz",),
+        "compare": (file, "members.npz", "--n-resamples", "100"),
         "report": (file, *fast),
         "convert": (file, "new.npz"),
         "study": ("list",),

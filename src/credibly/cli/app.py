@@ -12,7 +12,19 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import catalogue, checks, codes, files, numbers, raters, reports, studies, testing, wording
+from credibly.cli import (
+    catalogue,
+    checks,
+    codes,
+    comparing,
+    files,
+    numbers,
+    raters,
+    reports,
+    studies,
+    testing,
+    wording,
+)
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -36,6 +48,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     ),
     "check": (checks.check_file, "credibly check predictions.npz --statistic accuracy --statistic brier"),
     "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
+    "compare": (comparing.compare_files, "credibly compare predictions.npz members.npz"),
     "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
     "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
     "study": (studies.study_named, "credibly study m23-fig1 --size small --out m23"),

@@ -13,7 +13,8 @@ from credibly.cli.output import printable
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"`labels=`", "`--labels`"),
     (r"`rng=?`", "`--seed`"),
-    (r"`(kind|model|statistic)s?=?`", r"`--\1`"),
+    (r"`(kind|model|statistic|tradeoff|measure|divergence|budget|paper|alternative)s?=?`", r"`--\1`"),
+    (r"`(measure)=\"(\w+)\"`", r"`--\1 \2`"),
     (r"`(member|n)_(axis|bins|resamples)=?`", r"`--\1-\2`"),
 )
 _CALLS: tuple[tuple[str, str], ...] = (

@@ -19,6 +19,7 @@ from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 _ROUNDING = 1e-15
+_SPARSE = 10  # a product spends this many classes in the time of one addition
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
 
@@ -199,13 +200,36 @@ def event_bounds(credal: CredalSet, events: Array, *, upper: bool) -> Array:
 def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
     """Min or max over members of P_m(A); rows in tiles, one member at a time."""
     xp = namespace(probs)
+    members = [np.flatnonzero(row).tolist() for row in to_host(events)]
+    sparse = sum(map(len, members)) * _SPARSE <= events.shape[0] * events.shape[1]
+    if sparse and members and all(members):
+        return _few_class_bounds(probs, members, upper=upper)
     columns = events.T
     pick = xp.maximum if upper else xp.minimum
     found = []
-    for rows in tiles(probs.shape[0], _TILE // events.shape[0]):
+    for rows in tiles(probs.shape[0], _TILE // max(1, events.shape[0])):
         block = as_float64(probs[rows, ...])
         bound = block[:, 0, :] @ columns
         for m in range(1, block.shape[1]):
             bound = pick(bound, block[:, m, :] @ columns)
         found.append(bound)
+    return found[0] if len(found) == 1 else xp.concat(found, axis=0)
+
+
+def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> Array:
+    """Return the same for events of few among many classes: adding their columns beats a product."""
+    xp = namespace(probs)
+    n, m, k = probs.shape
+    found = []
+    for rows in tiles(n, _TILE // (8 * m)):
+        turned = xp.permute_dims(as_float64(probs[rows, ...]), (2, 1, 0))
+        # through a vector: a copy that is contiguous in the new order
+        classes = xp.reshape(xp.reshape(turned, (-1,)), (k, m, -1))
+        bounds = []
+        for first, *rest in events:
+            total = classes[first, ...]
+            for j in rest:
+                total = total + classes[j, ...]
+            bounds.append(xp.max(total, axis=0) if upper else xp.min(total, axis=0))
+        found.append(xp.stack(bounds, axis=-1))
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)

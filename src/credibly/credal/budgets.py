@@ -52,7 +52,7 @@ def focal_budget(
     n_sets = require_integer(n_sets, "n_sets", 1)
     probs = to_host(as_float64(credal.mean().probs))  # scipy.cluster lives on the host
     listed = [frozenset({j}) for j in range(k)] + [frozenset(range(k))]
-    candidates = [*_clusters(probs), *_closest_pairs(probs)]
+    candidates = [*_clusters(probs), *closest_pairs(probs)]
     extra = list(dict.fromkeys(members for members in candidates if 1 < len(members) < k))
     if not len(listed) <= n_sets <= len(listed) + len(extra):
         raise InputError(
@@ -86,7 +86,8 @@ def _clusters(probs: np.ndarray[Any, Any]) -> list[FocalSet]:
     return members[k:]
 
 
-def _closest_pairs(probs: np.ndarray[Any, Any]) -> list[FocalSet]:
+def closest_pairs(probs: np.ndarray[Any, Any]) -> list[FocalSet]:
+    """Return all pairs of classes, those most often predicted together first."""
     first, second = np.triu_indices(probs.shape[1], 1)
     order = np.argsort(_distances(probs)[first, second], kind="stable")
     return [frozenset({int(first[i]), int(second[i])}) for i in order]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -28,9 +29,11 @@ from credibly.predictions import Ensemble, Intervals
 
 SizeMeasure = Literal["hartley", "pal"]
 
-_TILE = 2**17  # doubles of (rows, members, events) in one pass
+_TILE = 2**14  # doubles of (rows, events) in one pass
+_LEAST_ROWS = 2
 
 
+@cache
 def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
     """Return w_b for b = 0 .. k, exactly; w_0 and w_k, whose gap is 0, are 0."""
     weights = np.zeros(k + 1)
@@ -45,6 +48,7 @@ def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
                     for j in range(k - b + 1)
                 )
                 weights[b] = float(sum(signed, decimal.Decimal(0)))
+    weights.flags.writeable = False  # all callers share it
     return weights
 
 
@@ -64,6 +68,15 @@ class HullGaps:
         """Return the gaps of A and of its complement, (r, e), from D(A), (r, m, e)."""
         xp = namespace(sums)
         return -xp.min(sums, axis=1), xp.max(sums, axis=1)
+
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e), one member after the other: what is compared stays in cache."""
+        xp = namespace(self.functionals)
+        least = most = self.functionals[:, 0, :] @ columns
+        for m in range(1, self.functionals.shape[1]):
+            sums = self.functionals[:, m, :] @ columns
+            least, most = xp.minimum(least, sums), xp.maximum(most, sums)
+        return -least, most
 
 
 class IntervalGaps:
@@ -94,6 +107,10 @@ class IntervalGaps:
             xp.minimum(self.share * outside, (1.0 - self.share) * inside),
         )
 
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e)."""
+        return self.both(self.functionals @ columns)
+
 
 def gaps_of(credal: Ensemble | Intervals, rows: slice) -> HullGaps | IntervalGaps:
     """Return the gaps of some rows of a set."""
@@ -112,8 +129,7 @@ def exact_gap_sum(credal: Ensemble | Intervals, measure: SizeMeasure) -> Array:
     weight = like(weights[sizes], leading, dtype=xp.float64)
     mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
     found = []
-    for rows in tiles(len(credal), _TILE // (credal.n_members * len(table))):
-        gaps = gaps_of(credal, rows)
-        gap, other = gaps.both(gaps.functionals @ columns)
+    for rows in tiles(len(credal), max(_LEAST_ROWS, _TILE // len(table))):
+        gap, other = gaps_of(credal, rows).over(columns)
         found.append(gap @ weight + other @ mirrored)
     return xp.concat(found, axis=0)

@@ -182,7 +182,7 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
     notes = (noted, f"{below} of {masses.shape[0] * masses.shape[1]} masses are negative")
     if negative == "clamp":
-        masses = _clamp(masses, sets.index(frozenset(range(k))))
+        masses = clamped(masses, sets.index(frozenset(range(k))))
         notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")
     return MassFunction(masses, sets, k, notes)
 
@@ -217,7 +217,7 @@ def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tu
     return xp.concat([masses, remainder], axis=1), (*inner, everything)
 
 
-def _clamp(masses: Array, full: int) -> Array:
+def clamped(masses: Array, full: int) -> Array:
     """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
     xp = namespace(masses)
     kept = xp.where(masses > 0, masses, xp.zeros_like(masses))

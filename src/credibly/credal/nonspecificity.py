@@ -24,7 +24,7 @@ from credibly.predictions import Belief, Point
 Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
 MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")
 
-_EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
+EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
 N_EVENTS = 1024
 
 
@@ -208,7 +208,7 @@ def nonspecificity_estimate(
         return _exact(measure, ones if measure == "pal" else 0.0 * ones, settings, ())
     family: Literal["hartley", "pal"] = "pal" if measure == "pal" else "hartley"
     k = credal.n_classes
-    count = n_events if n_events is not None else (0 if k <= _EXACT_CLASSES else N_EVENTS)
+    count = n_events if n_events is not None else (0 if k <= EXACT_CLASSES else N_EVENTS)
     count = require_integer(count, "n_events", 0)
     if count == 0:
         require_few_classes(k, "`n_events=0`", f"Ask for random events, `n_events={N_EVENTS}`.")

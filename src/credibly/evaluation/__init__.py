@@ -3,6 +3,10 @@
 from credibly.evaluation.checks import (
     check_verdicts,
 )
+from credibly.evaluation.comparison import (
+    Comparison,
+    compare,
+)
 from credibly.evaluation.evaluate import (
     evaluate,
 )
@@ -14,6 +18,9 @@ from credibly.evaluation.results import (
     Evaluation,
     PredictionSummary,
     RealParts,
+)
+from credibly.evaluation.score import (
+    ScoreParts,
 )
 from credibly.evaluation.sets import (
     CredalParts,
@@ -29,15 +36,18 @@ from credibly.evaluation.words import (
 )
 
 __all__ = [
+    "Comparison",
     "CredalParts",
     "Curves",
     "Evaluation",
     "PredictionSummary",
     "RaterParts",
     "RealParts",
+    "ScoreParts",
     "ValidityParts",
     "Verdict",
     "check_verdicts",
+    "compare",
     "evaluate",
     "shown",
     "shown_range",

@@ -13,9 +13,12 @@ from credibly._arrays.results import Estimate, HypotestResult, jsonable, require
 from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
+from credibly.evaluation.provenance import origin as origin_of
+from credibly.evaluation.provenance import silent, version
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.reals import real_parts, real_tests
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.score import score_notes, score_parts
 from credibly.evaluation.set_tests import credal_parts, validity_parts
 from credibly.evaluation.stages import (
     OMNIBUS,
@@ -119,9 +122,9 @@ def evaluate(
     given = as_predictions(predictions)
     batch = as_labels(given, labels)
     names = class_names(given, classes)
-    origin = _origin(source)
+    origin = origin_of(source)
     seed = as_seed(rng)
-    tell = progress or _silent
+    tell = progress or silent
     limits = list(input_limits(given, labels))
     chosen, unsuited = choose(given, batch, statistics, n_bins, tests)
     limits += unsuited
@@ -130,13 +133,14 @@ def evaluate(
     estimates = estimate_all(given, labels, chosen, tell)
     by_group, ungrouped = estimate_groups(given, batch, chosen, groups, tell)
     limits += ungrouped
-    decomposition = curve_set = raters = None
+    decomposition = curve_set = raters = score = None
     results: dict[str, HypotestResult] = {}
     if isinstance(given, ClassPredictions):
         testable = tests and not isinstance(labels, LabelCounts)
         decomposition = decompose_brier(given, labels, n_bins=n_bins)
         raters, unrated = rater_parts(given, labels, n_bins)
-        limits += unrated
+        score, unscored = score_parts(given, labels, batch, seed)
+        limits += [*unrated, *unscored]
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
@@ -176,10 +180,10 @@ def evaluate(
         groups=by_group,
         verdicts=answers,
         warnings=data_warnings(given, batch, names, origin),
-        notes=_notes(given, estimates, results) + _rater_notes(given, raters),
+        notes=_notes(given, estimates, results) + _rater_notes(given, raters) + score_notes(score),
         not_run=tuple(limits),
         settings={
-            "version": _version(),
+            "version": version(),
             "hypothesis": HYPOTHESIS,
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
@@ -196,16 +200,8 @@ def evaluate(
         check=check,
         credal=credal,
         validity=validity,
+        score=score,
     )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report progress to nobody."""
-
-
-def _origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a JSON-safe copy: an evaluation holds values, not the caller's objects."""
-    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
 
 
 def _notes(
@@ -250,11 +246,3 @@ def _why_untested(predictions: Predictions, labels: Any, tests: bool) -> str:
     if isinstance(labels, LabelCounts):
         return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"
-
-
-def _version() -> str:
-    # The version is written once, in the package itself, which is loaded when anything here runs.
-    # tach-ignore(the version is a constant of the package)
-    from credibly import __version__
-
-    return __version__

@@ -13,6 +13,7 @@ from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
+from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
 from credibly.evaluation.verdict import Verdict
 from credibly.statistics import BrierDecomposition
@@ -111,6 +112,8 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    score : ScoreParts or None
+        The unified score, where the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
     check : PredictiveCheck or None
@@ -135,6 +138,7 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    score: ScoreParts | None = None
     credal: CredalParts | None = None
     validity: ValidityParts | None = None
     reals: RealParts | None = None

@@ -1,5 +1,6 @@
 """The only room that opens files: read predictions and labels, write results, never half of one."""
 
+from credibly.io.budget import load_budget
 from credibly.io.bundled import demo, demo_models
 from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
@@ -17,6 +18,7 @@ __all__ = [
     "inspect",
     "labels_beside",
     "load",
+    "load_budget",
     "require_target",
     "require_writable",
     "save",

@@ -215,7 +215,7 @@ def heat_data(sizes: Any, nonspecificities: Any, *, n_bins: int = 25) -> HeatDis
             'Use a measure that stays finite, such as "hartley".',
         )
     counts, size_edges, other_edges = np.histogram2d(first, second, bins=n_bins)
-    return HeatDisplay(size_edges, other_edges, counts, _rank_correlation(first, second))
+    return HeatDisplay(size_edges, other_edges, counts, rank_correlation(first, second))
 
 
 def size_heat_map(sizes: Any, nonspecificities: Any, *, n_bins: int = 25, ax: Axes | None = None) -> Axes:
@@ -240,7 +240,8 @@ def size_heat_map(sizes: Any, nonspecificities: Any, *, n_bins: int = 25, ax: Ax
     return heat_data(sizes, nonspecificities, n_bins=n_bins).draw(ax)
 
 
-def _rank_correlation(first: HostArray, second: HostArray) -> float:
+def rank_correlation(first: HostArray, second: HostArray) -> float:
+    """Return Spearman's correlation, 0 where one of the two does not vary."""
     from scipy.stats import rankdata
 
     ranks = [rankdata(values) for values in (first, second)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,26 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     for color, marker in zip((BLUE, VERMILION, GREEN, PURPLE, ORANGE), markers, strict=True)
 )
 """Styles of lines side by side: no two share colour, dash and marker, and none is told by colour alone."""
+_SERIES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", (0, (6, 2))),
+    (GREEN, "^", (0, (2, 1.5))),
+    (PURPLE, "D", (0, (6, 2, 1.5, 2))),
+    (ORANGE, "v", "-"),
+    (SKY, "P", (0, (4, 1))),
+    (INK, "X", (0, (1, 1))),
+)
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28
+
+
+def series(place: int) -> tuple[str, str, Any]:
+    """Return colour, marker and dashes of one of many lines: never colour alone."""
+    color, marker, dashes = _SERIES[place % len(_SERIES)]
+    if place // len(_SERIES) % 2:  # the second round keeps colours and changes dashes
+        dashes = _SERIES[(place + 3) % len(_SERIES)][2]
+    return color, marker, dashes
 
 
 def printable(text: str) -> str:
@@ -91,6 +109,14 @@ def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) 
     for name, spine in ax.spines.items():
         spine.set_visible(name in ("left", "bottom"))
         spine.set_edgecolor(INK)
+
+
+def name_ticks(ax: Axes, names: Sequence[str]) -> None:
+    """Write names below places 0, 1, ... slanted; they are the user's, so a dollar sign is no formula."""
+    ax.set_xticks(
+        range(len(names)), [shortened(name) for name in names], rotation=30, ha="right", parse_math=False
+    )
+    ax.set_xlim(-0.6, len(names) - 0.4)
 
 
 def draw_boxes(

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from credibly.evaluation import Evaluation
+from credibly.evaluation import Evaluation, shown
 from credibly.plots import printable
 from credibly.report import content
 from credibly.report.figures import class_figures, main_figure, null_figures
@@ -37,9 +37,9 @@ def render_report(evaluation: Evaluation) -> str:
     numbers, footnotes = content.key_numbers(evaluation)
     filled = sections(evaluation)
     class_finding, classes = class_figures(evaluation)
-    page = _template().render(
+    page = template("template.html").render(
         # The style sheet and the figures are our own markup; everything else is escaped by the template.
-        style=Markup(_packaged("style.css")),
+        style=Markup(packaged("style.css")),
         results=Markup(embedded_json(evaluation.to_dict())),
         title=content.page_title(evaluation),
         facts=content.facts(evaluation),
@@ -102,12 +102,14 @@ def embedded_json(results: dict[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _packaged(name: str) -> str:
+def packaged(name: str) -> str:
+    """Return a text file that comes with the report."""
     return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return a page's template, with the macros that all pages share in front of it."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -115,4 +117,5 @@ def _template() -> Template:
     )
     # a number and its % sign stay on one line
     environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
-    return environment.from_string(_packaged("template.html"))
+    environment.filters["digits"] = shown
+    return environment.from_string(packaged("macros.html") + packaged(name))

@@ -9,6 +9,7 @@ from credibly.report.checks import check_section
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
 from credibly.report.reals import real_section
+from credibly.report.score import score_section
 from credibly.report.sets import credal_section, validity_section
 
 SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
@@ -16,6 +17,7 @@ SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
     credal_section,
     check_section,
     validity_section,
+    score_section,
     rater_section,
 )
 """A new section is one file with such a function and one name here."""

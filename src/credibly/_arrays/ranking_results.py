@@ -1,0 +1,247 @@
+"""The result of comparing models: lines over the trade-off, their order anywhere on it, advice."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.results import Result
+from credibly._arrays.score_results import EpistemicScore, ScoreStability
+from credibly._arrays.standings import (
+    NEGLIGIBLE,
+    Alternative,
+    Crossing,
+    Recommendation,
+    Standing,
+    advice,
+    require_tradeoff,
+    simultaneous_intervals,
+)
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranking(Result):
+    """Models as lines over the trade-off: mean score = mean distance + trade-off * mean imprecision.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The models, and "NAME Avg" for the mean prediction of each set.
+    is_point : ndarray (m,)
+        Which of them predict one distribution.
+    distance, imprecision : ndarray (m,)
+        Means over instances.
+    tradeoffs : tuple of float
+        Where the order was asked for.
+    scale : float
+        What trade-offs are multiplied with before they weigh the imprecision.
+    crossings : tuple of Crossing
+        All places where two models change order, from small to large trade-offs.
+    distance_draws, imprecision_draws : ndarray (b, m)
+        The means on bootstrapped instances, the same ones for all models.
+    level : float
+        Joint coverage of the intervals that decide about ties.
+    n : int
+        Number of instances.
+    scores : mapping of str to EpistemicScore
+        Every model's own score, without the averages (they are inside).
+    alternatives : mapping of str to Alternative
+        Orders with other measures of imprecision.
+    stability : mapping of str to ScoreStability
+        How scores follow the number of members and the budget.
+    settings : mapping
+        Measure, divergence, base, budget, number of draws, seed.
+    notes : tuple of str
+        What must be known to read the ranking: dependences, infinite rows.
+    """
+
+    names: tuple[str, ...]
+    is_point: HostArray
+    distance: HostArray
+    imprecision: HostArray
+    tradeoffs: tuple[float, ...]
+    scale: float
+    crossings: tuple[Crossing, ...]
+    distance_draws: HostArray
+    imprecision_draws: HostArray
+    level: float
+    n: int
+    scores: Mapping[str, EpistemicScore]
+    alternatives: Mapping[str, Alternative] = dataclasses.field(default_factory=dict)
+    stability: Mapping[str, ScoreStability] = dataclasses.field(default_factory=dict)
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def means(self, tradeoff: float) -> HostArray:
+        """Return the mean score of every model at a trade-off, in the order of `names`."""
+        require_tradeoff(tradeoff)
+        return weighed(self.distance, self.imprecision, tradeoff * self.scale)
+
+    def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:
+        """Return the models from best to worst, with or without those that predict one distribution."""
+        kept = self._kept(points)
+        values = self.means(tradeoff)
+        # at an infinite trade-off only imprecision counts, then distance
+        precise = np.where(self.imprecision > NEGLIGIBLE, self.imprecision, 0.0)
+        keys = (self.distance, precise) if math.isinf(tradeoff) else (self.distance, values)
+        return tuple(self.names[i] for i in np.lexsort(keys) if kept[i])
+
+    def at(self, tradeoff: float, *, points: bool = True) -> Standing:
+        """Return the standing at any trade-off, with ties called ties.
+
+        Parameters
+        ----------
+        tradeoff : float
+            Weight of the imprecision, from 0 to infinity.
+        points : bool
+            Whether models that predict one distribution take part.
+
+        Returns
+        -------
+        Standing
+            Order, places and simultaneous intervals of the differences to the first.
+
+        Notes
+        -----
+        Model a is better than b where the interval of their difference excludes 0. The intervals hold jointly
+        for all pairs of models at this trade-off: their width is a quantile of the largest standardised
+        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one.
+        """
+        order = self.order(tradeoff, points=points)
+        chosen = [self.names.index(name) for name in order]
+        value, low, high = self._compared(tradeoff, chosen)
+        worse = low > 0  # [i, j]: i is worse than j
+        finite = np.isfinite(value)
+        worse |= finite[None, :] & ~finite[:, None]
+        m = len(order)
+        # the middle of an interval is the difference it is about, of whatever decides between the two
+        differences = 0.5 * (low[:, 0] + high[:, 0])
+        return Standing(
+            tradeoff=float(tradeoff),
+            names=order,
+            scores=self.means(tradeoff)[chosen],
+            best_ranks=1 + worse.sum(axis=1),
+            worst_ranks=m - worse.sum(axis=0),
+            differences=differences,
+            intervals=np.stack([low[:, 0], high[:, 0]], axis=1),
+            level=self.level,
+        )
+
+    def leaders(self, *, points: bool = True) -> tuple[tuple[float, float, str], ...]:
+        """Return who is first between which trade-offs: (from, to, name), from 0 to infinity."""
+        kept = [name for name, take in zip(self.names, self._kept(points), strict=True) if take]
+        at = sorted({one.tradeoff for one in self.crossings if {one.below, one.beyond} <= set(kept)})
+        edges = [0.0, *at, math.inf]
+        found: list[tuple[float, float, str]] = []
+        for low, high in itertools.pairwise(edges):
+            middle = 0.5 * (low + high) if math.isfinite(high) else 2 * low + 1.0
+            first = self.order(middle, points=points)[0]
+            if found and found[-1][2] == first:
+                found[-1] = (found[-1][0], high, first)
+            else:
+                found.append((low, high, first))
+        return tuple(found)
+
+    def recommend(
+        self,
+        *,
+        abstention: bool,
+        priority: Literal["accuracy", "precision"] | None = None,
+        points: bool = True,
+    ) -> Recommendation:
+        """Return the model to take, by C25's questions about the task.
+
+        Parameters
+        ----------
+        abstention : bool
+            Whether the task allows to leave an instance undecided (to a person, to a second look).
+        priority : {"accuracy", "precision"}, optional
+            What matters more where it is known: a label near the set, or a narrow set.
+        points : bool
+            Whether models that predict one distribution take part; they never abstain.
+
+        Returns
+        -------
+        Recommendation
+            Model, trade-off, reason and ties.
+
+        Notes
+        -----
+        C25's scenarios: sorting crops may leave doubtful ones to a person, so the trade-off is low (0.1); a
+        car must decide, so it is high (2). A priority against the answer to the first question leads to the
+        middle (0.5).
+        """
+        if not isinstance(abstention, (bool, np.bool_)):
+            raise InputError("`abstention`", "must be True or False", f"got {abstention!r}", "Say which.")
+        one_of("`priority`", priority, (None, "accuracy", "precision"))
+        tradeoff, reason = advice(bool(abstention), priority)
+        standing = self.at(tradeoff, points=points)
+        first = standing.names[0]
+        own = [(low, high) for low, high, name in self.leaders(points=points) if name == first]
+        # nearest instead of around: at a crossing rounding decides on which side of it the trade-off is
+        between = min(own, key=lambda ends: max(ends[0] - tradeoff, tradeoff - ends[1]))
+        return Recommendation(first, tradeoff, reason, standing.tied_with_first, between)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but arrays over draws and instances."""
+        dropped = ("distance_draws", "imprecision_draws", "scores")
+        light = {name: value for name, value in super().to_dict().items() if name not in dropped}
+        return {
+            **light,
+            "scores": {name: score.summary_dict() for name, score in self.scores.items()},
+            "standings": [self.at(tradeoff).to_dict() for tradeoff in self.tradeoffs],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.names)} models on {self.n} instances, smallest mean score first"]
+        for tradeoff in self.tradeoffs:
+            standing = self.at(tradeoff)
+            places = ", ".join(
+                f"{name} {score:.3f} ({standing.place(name)})"
+                for name, score in zip(standing.names, standing.scores, strict=True)
+            )
+            lines.append(f"  trade-off {tradeoff:g}: {places}")
+        return "\n".join(lines)
+
+    def _kept(self, points: bool) -> HostArray:
+        kept = np.ones(len(self.names), dtype=bool) if points else ~self.is_point
+        if not kept.any():
+            raise UnsupportedError(
+                "a ranking without point models",
+                "needs at least one set prediction",
+                f"all {len(self.names)} models predict one distribution",
+                "Pass `points=True`.",
+            )
+        return kept
+
+    def _compared(self, tradeoff: float, chosen: list[int]) -> tuple[HostArray, HostArray, HostArray]:
+        """Return what decides the order at a trade-off, and the intervals of all differences."""
+        if math.isfinite(tradeoff):
+            weight = tradeoff * self.scale
+            value = weighed(self.distance[chosen], self.imprecision[chosen], weight)
+            draws = weighed(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], weight)
+            return value, *simultaneous_intervals(value, draws, self.level)
+        value = self.imprecision[chosen]
+        low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)
+        precise = np.flatnonzero(value <= NEGLIGIBLE)
+        if precise.size > 1:  # between points distance decides
+            own = [chosen[place] for place in precise]
+            ends = simultaneous_intervals(self.distance[own], self.distance_draws[:, own], self.level)
+            for whole, part in zip((low, high), ends, strict=True):
+                whole[np.ix_(precise, precise)] = part
+        return value, low, high
+
+
+def weighed(distance: HostArray, imprecision: HostArray, weight: float) -> HostArray:
+    """Return distance + weight * imprecision with infinity times 0 being 0."""
+    if math.isinf(weight):
+        return np.where(imprecision > NEGLIGIBLE, math.inf, distance)
+    return np.asarray(distance + weight * imprecision)

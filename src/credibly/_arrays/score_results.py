@@ -1,0 +1,196 @@
+"""Results of the unified score: one model's score, how far it depends on choices, its stability."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.namespace import Array
+from credibly._arrays.results import Result
+
+HostArray = np.ndarray[Any, Any]
+Group = Literal["all", "right", "wrong"]
+GROUPS: tuple[Group, ...] = ("all", "right", "wrong")
+PARTS = ("distance", "imprecision", "total")
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread(Result):
+    """Mean and standard deviation of one part of the score over some instances.
+
+    Attributes
+    ----------
+    mean : float
+        Mean; NaN without instances, infinite where an instance is.
+    std : float
+        Standard deviation of the instances (n - 1 in the denominator, as in C25's tables); NaN below two
+        instances and where the mean is not finite.
+    n : int
+        Number of instances.
+    """
+
+    mean: float
+    std: float
+    n: int
+
+    @property
+    def stderr(self) -> float:
+        """Standard error of the mean; NaN below two instances."""
+        return self.std / math.sqrt(self.n) if self.n else math.nan
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} ± {self.std:.3f}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Dependence(Result):
+    """How far the mean score follows a choice that is not the model's.
+
+    Attributes
+    ----------
+    on : {"budget", "members"}
+        The choice.
+    used, other : str
+        What was chosen, and what it is compared with.
+    score, other_score : float
+        Mean score with either, over the same `n` instances.
+    n : int
+        Number of instances compared.
+    """
+
+    on: Literal["budget", "members"]
+    used: str
+    other: str
+    score: float
+    other_score: float
+    n: int
+
+    @property
+    def change(self) -> float:
+        """Score with the other choice minus the score."""
+        return self.other_score - self.score
+
+    @property
+    def share(self) -> float:
+        """The change as a share of the score; infinite where the score is 0 and its change is not."""
+        if self.change == 0:
+            return 0.0
+        return self.change / self.score if self.score else math.copysign(math.inf, self.change)
+
+    def __str__(self) -> str:
+        what = "budget of focal sets" if self.on == "budget" else "number of members"
+        return (
+            f"E depends on the {what}: {self.score:.4g} with {self.used}, {self.other_score:.4g} with "
+            f"{self.other} ({100 * self.share:+.0f} %, {self.n} instances)"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class EpistemicScore(Result):
+    """The unified score E = distance + trade-off * imprecision of every instance.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the predictions.
+    tradeoff : float
+        Weight of the imprecision.
+    distance : array (n,)
+        Distance of the label to the nearest distribution of the set.
+    imprecision : array (n,)
+        How large the set is; 0 for a point.
+    total : array (n,)
+        Their sum, the imprecision weighted.
+    right : array (n,)
+        Whether the mean prediction puts the label first.
+    confidence, entropy : array (n,)
+        Largest probability and entropy of the mean prediction.
+    summary : mapping of str to mapping of str to Spread
+        ``summary["distance"]["wrong"]``: part, then "all", "right" or "wrong" predictions.
+    n : int
+        Number of instances.
+    n_infinite : int
+        Instances at infinite distance: no distribution of the set gives their label a probability.
+    settings : mapping
+        Measure, divergence, base, budget, number of members or samples, seed.
+    dependences : tuple of Dependence
+        How far the mean follows the budget and the number of members.
+    average : EpistemicScore or None
+        The score of the mean prediction alone; None where the predictions are points.
+    notes : tuple of str
+        How sets were made, and what a paper mode changed.
+    """
+
+    kind: str
+    tradeoff: float
+    distance: Array
+    imprecision: Array
+    total: Array
+    right: Array
+    confidence: Array
+    entropy: Array
+    summary: Mapping[str, Mapping[Group, Spread]]
+    n: int
+    n_infinite: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    dependences: tuple[Dependence, ...] = ()
+    average: EpistemicScore | None = None
+    notes: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return self.summary["total"]["all"].mean
+
+    def summary_dict(self) -> dict[str, Any]:
+        """Return what `to_dict` does without the arrays over instances: short for any n."""
+        found = self.to_dict()
+        for one in (found, found["average"]):
+            for name in (*PARTS, "right", "confidence", "entropy"):
+                if one is not None:
+                    one.pop(name)
+        return found
+
+    def __str__(self) -> str:
+        distance, imprecision, total = (self.summary[part]["all"] for part in PARTS)
+        used = ", ".join(
+            f"{name} {self.settings[name]}" for name in ("measure", "divergence") if name in self.settings
+        )
+        return (
+            f"E {total} = distance {distance} + {self.tradeoff:g} x imprecision {imprecision} "
+            f"({self.kind}, {used}; n = {self.n})"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreStability(Result):
+    """The mean score with fewer members and with other budgets.
+
+    Attributes
+    ----------
+    n_members : ndarray (c,)
+        Numbers of members; empty where the predictions have none.
+    by_members, members_std : ndarray (c,)
+        Mean score over random choices of so many members, and its standard deviation over them.
+    budgets : tuple of str
+        The budgets.
+    by_budget : ndarray (b,)
+        Mean score on each of them.
+    tradeoff : float
+        Weight of the imprecision.
+    n : int
+        Number of instances used.
+    settings : mapping
+        Measure, divergence, repeats, seed.
+    """
+
+    n_members: HostArray
+    by_members: HostArray
+    members_std: HostArray
+    budgets: tuple[str, ...]
+    by_budget: HostArray
+    tradeoff: float
+    n: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,240 @@
+"""`credibly compare`: several files, one ranking over trade-offs, ties called ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import is_array, to_host
+from credibly.cli import options
+from credibly.cli.output import Cell, Output, Table
+from credibly.cli.progress import progress
+from credibly.cli.reading import Reading, command
+from credibly.cli.wording import with_flags
+from credibly.evaluation import Comparison, compare
+from credibly.io import Dataset, load_budget, require_writable
+from credibly.predictions import LabelCounts
+
+COLUMNS = (
+    "tradeoff",
+    "model",
+    "place_best",
+    "place_worst",
+    "score",
+    "difference",
+    "interval",
+    "distance",
+    "imprecision",
+)
+TRADEOFFS = [0.0, 0.1, 0.5, 1.0, 2.0]
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Predictions of the same instances, one file per model."),
+]
+Tradeoffs = Annotated[
+    list[float],
+    typer.Option(
+        "--tradeoff", metavar="X", help="Weight of the imprecision; repeat for several; inf is one."
+    ),
+]
+MeasureName = Annotated[
+    str | None,
+    typer.Option(
+        "--measure",
+        metavar="NAME",
+        help="Imprecision: hartley, dubois_prade, koerner, entropy_gap, credal_size, u65 or u80.",
+    ),
+]
+DivergenceName = Annotated[
+    Literal["kl", "js", "sqrt_js"],
+    typer.Option("--divergence", metavar="kl|js|sqrt_js", help="Distance of a label to a set."),
+]
+Budget = Annotated[
+    Path | None,
+    typer.Option("--budget", metavar="FILE", help="JSON list of focal sets to put masses on."),
+]
+PaperName = Annotated[
+    Literal["C25"] | None,
+    typer.Option("--paper", metavar="C25", help="The published pipeline instead of the exact one."),
+]
+Alternatives = Annotated[
+    list[str] | None,
+    typer.Option("--alternative", metavar="NAME", help="Another measure to rank by as well; repeat."),
+]
+Scaled = Annotated[
+    bool, typer.Option("--scaled", help="Scale trade-offs so that js can be compared with kl.")
+]
+Stability = Annotated[
+    bool, typer.Option("--stability", help="Follow scores over numbers of members and budgets.")
+]
+Draws = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Bootstrap draws of instances.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write the comparison as one HTML file, too.")
+]
+
+
+def compare_files(
+    files: Files,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    tradeoff: Tradeoffs = TRADEOFFS,
+    measure: MeasureName = None,
+    divergence: DivergenceName = "kl",
+    budget: Budget = None,
+    paper: PaperName = None,
+    alternative: Alternatives = None,
+    scaled: Scaled = False,
+    stability: Stability = False,
+    n_resamples: Draws = 1000,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    out: OutFile = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Ranking of models over trade-offs, with ties.
+
+    Mean score = distance to the labels + trade-off x imprecision; smaller is better.
+    Every set also takes part by its mean, as NAME Avg.
+    """
+    output = Output(as_json, quiet)
+    readings = [Reading(file, labels, kind, member_axis, drop_invalid) for file in files]
+    if out is not None:
+        for reading in readings:
+            reading.require_elsewhere(out)
+        require_writable(out, overwrite=force)
+    sets = None if budget is None else load_budget(budget)
+    data = [reading.dataset(output) for reading in readings]
+    observed = _common_labels(files, data)
+    flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
+    for name, value in (("measure", measure), ("budget", budget), ("paper", paper), ("out", out)):
+        flags += [] if value is None else [f"--{name}", value]
+    flags += [flag for one in alternative or () for flag in ("--alternative", one)]
+    flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
+    flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
+    words = [*map(str, files[:-1]), *readings[-1].words()]
+    with progress(quiet=quiet) as tell:
+        comparison = compare(
+            dict(zip(_names(files), (one.predictions for one in data), strict=True)),
+            observed,
+            tradeoffs=tradeoff,
+            measure=measure,  # type: ignore[arg-type]
+            divergence=divergence,
+            budget=sets,
+            paper=paper,
+            alternatives=alternative or (),  # type: ignore[arg-type]
+            scaled=scaled,
+            stability=stability,
+            n_resamples=n_resamples,
+            n_bins=n_bins,
+            rng=seed,
+            progress=tell,
+            source={
+                "paths": [str(one.source) for one in data],
+                "digests": [one.digest for one in data],
+                "notes": [note for one in data for note in one.notes],
+                "dropped": data[0].dropped,
+                "command": command("compare", *words, *flags),
+            },
+        )
+    if out is not None:
+        comparison.report(out, overwrite=force)
+    _print(comparison, output, out)
+
+
+def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
+    if output.as_json:
+        output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
+        return
+    table = _table(comparison)
+    shown = ("tradeoff", "model", "place_best", "place_worst", "score", "interval")
+    output.table(table, shown=shown)
+    if output.terminal:
+        output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
+    said = set(comparison.source["notes"])
+    output.notes(with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
+    output.notes(with_flags(one) for one in comparison.notes if one not in comparison.warnings)
+    if out is not None:
+        output.notes([f"report written to {out}"])
+
+
+def _table(comparison: Comparison) -> Table:
+    ranking = comparison.ranking
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in ranking.tradeoffs:
+        standing = ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            place = ranking.names.index(name)
+            low, high = standing.intervals[at].tolist()
+            rows.append(
+                (
+                    tradeoff,
+                    name,
+                    int(standing.best_ranks[at]),
+                    int(standing.worst_ranks[at]),
+                    float(standing.scores[at]),
+                    float(standing.differences[at]),
+                    None if low != low else (low, high),
+                    float(ranking.distance[place]),
+                    float(ranking.imprecision[place]),
+                )
+            )
+    return Table(COLUMNS, rows, frozenset({"interval"}))
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """Return the files' names without ending; whole paths where these are not distinct."""
+    stems = [file.stem for file in files]
+    names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "the files", "must be distinct", f"'{twice}' is given twice", "Name every model once."
+        )
+    return names
+
+
+def _common_labels(files: Sequence[Path], data: Sequence[Dataset]) -> Any:
+    """Return the labels of all files; those that hold some must agree."""
+    held = [(file, one) for file, one in zip(files, data, strict=True) if one.labels is not None]
+    if not held:
+        raise InputError(
+            f"'{files[0]}'",
+            "must come with labels",
+            "none of the files holds any",
+            "Name their file: `--labels FILE`.",
+        )
+    first_file, first = held[0]
+    for file, one in zip(files, data, strict=True):
+        if one.dropped != data[0].dropped:
+            raise InputError(
+                "the files",
+                "must keep the same rows",
+                f"'{files[0]}' and '{file}' have different invalid rows",
+                "Drop these rows from all files first.",
+            )
+        if one.labels is not None and not _same(first.labels, one.labels):
+            raise InputError(
+                "the files",
+                "must have the same labels in the same order",
+                f"those of '{first_file}' and '{file}' differ",
+                "Predict one test set with all models, or name the labels: `--labels FILE`.",
+            )
+    return first.labels
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, LabelCounts) != isinstance(second, LabelCounts):
+        return False
+    arrays = [one.counts if isinstance(one, LabelCounts) else one for one in (first, second)]
+    one, other = (to_host(array) if is_array(array) else np.asarray(array) for array in arrays)
+    return bool(np.array_equal(one, other))

@@ -1,0 +1,244 @@
+"""Several models on the same instances: their ranking, their own numbers, and what to take."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.ranking_results import Ranking
+from credibly._arrays.results import Estimate, Result, jsonable
+from credibly._arrays.standings import Recommendation
+from credibly.credal.distance import Divergence
+from credibly.evaluation.data_warnings import source_warnings
+from credibly.evaluation.provenance import origin, silent, version
+from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
+from credibly.evaluation.words import joined, shown
+from credibly.predictions import as_labels, as_predictions
+from credibly.selection import rank_models
+from credibly.selection.imprecision import ScoreMeasure
+from credibly.selection.ranking import TRADEOFFS
+from credibly.selection.settings import Paper
+
+CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")
+"""Statistics of every model that stand beside its score."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison(Result):
+    """All that :func:`compare` computed.
+
+    Attributes
+    ----------
+    models : mapping of str to PredictionSummary
+        Type and sizes of every model's predictions.
+    ranking : Ranking
+        Scores over trade-offs, crossings and ties.
+    estimates : mapping of str to mapping of str to Estimate
+        Accuracy, log loss, Brier score and ECE of every model's mean prediction.
+    recommendations : mapping of str to Recommendation
+        Which model to take where abstaining is allowed, and where it is not.
+    findings : tuple of str
+        The comparison in sentences.
+    warnings : tuple of str
+        What makes the models hard to compare.
+    notes : tuple of str
+        How sets were made.
+    settings : mapping
+        What lets the comparison run again.
+    source : mapping
+        Where the data came from: paths, digests, command.
+    """
+
+    models: Mapping[str, PredictionSummary]
+    ranking: Ranking
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    recommendations: Mapping[str, Recommendation]
+    findings: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    source: Mapping[str, Any]
+
+    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write everything as one self-contained HTML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        overwrite : bool
+            Replace a file that is already there.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        # A report is made from a finished comparison, as from an evaluation.
+        # tach-ignore(Comparison.report is the user's handle on the room below)
+        from credibly.report import write_comparison
+
+        return write_comparison(self, path, overwrite=overwrite)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"Comparison of {joined(list(self.models))}", *(f"  {one}" for one in self.findings)]
+        )
+
+
+def compare(
+    models: Mapping[str, Any],
+    labels: Any,
+    *,
+    tradeoffs: Sequence[float] = TRADEOFFS,
+    measure: ScoreMeasure | None = None,
+    divergence: Divergence = "kl",
+    budget: Sequence[Iterable[int]] | None = None,
+    base: float | None = None,
+    scaled: bool = False,
+    alternatives: Sequence[ScoreMeasure] = (),
+    stability: bool = False,
+    paper: Paper | None = None,
+    n_bins: int = 15,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    rng: Any = 0,
+    progress: Progress | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Compare models of any kind on the same instances.
+
+    Parameters
+    ----------
+    models : mapping of str to Predictions or array
+        Class predictions by name.
+    labels : array (n,) or LabelCounts
+        What was observed.
+    tradeoffs : sequence of float
+        Where the order is asked for; see :func:`rank_models`.
+    measure : str, optional
+        What counts as imprecision, the same for all models; see :func:`epistemic_score`.
+    divergence : {"kl", "js", "sqrt_js"}
+        Distance of a label to a set.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on.
+    base : float, optional
+        Base of the logarithms; natural where not given.
+    scaled : bool
+        Whether trade-offs are scaled so that rankings by other divergences compare with those by KL.
+    alternatives : sequence of str
+        Other measures of imprecision to rank by as well.
+    stability : bool
+        Whether to follow every set model over its number of members and over budgets.
+    paper : {"C25"}, optional
+        The published pipeline.
+    n_bins : int
+        Number of bins of the ECE.
+    n_resamples : int
+        Bootstrap draws behind ties.
+    level : float
+        Joint coverage of the intervals that decide about ties.
+    rng : None, int or Generator
+        Seed; the same seed gives the same comparison, byte by byte.
+    progress : callable, optional
+        Called with (stage, done, total).
+    source : mapping, optional
+        Where the data came from: ``paths``, ``digests``, ``notes``, ``command``.
+
+    Returns
+    -------
+    Comparison
+        Ranking, numbers of single models, recommendations, and ``report``.
+
+    Notes
+    -----
+    The data must not have been used to train, choose or recalibrate any of the models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet(np.ones(3), size=300)
+    >>> labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    >>> comparison = cr.compare({"truth": truth, "uniform": np.full((300, 3), 1 / 3)}, labels)
+    >>> comparison.ranking.order(1.0)
+    ('truth', 'uniform')
+    """
+    tell = progress or silent
+    ranking = rank_models(
+        models,
+        labels,
+        tradeoffs=tradeoffs,
+        measure=measure,
+        divergence=divergence,
+        budget=budget,
+        base=base,
+        scaled=scaled,
+        alternatives=alternatives,
+        stability=stability,
+        n_resamples=n_resamples,
+        level=level,
+        paper=paper,
+        rng=rng,
+        progress=lambda done, total: tell("bootstrap", done, total),
+    )
+    given = {str(name): as_predictions(one) for name, one in models.items()}
+    estimates = {}
+    for done, (name, one) in enumerate(given.items(), start=1):
+        chosen, _ = choose(one, as_labels(one, labels), CHEAP, n_bins, tests=False)
+        estimates[name] = estimate_all(one, labels, chosen, silent)
+        tell("estimates", done, len(given))
+    recorded = origin(source)
+    return Comparison(
+        models={name: summarise(one) for name, one in given.items()},
+        ranking=ranking,
+        estimates=estimates,
+        recommendations={
+            "abstaining is allowed": ranking.recommend(abstention=True),
+            "every instance must be decided": ranking.recommend(abstention=False),
+        },
+        findings=_findings(ranking),
+        warnings=(*source_warnings(recorded), *_warnings(ranking)),
+        notes=ranking.notes,
+        settings={
+            "version": version(),
+            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
+            "n_bins": int(n_bins),
+            "level": float(level),
+            "tradeoffs": jsonable(ranking.tradeoffs),
+            **ranking.settings,
+        },
+        source=recorded,
+    )
+
+
+def _findings(ranking: Ranking) -> tuple[str, ...]:
+    """Return who leads where, and who cannot be told apart, at the trade-offs asked for."""
+    found = []
+    for low, high, name in ranking.leaders():
+        until = "on" if math.isinf(high) else f"to {shown(high)}"
+        found.append(f"From trade-off {shown(low)} {until}, {name} has the smallest mean score.")
+    ties: dict[tuple[str, ...], list[str]] = {}
+    for tradeoff in ranking.tradeoffs:
+        standing = ranking.at(tradeoff)
+        if standing.tied_with_first:
+            ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
+    for (first, *tied), at in ties.items():
+        found.append(
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied)} cannot be told from {first} "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
+    return tuple(found)
+
+
+def _warnings(ranking: Ranking) -> tuple[str, ...]:
+    """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
+    marks = ("infinitely far", "different numbers", "E depends on")
+    return tuple(note for note in ranking.notes if any(mark in note for mark in marks))

@@ -1,0 +1,78 @@
+"""The part of an evaluation that sets of distributions allow: the unified score."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import like, namespace
+from credibly._arrays.philox import Seed
+from credibly._arrays.results import Result
+from credibly._arrays.score_results import EpistemicScore
+from credibly.predictions import Classes, ClassPredictions, LabelCounts, Labels, Point, Predictions
+from credibly.selection import epistemic_score
+from credibly.selection.dependences import spaced_rows
+
+MOST_ROWS, FEW_ROWS = 20_000, 1000
+"""Instances scored at most: with few classes all events are summed, with many they are sampled."""
+_FEW_CLASSES = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreParts(Result):
+    """The unified score of a set prediction and of its mean.
+
+    Attributes
+    ----------
+    score : EpistemicScore
+        Distance, imprecision and their sum, with the mean prediction's in ``score.average``.
+    n_all : int
+        Number of instances there are; ``score.n`` of them were scored.
+    """
+
+    score: EpistemicScore
+    n_all: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but arrays over instances."""
+        return {**super().to_dict(), "score": self.score.summary_dict()}
+
+
+def score_parts(
+    predictions: Predictions, labels: Any, batch: Labels, seed: Seed
+) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
+    """Return the score where predictions are sets, else nothing or the reason."""
+    if not isinstance(predictions, ClassPredictions) or isinstance(predictions, Point):
+        return None, []
+    n = len(predictions)
+    rows = spaced_rows(n, MOST_ROWS if predictions.n_classes <= _FEW_CLASSES else FEW_ROWS)
+    try:
+        with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
+            warnings.simplefilter("ignore", UserWarning)
+            score = epistemic_score(predictions[rows], _labels_of(labels, batch, rows), rng=seed)
+    except UnsupportedError as error:
+        return None, [("unified score", f"{error.rule}, {error.evidence}")]
+    return ScoreParts(score, n), []
+
+
+def score_notes(parts: ScoreParts | None) -> tuple[str, ...]:
+    """Return how the score was made, and what it depends on."""
+    if parts is None:
+        return ()
+    found = [f"unified score: {note}" for note in (*parts.score.notes, *map(str, parts.score.dependences))]
+    if parts.score.n < parts.n_all:
+        found.append(f"unified score: {parts.score.n} evenly spaced of {parts.n_all} instances were scored")
+    return tuple(found)
+
+
+def _labels_of(labels: Any, batch: Labels, rows: np.ndarray[Any, Any]) -> Any:
+    """Return the labels of some instances, as counts or as classes."""
+    if isinstance(labels, LabelCounts):
+        return labels[rows]
+    assert isinstance(batch, Classes)
+    own = batch.values[0, :]
+    return namespace(own).take(own, like(rows, own), axis=0)

@@ -1,0 +1,127 @@
+"""A comparison of models as one HTML file: tables that stand without a script, and a slider that re-ranks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+from credibly.evaluation import Comparison
+from credibly.plots import members_data, printable, score_bar_data, tradeoff_data, violin_data
+from credibly.report import comparison_tables as tables
+from credibly.report.page import embedded_json, packaged, template
+from credibly.report.parts import MethodNote, ReportFigure, report_figure
+from credibly.report.score import METHOD, group_table
+
+_WIDE = (0.6, 1.2, 0.1, 0.3)
+TIES = MethodNote(
+    "Ties",
+    "All models are scored on the same bootstrapped instances. Two are tied where the interval of the "
+    "difference of their means holds 0; the intervals hold jointly for all pairs of models at one trade-off. "
+    "A place such as 1 to 3 names the places a model can have given who is better beyond chance.",
+    "half width = q * sd*(E_a - E_b), q a quantile of the largest |deviation| / sd* over pairs",
+    "Romano and Wolf, Stepwise multiple testing as formalized data snooping, Econometrica 2005.",
+)
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return the report as HTML; the same comparison gives the same text, byte by byte.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to report.
+
+    Returns
+    -------
+    str
+        One page that needs nothing else.
+    """
+    from markupsafe import Markup
+
+    script = packaged("slider.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    ranking = comparison.ranking
+    lines = tradeoff_data(ranking)
+    page = template("comparison.html").render(
+        style=Markup(packaged("style.css")),
+        script=Markup(script),
+        script_hash=digest,
+        results=Markup(embedded_json(comparison.to_dict())),
+        title=f"{len(comparison.models)} models compared",
+        facts=tables.facts(comparison),
+        findings=comparison.findings,
+        recommendations=[(task, str(one)) for task, one in comparison.recommendations.items()],
+        main=report_figure(
+            lines, "Mean score against trade-off", "lines", size=(6.4, 4.2), margins=(0.6, 0.5, 1.5, 0.3)
+        ),
+        ranked=tables.ranked(comparison, 1.0),
+        start=1.0,
+        most=lines.most,
+        standings=tables.standings(comparison),
+        without_points=tables.without_points(comparison),
+        own=tables.own_numbers(comparison),
+        groups=group_table(ranking.scores),
+        crossings=tables.crossings(comparison),
+        alternatives=tables.alternatives(comparison),
+        budgets=tables.budgets(comparison),
+        figures=_figures(comparison),
+        warnings=comparison.warnings,
+        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        methods=(METHOD, TIES),
+        source=tables.source_of(comparison),
+        command=tables.command_of(comparison),
+        markup=Markup,
+    )
+    return printable(page)
+
+
+def write_comparison(comparison: Comparison, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write the report in one step: there is never half a file.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to report.
+    path : str or Path
+        Where to write.
+    overwrite : bool
+        Replace a file that is already there.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    from credibly.io import require_writable, write_text_atomically
+
+    require_writable(path, overwrite=overwrite)
+    return write_text_atomically(path, render_comparison(comparison), overwrite=overwrite)
+
+
+def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
+    ranking = comparison.ranking
+    found = [
+        report_figure(
+            violin_data(ranking, part=part),
+            f"{part.capitalize()} of right and wrong predictions",
+            f"violins-{part}",
+            size=(5.4, 4.2),
+            margins=_WIDE,
+        )
+        for part in ("distance", "imprecision")
+    ]
+    found += [
+        report_figure(
+            score_bar_data(ranking, group=group),
+            f"Means over {group} predictions",
+            f"bars-{group}",
+            size=(5.4, 4.2),
+            margins=_WIDE,
+        )
+        for group in ("right", "wrong")
+    ]
+    if any(one.n_members.size for one in ranking.stability.values()):
+        display = members_data(ranking.stability)
+        found.append(report_figure(display, "Score against number of members", "members", margins=_WIDE))
+    return tuple(found)

@@ -1,0 +1,7 @@
+"""One score for every kind of prediction, and a fair choice between unlike models."""
+
+from credibly.selection.ranking import rank_models
+from credibly.selection.score import epistemic_score
+from credibly.selection.stability import score_stability
+
+__all__ = ["epistemic_score", "rank_models", "score_stability"]

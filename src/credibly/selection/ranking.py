@@ -1,0 +1,289 @@
+"""A fair choice between unlike models: scores over trade-offs, crossings, ties."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer, scalar
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.progress import Progress
+from credibly._arrays.ranking_results import Ranking, weighed
+from credibly._arrays.results import require_level
+from credibly._arrays.score_results import EpistemicScore, ScoreStability
+from credibly._arrays.standings import Alternative
+from credibly.credal.distance import Divergence
+from credibly.credal.masses import Negative
+from credibly.credal.sets import DIRICHLET_SAMPLES
+from credibly.predictions import ClassPredictions, Ensemble, Point, as_point
+from credibly.selection.bootstrap import bootstrap_means
+from credibly.selection.crossings import crossings
+from credibly.selection.dependences import NOTABLE
+from credibly.selection.engine import score_of
+from credibly.selection.imprecision import ScoreMeasure, require_measure
+from credibly.selection.models import checked_models, checked_tradeoffs
+from credibly.selection.paper import paper_budget
+from credibly.selection.settings import Paper, ScoreSettings, checked_settings
+from credibly.selection.stability import score_stability
+
+HostArray = np.ndarray[Any, Any]
+
+TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
+AVERAGE = "{} Avg"
+"""Name of the mean prediction of a set, as C25 calls it."""
+
+
+def rank_models(
+    models: Mapping[str, Any],
+    labels: Any,
+    *,
+    tradeoffs: Sequence[float] = TRADEOFFS,
+    measure: ScoreMeasure | None = None,
+    divergence: Divergence = "kl",
+    budget: Sequence[Iterable[int]] | None = None,
+    negative: Negative = "keep",
+    base: float | None = None,
+    scaled: bool = False,
+    averages: bool = True,
+    alternatives: Sequence[ScoreMeasure] = (),
+    stability: bool = False,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    paper: Paper | None = None,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = 0,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Rank models of any kind by the unified score.
+
+    Parameters
+    ----------
+    models : mapping of str to Predictions or array
+        Class predictions for the same instances, by name.
+    labels : array (n,), LabelCounts, Point or array (n, k)
+        Class labels, or soft targets.
+    tradeoffs : sequence of float
+        Where the order is asked for; ``Ranking.at`` gives it anywhere.
+    measure : str, optional
+        What counts as imprecision, the same for all models; see :func:`epistemic_score`.
+    divergence : {"kl", "js", "sqrt_js"}
+        Distance of a label to a set.
+    budget : sequence of sets of int, optional
+        Focal sets the masses are put on.
+    negative : {"keep", "clamp"}
+        Whether negative masses stay.
+    base : float, optional
+        Base of the logarithms; natural where not given.
+    scaled : bool
+        Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
+        ``divergence="js"`` can be compared with those by KL (C25 F.1).
+    averages : bool
+        Whether the mean prediction of every set takes part, as "NAME Avg".
+    alternatives : sequence of str
+        Other measures of imprecision to rank by as well, of the exact sets also in a paper mode.
+    stability : bool
+        Whether to follow every set model over its number of members and over budgets.
+    n_resamples : int
+        Bootstrap draws of instances, at least 100.
+    level : float
+        Joint coverage of the intervals that decide about ties.
+    paper : {"C25"}, optional
+        The published pipeline, with one budget for all models.
+    n_samples : int
+        Draws per instance where predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of everything drawn.
+    progress : callable, optional
+        Called with (done, total) bootstrap draws.
+
+    Returns
+    -------
+    Ranking
+        Lines, crossings, standings with ties, and ``recommend``.
+
+    Notes
+    -----
+    Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
+    difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
+    trade-off is no proof of a better model: sets with more members, or on other budgets, have other scores.
+
+    References
+    ----------
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025, algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet(np.ones(3), size=400)
+    >>> labels = (rng.random((400, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    >>> members = 0.7 * truth[:, None] + 0.3 * rng.dirichlet(np.ones(3), size=(400, 5))
+    >>> ranking = cr.rank_models({"set": cr.Ensemble(members), "point": truth}, labels)
+    >>> ranking.order(0.0)
+    ('set', 'point', 'set Avg')
+    >>> [(one.below, one.beyond) for one in ranking.crossings]
+    [('set', 'point'), ('set', 'set Avg')]
+    >>> ranking.recommend(abstention=False).model
+    'point'
+    """
+    given = checked_models(models, labels)
+    weights = checked_tradeoffs(tradeoffs)
+    settings = checked_settings(
+        tradeoff=1.0,
+        measure=measure,
+        divergence=divergence,
+        budget=budget,
+        negative=negative,
+        base=base,
+        paper=paper,
+        n_samples=n_samples,
+        rng=rng,
+    )
+    require_level(level)
+    n_resamples = require_integer(n_resamples, "n_resamples", 100)
+    for other in alternatives:
+        require_measure(other, None, "keep")
+    if paper is not None and settings.budget is None:
+        settings = dataclasses.replace(settings, budget=_shared_budget(given))
+    scores = {name: score_of(one, labels, settings, dependences=True) for name, one in given.items()}
+    rows = _rows(scores, averages)
+    names = tuple(rows)
+    values = np.stack(
+        [to_host(array) for score in rows.values() for array in (score.distance, score.imprecision)], axis=1
+    )
+    draws = bootstrap_means(values, n_resamples, settings.seed, progress)
+    distance, imprecision = _means(rows, "distance"), _means(rows, "imprecision")
+    scale = _scale(given, labels, scores, settings) if scaled else 1.0
+    drawn = (draws[:, 0::2], draws[:, 1::2])
+    return Ranking(
+        names=names,
+        is_point=np.array([score.kind == "Point" for score in rows.values()]),
+        distance=distance,
+        imprecision=imprecision,
+        tradeoffs=weights,
+        scale=scale,
+        crossings=crossings(names, distance, imprecision, drawn, scale, level),
+        distance_draws=drawn[0],
+        imprecision_draws=drawn[1],
+        level=float(level),
+        n=len(values),
+        scores=scores,
+        alternatives={
+            other: _alternative(other, given, labels, settings, rows, weights, scale)
+            for other in alternatives
+        },
+        stability=_stabilities(given, labels, settings) if stability else {},
+        settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
+        notes=_notes(scores),
+    )
+
+
+def _shared_budget(given: Mapping[str, ClassPredictions]) -> tuple[frozenset[int], ...]:
+    """Return one budget for all models, from the mean over their mean predictions."""
+    return paper_budget(Ensemble.from_members([as_point(one)[0].probs for one in given.values()]))
+
+
+def _rows(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
+    """Return the scores that are ranked: every model, and the mean predictions of sets."""
+    rows: dict[str, EpistemicScore] = {}
+    for name, score in scores.items():
+        rows[name] = score
+        if averages and score.average is not None:
+            average = AVERAGE.format(name)
+            if average in scores:
+                raise InputError(
+                    "the models",
+                    f"must leave the name {average!r} to the mean prediction of {name!r}",
+                    "it is taken",
+                    "Rename one of them, or pass `averages=False`.",
+                )
+            rows[average] = score.average
+    return rows
+
+
+def _means(rows: Mapping[str, EpistemicScore], part: str) -> HostArray:
+    return np.array([score.summary[part]["all"].mean for score in rows.values()])
+
+
+def _scale(
+    given: Mapping[str, ClassPredictions],
+    labels: Any,
+    scores: Mapping[str, EpistemicScore],
+    settings: ScoreSettings,
+) -> float:
+    """Return largest distance over largest KL distance; infinite ones have no say."""
+    if settings.divergence == "kl":
+        return 1.0
+    by_kl = dataclasses.replace(settings, divergence="kl")
+    own = max(_largest(score) for score in scores.values())
+    kl = max(_largest(score_of(one, labels, by_kl, dependences=False)) for one in given.values())
+    return own / kl if kl > 0 and own > 0 else 1.0
+
+
+def _largest(score: EpistemicScore) -> float:
+    xp = namespace(score.distance)
+    return scalar(
+        xp.max(xp.where(xp.isfinite(score.distance), score.distance, xp.zeros_like(score.distance)))
+    )
+
+
+def _alternative(
+    measure: ScoreMeasure,
+    given: Mapping[str, ClassPredictions],
+    labels: Any,
+    settings: ScoreSettings,
+    rows: Mapping[str, EpistemicScore],
+    tradeoffs: tuple[float, ...],
+    scale: float,
+) -> Alternative:
+    """Rank by the distances there are and another imprecision of the same sets."""
+    other = dataclasses.replace(settings, measure=measure, budget=None, negative="keep", paper=None)
+    values = {
+        name: float(score_of(one, labels, other, dependences=False).summary["imprecision"]["all"].mean)
+        for name, one in given.items()
+        if not isinstance(one, Point)
+    }
+    imprecision = np.array([values.get(name, 0.0) for name in rows])
+    distance = _means(rows, "distance")
+    names = tuple(rows)
+    orders = []
+    for tradeoff in tradeoffs:
+        first = imprecision if math.isinf(tradeoff) else weighed(distance, imprecision, tradeoff * scale)
+        orders.append(tuple(names[i] for i in np.lexsort((distance, first))))
+    return Alternative(measure, imprecision, tuple(orders))
+
+
+def _stabilities(
+    given: Mapping[str, ClassPredictions], labels: Any, settings: ScoreSettings
+) -> dict[str, ScoreStability]:
+    return {
+        name: score_stability(
+            one, labels, divergence=settings.divergence, n_samples=settings.n_samples, rng=settings.seed
+        )
+        for name, one in given.items()
+        if not isinstance(one, Point)
+    }
+
+
+def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
+    """Return what concerns single models under their name."""
+    found = [f"{name}: {note}" for name, score in scores.items() for note in score.notes]
+    found += [
+        f"{name}: {one}"
+        for name, score in scores.items()
+        for one in score.dependences
+        if abs(one.share) > NOTABLE
+    ]
+    members = {
+        score.settings["members"] for score in scores.values() if score.settings.get("members") is not None
+    }
+    if len(members) > 1:
+        listed = ", ".join(map(str, sorted(members)))
+        found.append(f"models have different numbers of members ({listed}): more of them make larger sets")
+    return tuple(dict.fromkeys(found))

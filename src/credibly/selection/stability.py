@@ -1,0 +1,176 @@
+"""How the mean score follows the number of members and the budget of focal sets."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer, scalar
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import namespace
+from credibly._arrays.philox import as_seed
+from credibly._arrays.score_results import ScoreStability
+from credibly._arrays.standings import require_tradeoff
+from credibly.credal import focal_budget
+from credibly.credal.distance import Divergence
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
+from credibly.predictions import Ensemble, Point, as_predictions, require_order
+from credibly.selection.dependences import chosen_members, labels_of_rows, spaced_rows
+from credibly.selection.imprecision import ScoreMeasure, require_measure
+from credibly.selection.parts import combined, parts_of
+from credibly.selection.settings import ScoreSettings, as_budget
+
+EXACT = "all events"
+SINGLES = "single classes only"
+
+
+def score_stability(
+    predictions: Any,
+    labels: Any,
+    *,
+    n_members: Sequence[int] | None = None,
+    budgets: Mapping[str, Sequence[Iterable[int]]] | None = None,
+    tradeoff: float = 1.0,
+    measure: ScoreMeasure = "hartley",
+    divergence: Divergence = "kl",
+    n_repeats: int = 10,
+    n_rows: int = 1000,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = 0,
+) -> ScoreStability:
+    """Score predictions with fewer members and with other budgets.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions.
+    labels : array (n,), LabelCounts, Point or array (n, k)
+        Class labels, or soft targets.
+    n_members : sequence of int, optional
+        Numbers of members to try; 1, 2, 4, ... and all where not given.
+    budgets : mapping of str to sequence of sets of int, optional
+        Budgets to try; where not given single classes only, two and three sets per class from
+        :func:`focal_budget`, and all events.
+    tradeoff : float
+        Weight of the imprecision.
+    measure : str
+        What counts as imprecision for the numbers of members; see :func:`epistemic_score`. Budgets are
+        compared by clamped Dubois-Prade masses, as in C25.
+    divergence : {"kl", "js", "sqrt_js"}
+        Distance.
+    n_repeats : int
+        Random choices of members per number.
+    n_rows : int
+        Instances used at most, evenly spaced.
+    n_samples : int
+        Draws that stand for a Dirichlet.
+    rng : None, int or Generator
+        Seed of the choices.
+
+    Returns
+    -------
+    ScoreStability
+        Mean scores per number of members and per budget.
+
+    Notes
+    -----
+    With more members the hull can only grow: the distance falls and the non-specificity rises, and neither
+    ends. A score is therefore read at its number of members.
+
+    References
+    ----------
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025, appendix F.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> ensemble = cr.Ensemble(rng.dirichlet(np.ones(3), size=(200, 8)))
+    >>> found = cr.score_stability(ensemble, rng.integers(3, size=200), tradeoff=0.0)
+    >>> found.n_members, bool((np.diff(found.by_members) < 0).all())
+    (array([1, 2, 4, 8]), True)
+    """
+    require_tradeoff(tradeoff)
+    require_measure(measure, None, "keep")
+    one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
+    n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
+    require_order(predictions, labels)
+    seed = as_seed(rng)
+    credal = credal_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
+    rows = spaced_rows(len(credal), n_rows)
+    own, few = labels_of_rows(credal, labels, rows), credal[rows]
+    settings = ScoreSettings(float(tradeoff), measure, divergence, seed=seed)
+    counts = _member_counts(credal, n_members)
+    generator = np.random.default_rng(seed)
+    by_members = np.empty((len(counts), n_repeats))
+    for place, count in enumerate(counts):
+        assert isinstance(few, Ensemble)
+        for repeat in range(n_repeats):
+            if count == few.n_members and repeat:
+                by_members[place, repeat] = by_members[place, 0]
+                continue
+            picked = np.sort(generator.permutation(few.n_members)[:count])
+            by_members[place, repeat] = _mean_score(chosen_members(few, picked), own, settings)
+    named = _budgets(credal, few, budgets)
+    on_masses = dataclasses.replace(settings, measure="dubois_prade", negative="clamp")
+    by_budget = [
+        _mean_score(few, own, dataclasses.replace(settings, measure="hartley"))
+        if sets is None
+        else _mean_score(few, own, dataclasses.replace(on_masses, budget=sets))
+        for sets in named.values()
+    ]
+    return ScoreStability(
+        n_members=np.array(counts, dtype=np.int64),
+        by_members=by_members.mean(axis=1),
+        members_std=by_members.std(axis=1),
+        budgets=tuple(named),
+        by_budget=np.array(by_budget),
+        tradeoff=float(tradeoff),
+        n=len(rows),
+        settings={**settings.shown(), "n_repeats": n_repeats},
+    )
+
+
+def _mean_score(credal: CredalSet, labels: Any, settings: ScoreSettings) -> float:
+    distance, imprecision, _ = parts_of(credal, labels, settings)
+    return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
+
+
+def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
+    if not isinstance(credal, Ensemble):
+        if asked is not None:
+            raise InputError(
+                "`n_members`",
+                "needs predictions with members",
+                f"got {type(credal).__name__}",
+                "Leave it out; budgets are still compared.",
+            )
+        return []
+    m = credal.n_members
+    if asked is None:
+        return [*(2**power for power in range(int(np.log2(m)) + 1) if 2**power < m), m]
+    counts = [require_integer(count, "n_members", 1) for count in asked]
+    if not counts or max(counts) > m:
+        raise InputError(
+            "`n_members`", f"must list numbers from 1 to {m}", f"got {counts}", "There are no more members."
+        )
+    return counts
+
+
+def _budgets(
+    credal: CredalSet, few: CredalSet, asked: Mapping[str, Sequence[Iterable[int]]] | None
+) -> dict[str, tuple[frozenset[int], ...] | None]:
+    """Return budgets by name; None stands for all events."""
+    if isinstance(credal, Point):
+        return {}
+    if asked is not None:
+        return {str(name): as_budget(sets) for name, sets in asked.items()}
+    k = credal.n_classes
+    found: dict[str, tuple[frozenset[int], ...] | None] = {SINGLES: tuple(frozenset({j}) for j in range(k))}
+    if k > 4:  # fewer classes have hardly more sets than that
+        found |= {f"{sets * k} sets": focal_budget(few, sets * k + 1) for sets in (2, 3)}
+    return {**found, EXACT: None}

@@ -1,0 +1,115 @@
+"""Comparing models in one call, and the score in an evaluation."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.io.bundled import demo
+from unit.credal.oracles import random_ensemble
+
+
+@pytest.fixture(scope="module")
+def comparison() -> cr.Comparison:
+    names = ("ensemble", "single", "intervals", "dropout")
+    return cr.compare(
+        {name: demo(name).predictions for name in names}, demo("single").labels, n_resamples=200
+    )
+
+
+def test_numbers_of_single_models_are_their_own(comparison: cr.Comparison) -> None:
+    data = demo("ensemble")
+    assert list(comparison.estimates) == ["ensemble", "single", "intervals", "dropout"]
+    assert comparison.estimates["ensemble"]["accuracy"].value == float(
+        cr.accuracy(data.predictions, data.labels)
+    )
+    assert comparison.estimates["single"]["confidence_ece"].settings["n_bins"] == 15
+    assert comparison.models["ensemble"].m == 10
+    assert comparison.models["intervals"].kind == "Intervals"
+    own = cr.epistemic_score(data.predictions, data.labels, dependences=False)
+    assert float(comparison.ranking.scores["ensemble"]) == pytest.approx(float(own))
+
+
+def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
+    leaders = comparison.ranking.leaders()
+    for (low, _, name), finding in zip(leaders, comparison.findings, strict=False):
+        assert name in finding
+        assert f"{low:.3g}" in finding
+    tied = [one for one in comparison.findings if "cannot be told from" in one]
+    standing = comparison.ranking.at(2.0)
+    assert standing.tied_with_first
+    assert any(f"told from {standing.names[0]} " in one and " 2" in one for one in tied)
+    assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout"
+    assert {one.tradeoff for one in comparison.recommendations.values()} == {0.1, 2.0}
+
+
+def test_warnings_are_kept_not_issued(comparison: cr.Comparison) -> None:
+    assert any("E depends on the number of members" in one for one in comparison.warnings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cr.compare({"a": demo("ensemble").predictions}, demo("ensemble").labels, n_resamples=100)
+
+
+def test_json_is_short_and_the_same_twice(comparison: cr.Comparison) -> None:
+    text = json.dumps(comparison.to_dict(), allow_nan=False)
+    assert len(text) < 200_000
+    again = cr.compare(
+        {name: demo(name).predictions for name in comparison.models}, demo("single").labels, n_resamples=200
+    )
+    assert json.dumps(again.to_dict(), allow_nan=False) == text
+
+
+def test_raters_are_compared_too() -> None:
+    rng = np.random.default_rng(0)
+    counts = cr.LabelCounts(rng.multinomial(5, [0.2, 0.3, 0.5], size=40))
+    found = cr.compare(
+        {"set": random_ensemble(rng, 40, 3, 3), "flat": np.full((40, 3), 1 / 3)}, counts, n_resamples=100
+    )
+    assert np.isfinite(found.ranking.distance).all()
+    assert "brier" in found.estimates["set"]
+
+
+def test_progress_names_its_stages() -> None:
+    told = set()
+    cr.compare(
+        {"a": [[0.5, 0.5]] * 4},
+        [0, 1, 1, 0],
+        n_resamples=100,
+        progress=lambda stage, done, total: told.add((stage, done == total)),
+    )
+    assert {("bootstrap", True), ("estimates", True)} <= told
+
+
+def test_an_evaluation_scores_sets_and_only_sets() -> None:
+    data = demo("intervals")
+    evaluation = cr.evaluate(data.predictions, data.labels, tests=False)
+    assert evaluation.score is not None
+    own = cr.epistemic_score(data.predictions, data.labels)
+    assert float(evaluation.score.score) == pytest.approx(float(own))
+    assert "distance" not in evaluation.to_dict()["score"]["score"]
+    point = cr.evaluate(demo("single").predictions, data.labels, tests=False)
+    assert point.score is None
+
+
+def test_an_evaluation_notes_what_the_score_depends_on() -> None:
+    data = demo("evidential")
+    evaluation = cr.evaluate(data.predictions, data.labels, tests=False)
+    assert any(
+        note.startswith("unified score: E depends on the number of members") for note in evaluation.notes
+    )
+    assert any("100 draws" in note for note in evaluation.notes)
+
+
+def test_many_classes_are_scored_on_some_instances() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(13), size=(1100, 2))
+    evaluation = cr.evaluate(
+        cr.Ensemble(probs), rng.integers(13, size=1100), tests=False, statistics=["accuracy"]
+    )
+    assert evaluation.score is not None
+    assert (evaluation.score.score.n, evaluation.score.n_all) == (1000, 1100)
+    assert any("1000 evenly spaced of 1100 instances" in note for note in evaluation.notes)

@@ -1,0 +1,163 @@
+"""The comparison report: complete without a script, and a slider the page itself allows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.io.bundled import demo
+from credibly.report import render_comparison, render_report
+
+
+@pytest.fixture(scope="module")
+def comparison() -> cr.Comparison:
+    names = ("ensemble", "single", "intervals", "evidential")
+    return cr.compare(
+        {name: demo(name).predictions for name in names},
+        demo("single").labels,
+        n_resamples=100,
+        alternatives=["credal_size"],
+        stability=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def page(comparison: cr.Comparison) -> str:
+    return render_comparison(comparison)
+
+
+def rows_of(page: str, caption: str) -> list[list[str]]:
+    """The cells of the table with that caption."""
+    body = page.partition(f"<caption>{caption}</caption>")[2].partition("</tbody>")[0]
+    return [
+        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in re.findall(r"<tr.*?</tr>", body.partition("<tbody>")[2], flags=re.DOTALL)
+    ]
+
+
+def test_the_script_is_the_one_the_page_allows(page: str) -> None:
+    (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page.replace("&#39;", "'")
+    assert "default-src 'none'" in page.replace("&#39;", "'")
+    assert "http" not in script
+
+
+def test_nothing_outside_is_asked_for(page: str) -> None:
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", page)
+    assert "@import" not in page
+
+
+def test_the_slider_is_hidden_until_the_script_runs(page: str) -> None:
+    assert '<div id="control" class="control" hidden>' in page
+    assert "control.hidden = false" in page
+
+
+def test_the_table_has_what_the_slider_needs(page: str, comparison: cr.Comparison) -> None:
+    rows = re.findall(r'<tr data-distance="([^"]+)" data-imprecision="([^"]+)" data-point="(\w+)">', page)
+    ranking = comparison.ranking
+    assert len(rows) == len(ranking.names) == 7
+    order = ranking.order(1.0)
+    for (distance, slope, point), name in zip(rows, order, strict=True):
+        at = ranking.names.index(name)
+        assert float(distance) == ranking.distance[at]
+        assert float(slope) == ranking.imprecision[at]
+        assert (point == "yes") == ranking.is_point[at]
+
+
+def test_tables_stand_without_a_script(page: str, comparison: cr.Comparison) -> None:
+    standing = comparison.ranking.at(2.0)
+    rows = rows_of(page, "Trade-off 2")
+    assert [row[0] for row in rows] == list(standing.names)
+    assert [row[1] for row in rows] == [standing.place(name) for name in standing.names]
+    alone = rows_of(page, "Set predictions alone")
+    assert alone[0][1].startswith(comparison.ranking.order(0.0, points=False)[0])
+    groups = rows_of(
+        page, "Score at trade-off 1, mean ± standard deviation, for all, right and wrong predictions"
+    )
+    assert [row[0] for row in groups] == list(comparison.models)
+    assert groups[1][4:7] == ["0 ± 0"] * 3  # a point's imprecision
+    assert len(rows_of(page, "Order with other measures of imprecision")) == len(comparison.ranking.tradeoffs)
+    budgets = rows_of(page, "Mean score on other budgets of focal sets, clamped masses, trade-off 1")
+    assert {row[0] for row in budgets} == {"ensemble", "intervals", "evidential"}
+
+
+def test_results_are_embedded(page: str, comparison: cr.Comparison) -> None:
+    (text,) = re.findall(r'id="credibly-results">(.*?)</script>', page, flags=re.DOTALL)
+    assert json.loads(text) == json.loads(json.dumps(comparison.to_dict()))
+
+
+def test_ids_are_unique_and_headings_in_order(page: str) -> None:
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    for picture in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
+        root = ET.fromstring(picture)
+        assert root.get("role") == "img"
+        assert root.find("title") is not None
+
+
+def test_names_of_models_cannot_break_the_page() -> None:
+    rng = np.random.default_rng(0)
+    bad = "</script><b>&\x00$x$"
+    models = {bad: rng.dirichlet(np.ones(3), size=(30, 3)), "plain": rng.dirichlet(np.ones(3), size=30)}
+    page = render_comparison(cr.compare(models, rng.integers(3, size=30), n_resamples=100))
+    assert "<b>" not in page
+    assert page.count("</script>") == 2
+    assert "\x00" not in page
+
+
+def test_an_infinite_distance_is_a_number_for_the_script() -> None:
+    page = render_comparison(
+        cr.compare({"sure": [[1.0, 0.0]] * 5, "half": [[0.5, 0.5]] * 5}, [0, 0, 0, 0, 1], n_resamples=100)
+    )
+    assert 'data-distance="Infinity"' in page
+    assert "Trade-off 2" in page
+
+
+def test_ten_models_stay_small(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    models = {f"model {j}": rng.dirichlet(np.ones(10), size=(400, 4)) for j in range(10)}
+    comparison = cr.compare(models, rng.integers(10, size=400), n_resamples=100)
+    path = comparison.report(tmp_path / "ten.html")
+    assert path.stat().st_size < 1_500_000
+    with pytest.raises(cr.FileError, match="already"):
+        comparison.report(path)
+    assert comparison.report(path, overwrite=True) == path
+
+
+def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Comparison) -> None:
+    assert render_comparison(comparison) == page
+
+
+def test_a_report_without_a_finite_distance() -> None:
+    sure = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]] * 5, member_axis=1)
+    page = render_report(cr.evaluate(sure, [1] * 5, tests=False))
+    assert '<h2 id="score">' in page
+    assert "Score E infinite" in page
+
+
+def test_the_section_about_sets_in_a_report() -> None:
+    data = demo("ensemble")
+    evaluation = cr.evaluate(data.predictions, data.labels, tests=False)
+    page = render_report(evaluation)
+    assert '<h2 id="score">' in page
+    rows = rows_of(page, "Mean ± standard deviation over instances")
+    assert [row[0] for row in rows] == ["the set", "its mean"]
+    assert rows[0][1].startswith("0.0988 ±")  # the distance recorded in the golden test
+    assert "E depends on the number of members" in page
+    assert "Manchingal" in page
+    assert '<h2 id="score">' not in render_report(
+        cr.evaluate(demo("single").predictions, data.labels, tests=False)
+    )
