@@ -3,6 +3,7 @@
 from credibly.io.bundled import demo, demo_models
 from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
+from credibly.io.json_text import read_json_object
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
@@ -15,6 +16,7 @@ __all__ = [
     "inspect",
     "labels_beside",
     "load",
+    "read_json_object",
     "require_target",
     "require_writable",
     "save",

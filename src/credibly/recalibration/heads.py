@@ -1,0 +1,140 @@
+"""Functions of features that give one number per instance: a constant, a linear map or a small network.
+
+A head is a list of layer sizes and one vector of parameters: (0, 1) is a constant, (d, 1) linear, and (d, 16, 16, 1)
+a network with two hidden layers of tanh units. Networks are trained with torch and applied without it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import as_real, require_finite, require_shape
+from credibly._arrays.errors import InputError, MissingExtraError
+from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+
+HostArray = np.ndarray[Any, Any]
+Slope = Callable[[HostArray, HostArray], tuple[float, HostArray]]
+"""(outputs of rows, rows) -> mean loss and its derivative in every output."""
+
+_EPOCHS = 2000
+_PATIENCE = 100
+_RATE = 0.01
+
+
+def n_parameters(sizes: tuple[int, ...]) -> int:
+    """Return how many parameters a head of these layers has."""
+    return sum((first + 1) * second for first, second in zip(sizes, sizes[1:], strict=False))
+
+
+def layers(parameters: Array, sizes: tuple[int, ...]) -> list[tuple[Array, Array]]:
+    """Return weights and biases of every layer."""
+    xp = namespace(parameters)
+    found, at = [], 0
+    for first, second in zip(sizes, sizes[1:], strict=False):
+        weights = xp.reshape(parameters[at : at + first * second], (first, second))
+        at += first * second
+        found.append((weights, parameters[at : at + second]))
+        at += second
+    return found
+
+
+def forward(features: Array, parameters: Array, sizes: tuple[int, ...]) -> Array:
+    """Return the output (n,) of features (n, d)."""
+    xp = namespace(features)
+    stack = layers(parameters, sizes)
+    values = features
+    for depth, (weights, biases) in enumerate(stack):
+        inner = values @ weights if weights.shape[0] else xp.zeros_like(features[:, :0] @ weights)
+        values = inner + biases
+        if depth < len(stack) - 1:
+            values = xp.tanh(values)
+    return values[:, 0]
+
+
+def check_features(features: Any, reference: Array, width: int | None = None) -> Array:
+    """Return features (n, d) in the library of the predictions; `width` is that of the fit."""
+    array = beside(as_real(features, "features"), features, reference, what="predictions and `features`")
+    array = array[:, None] if array.ndim == 1 else array
+    require_shape(array, "features", ("(n, d)",))
+    require_finite(array, "features")
+    if array.shape[0] != reference.shape[0]:
+        raise InputError(
+            "`features`",
+            f"must have one row per prediction ({reference.shape[0]})",
+            f"got {array.shape[0]}",
+            "Check that both come from the same split.",
+        )
+    if width is not None and array.shape[1] != width:
+        raise InputError(
+            "`features`",
+            f"must have the {width} columns of the fit",
+            f"got {array.shape[1]}",
+            "Give the same features in the same order.",
+        )
+    return as_float64(array)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained network: its parameters and how training ended."""
+
+    parameters: HostArray
+    steps: int
+    stopped: bool
+    gradient: float
+
+
+def train(
+    features: HostArray, sizes: tuple[int, ...], slope: Slope, held_out: HostArray, rng: int
+) -> Trained:
+    """Train with Adam on all rows but `held_out`, and keep the parameters that were best there."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError(
+            'head="neural"', "needs torch", str(error), "Install it: `pip install credibly[torch]`."
+        ) from error
+    kept = np.setdiff1d(np.arange(len(features)), held_out)
+    generator = np.random.default_rng(rng)
+    start = np.concatenate(
+        [
+            np.concatenate([generator.normal(size=first * second) / np.sqrt(max(first, 1)), np.zeros(second)])
+            for first, second in zip(sizes, sizes[1:], strict=False)
+        ]
+    )
+    parameters = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.Adam([parameters], lr=_RATE)
+    inputs = torch.tensor(features, dtype=torch.float64)
+    inside = torch.tensor(kept)
+    best, best_loss, best_step, gradient = start, np.inf, 0, np.inf
+    step = 0
+    for step in range(_EPOCHS):  # noqa: B007 - the last step is reported
+        outputs = forward(inputs, parameters, sizes)
+        values = outputs.detach().numpy()
+        loss = slope(values[held_out], held_out)[0]
+        if loss < best_loss - 1e-7:
+            best, best_loss, best_step = parameters.detach().numpy().copy(), loss, step
+        elif step - best_step > _PATIENCE:
+            break
+        _, own = slope(values[kept], kept)
+        optimiser.zero_grad()
+        outputs[inside].backward(torch.tensor(own))
+        gradient = float(parameters.grad.abs().max()) if parameters.grad is not None else np.inf
+        optimiser.step()
+    return Trained(best, step + 1, step - best_step > _PATIENCE, gradient)
+
+
+def standardised(features: Array, centre: HostArray, scale: HostArray) -> Array:
+    """Return features with the mean and spread of the fit taken out."""
+    return (features - like(centre, features)) / like(scale, features)
+
+
+def centre_and_scale(features: Array) -> tuple[HostArray, HostArray]:
+    """Return mean and standard deviation of every column; constant columns have scale 1."""
+    host = to_host(features)
+    spread = host.std(axis=0)
+    return host.mean(axis=0), np.where(spread > 0, spread, 1.0)
