@@ -20,7 +20,7 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace, to_ho
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.counts_likelihood import CountsLikelihood
-from credibly.recalibration.fitting import Convergence, FitData
+from credibly.recalibration.fitting import Convergence, FitData, checked
 from credibly.recalibration.heads import (
     centre_and_scale,
     check_features,
@@ -155,8 +155,6 @@ class AlphaCalibration(Recalibration):
         array (n,)
             alpha0.
         """
-        from credibly.recalibration.fitting import checked
-
         self._require_fitted()
         given = checked(predictions)
         return namespace(given._leading).exp(self._log_alpha0(given, features))
@@ -221,7 +219,7 @@ class AlphaCalibration(Recalibration):
             )
         else:
             self.chosen_penalty = float(self.penalty)
-        self.parameters, ended = fitted.fit(self.chosen_penalty, np.arange(len(host)))
+        self.parameters, ended = fitted.fit(self.chosen_penalty)
         outputs = forward(host, self.parameters, self._layers)
         before, after = likelihood.limit(), likelihood(outputs)[0]
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
@@ -241,7 +239,7 @@ class AlphaCalibration(Recalibration):
 
 @dataclasses.dataclass(frozen=True)
 class _Head:
-    """A head on its way: likelihood, weights and standardised features of the instances."""
+    """A head on its way: likelihood, weights and standardised features of some instances."""
 
     likelihood: CountsLikelihood
     share: HostArray
@@ -249,45 +247,48 @@ class _Head:
     sizes: tuple[int, ...]
     rng: int
 
-    def loss(self, factors: HostArray, rows: HostArray, penalty: float) -> tuple[float, HostArray]:
-        """Return the penalised loss per instance and its derivative in every log alpha0."""
-        value, slope = self.likelihood(factors, rows)
+    def part(self, rows: HostArray) -> _Head:
+        """Return the same for some of the instances, whose shares sum to 1 again."""
         share = self.share[rows] / self.share[rows].sum()
-        total = float(share @ (penalty * factors**2 - value))
-        return total, share * (2 * penalty * factors - slope)
+        return dataclasses.replace(
+            self, likelihood=self.likelihood.take(rows), share=share, features=self.features[rows]
+        )
 
-    def fit(self, penalty: float, rows: HostArray) -> tuple[HostArray, dict[str, Any]]:
+    def loss(self, factors: HostArray, penalty: float) -> tuple[float, HostArray]:
+        """Return the penalised loss per instance and its derivative in every log alpha0."""
+        value, slope = self.likelihood(factors)
+        total = float(self.share @ (penalty * factors**2 - value))
+        return total, self.share * (2 * penalty * factors - slope)
+
+    def objective(self, parameters: HostArray, penalty: float) -> tuple[float, HostArray]:
+        """Return the loss of a constant or linear head and its gradient."""
+        loss, slope = self.loss(forward(self.features, parameters, self.sizes), penalty)
+        return loss, np.append(self.features.T @ slope, slope.sum())
+
+    def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
         """Return the parameters and how the fit ended."""
-        features = self.features[rows]
         if len(self.sizes) > 2:
-            held_out = fold_members(len(rows), "split", self.rng)[0]
-            ended = train(
-                features, self.sizes, lambda out, own: self.loss(out, rows[own], penalty), held_out, self.rng
+            held = fold_members(len(self.share), "split", self.rng)[0]
+            inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), held)), self.part(held)
+            return train(
+                (inside.features, lambda outputs: inside.loss(outputs, penalty)),
+                (outside.features, lambda outputs: outside.loss(outputs, penalty)),
+                self.sizes,
+                self.rng,
             )
-            return ended.parameters, {
-                "converged": ended.stopped,
-                "n_iterations": ended.steps,
-                "gradient": ended.gradient,
-                "message": "Adam, stopped by a held-out fifth",
-            }
-
-        def objective(parameters: HostArray) -> tuple[float, HostArray]:
-            loss, slope = self.loss(forward(features, parameters, self.sizes), rows, penalty)
-            return loss, np.append(features.T @ slope, slope.sum())
-
-        start = np.zeros(n_parameters(self.sizes))
         return minimum(
-            objective,
-            start,
-            lambda parameters: forward(features, parameters, self.sizes),
+            lambda parameters: self.objective(parameters, penalty),
+            np.zeros(n_parameters(self.sizes)),
+            lambda parameters: forward(self.features, parameters, self.sizes),
             lambda: f"{_NO_SPREAD}; penalty {penalty:g}",
         )
 
     def held_out(self, penalty: float, kept: HostArray, held: HostArray) -> float:
         """Return the summed loss of rows that were not fitted."""
-        parameters, _ = self.fit(penalty, kept)
-        outputs = forward(self.features[held], parameters, self.sizes)
-        return -float(self.share[held] @ self.likelihood(outputs, held)[0])
+        parameters, _ = self.part(kept).fit(penalty)
+        part = self.part(held)
+        outputs = forward(part.features, parameters, self.sizes)
+        return float(self.share[held].sum()) * part.loss(outputs, 0.0)[0]
 
 
 def _likelihood(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray]:

@@ -37,20 +37,19 @@ class CountsLikelihood:
         self.label_base, self.label_counts = base[row, :, column], counts[row, column][:, None]
         self.sums, self.totals = base.sum(axis=-1), counts.sum(axis=-1)[:, None]
 
-    def __call__(self, factors: HostArray, rows: HostArray | None = None) -> tuple[HostArray, HostArray]:
+    def __call__(self, factors: HostArray) -> tuple[HostArray, HostArray]:
         """Return log-likelihoods and their derivatives in the log factors s, (n,) each."""
-        part = self if rows is None else self.take(rows)
         scale = np.exp(factors)[:, None]
-        whole = scale * part.sums
-        labelled = scale[part.owner] * part.label_base
-        value = np.add.reduceat(rise(labelled, part.label_counts), part.starts, axis=0)
-        value -= rise(whole, part.totals)
-        slope = np.add.reduceat(rise_slope(labelled, part.label_counts), part.starts, axis=0)
-        slope -= rise_slope(whole, part.totals)
+        whole = scale * self.sums
+        labelled = scale[self.owner] * self.label_base
+        value = np.add.reduceat(rise(labelled, self.label_counts), self.starts, axis=0)
+        value -= rise(whole, self.totals)
+        slope = np.add.reduceat(rise_slope(labelled, self.label_counts), self.starts, axis=0)
+        slope -= rise_slope(whole, self.totals)
         top = value.max(axis=1, keepdims=True)
         shares = np.exp(value - top)
         mass = shares.sum(axis=1, keepdims=True)
-        log_mean = top[:, 0] + np.log(mass[:, 0] / part.m)
+        log_mean = top[:, 0] + np.log(mass[:, 0] / self.m)
         return log_mean, (shares / mass * slope).sum(axis=1)
 
     def limit(self) -> HostArray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
 from credibly._arrays.results import Result
 from credibly._arrays.special import softmax
 from credibly.predictions import (
@@ -25,7 +25,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
-from credibly.recalibration.scores import IMPOSSIBLE, Scores, scores_of
+from credibly.recalibration.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
 
 HostArray = np.ndarray[Any, Any]
 
@@ -129,6 +129,7 @@ def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitDat
     else:
         counts = xp.astype(batch.values[0, ...], xp.float64)
         counts = counts if weight is None else counts * weight[:, None]
+    counts = classes_apart(counts)
     _require_possible(scores, counts)
     return FitData(given, scores, counts, weight, (*given.notes, *scores.notes))
 
@@ -181,6 +182,8 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
 
     A Dirichlet keeps its concentration: only its mean moves.
     """
+    if is_numpy(values):
+        values = np.ascontiguousarray(values)  # as predictions are stored
     probs = softmax(values)
     if isinstance(predictions, Dirichlet):
         alpha = as_float64(predictions.alpha)

@@ -6,7 +6,6 @@ a network with two hidden layers of tanh units. Networks are trained with torch 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +16,8 @@ from credibly._arrays.errors import InputError, MissingExtraError
 from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
 
 HostArray = np.ndarray[Any, Any]
-Slope = Callable[[HostArray, HostArray], tuple[float, HostArray]]
-"""(outputs of rows, rows) -> mean loss and its derivative in every output."""
+Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]
+"""Features of instances, and what turns the outputs of a head into a loss and its derivative in each."""
 
 _EPOCHS = 2000
 _PATIENCE = 100
@@ -78,54 +77,46 @@ def check_features(features: Any, reference: Array, width: int | None = None) ->
     return as_float64(array)
 
 
-@dataclasses.dataclass(frozen=True)
-class Trained:
-    """A trained network: its parameters and how training ended."""
-
-    parameters: HostArray
-    steps: int
-    stopped: bool
-    gradient: float
-
-
-def train(
-    features: HostArray, sizes: tuple[int, ...], slope: Slope, held_out: HostArray, rng: int
-) -> Trained:
-    """Train with Adam on all rows but `held_out`, and keep the parameters that were best there."""
+def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tuple[HostArray, dict[str, Any]]:
+    """Train with Adam, keep the parameters that were best on the part held out, and say how it ended."""
     try:
         import torch
     except ImportError as error:
         raise MissingExtraError(
             'head="neural"', "needs torch", str(error), "Install it: `pip install credibly[torch]`."
         ) from error
-    kept = np.setdiff1d(np.arange(len(features)), held_out)
-    generator = np.random.default_rng(rng)
-    start = np.concatenate(
-        [
-            np.concatenate([generator.normal(size=first * second) / np.sqrt(max(first, 1)), np.zeros(second)])
-            for first, second in zip(sizes, sizes[1:], strict=False)
-        ]
-    )
+    start = _random_start(sizes, rng)
     parameters = torch.tensor(start, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([parameters], lr=_RATE)
-    inputs = torch.tensor(features, dtype=torch.float64)
-    inside = torch.tensor(kept)
-    best, best_loss, best_step, gradient = start, np.inf, 0, np.inf
-    step = 0
-    for step in range(_EPOCHS):  # noqa: B007 - the last step is reported
-        outputs = forward(inputs, parameters, sizes)
-        values = outputs.detach().numpy()
-        loss = slope(values[held_out], held_out)[0]
+    inputs = torch.tensor(fitted[0], dtype=torch.float64)
+    best, best_loss, best_step, gradient, step = start, np.inf, 0, np.inf, 0
+    while step < _EPOCHS and step - best_step <= _PATIENCE:
+        loss, _ = held_out[1](forward(held_out[0], parameters.detach().numpy(), sizes))
         if loss < best_loss - 1e-7:
             best, best_loss, best_step = parameters.detach().numpy().copy(), loss, step
-        elif step - best_step > _PATIENCE:
-            break
-        _, own = slope(values[kept], kept)
+        outputs = forward(inputs, parameters, sizes)
+        _, slope = fitted[1](outputs.detach().numpy())
         optimiser.zero_grad()
-        outputs[inside].backward(torch.tensor(own))
-        gradient = float(parameters.grad.abs().max()) if parameters.grad is not None else np.inf
+        outputs.backward(torch.tensor(slope))
+        assert parameters.grad is not None
+        gradient = float(parameters.grad.abs().max())
         optimiser.step()
-    return Trained(best, step + 1, step - best_step > _PATIENCE, gradient)
+        step += 1
+    return best, {
+        "converged": step < _EPOCHS,
+        "n_iterations": step,
+        "gradient": gradient,
+        "message": "Adam, stopped by a held-out fifth",
+    }
+
+
+def _random_start(sizes: tuple[int, ...], rng: int) -> HostArray:
+    """Return normal weights of variance 1 / inputs and no biases."""
+    generator = np.random.default_rng(rng)
+    parts = []
+    for first, second in zip(sizes, sizes[1:], strict=False):
+        parts += [generator.normal(size=first * second) / np.sqrt(max(first, 1)), np.zeros(second)]
+    return np.concatenate(parts)
 
 
 def standardised(features: Array, centre: HostArray, scale: HostArray) -> Array:

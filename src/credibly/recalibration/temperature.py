@@ -29,8 +29,8 @@ from credibly.recalibration.scores import IMPOSSIBLE, scores_of
 
 LIMITS = (1e-6, 1e6)
 """Temperatures beyond these are refused as diverging."""
-TOLERANCE = 1e-10
-"""Of log T."""
+TOLERANCE = 1e-6
+"""Of the last Newton step on log T: the error behind it is of the order of its square."""
 _MOST_STEPS = 100
 
 Moments = tuple[float, float, float]
@@ -87,13 +87,10 @@ class TemperatureScaling(Recalibration):
         if data.scores.values.ndim == 3:
             self.temperature, ended = shared_temperature(data)
             return ended
-        objective = temperature_objective(data)
-        before = objective(1.0)[0]
         _require_interior(data)
-        inverse, steps, slope = solve(objective)
+        inverse, ended = solve(temperature_objective(data))
         self.temperature = 1.0 / inverse
-        after = objective(inverse)[0]
-        return Convergence(steps < _MOST_STEPS, steps, abs(slope) * inverse, before, after, "Newton on log T")
+        return ended
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         assert self.temperature is not None
@@ -154,16 +151,17 @@ def _require_interior(data: FitData) -> None:
     """Refuse fits whose best temperature is 0 or infinite; both can be seen without searching."""
     z = data.scores.values
     xp = namespace(z)
-    below = z - xp.max(z, axis=-1, keepdims=True)
-    if float(xp.min(xp.where(data.counts > 0, below, xp.zeros_like(below)))) == 0.0:
+    if not bool(xp.any((data.counts > 0) & (z < xp.max(z, axis=-1, keepdims=True)))):
         raise UnsupportedError(
             "the temperature",
             "has no best value: the likelihood grows for ever as T goes to 0",
             f"all {z.shape[0]} labels are the most probable class of their instance (separable data)",
             "Fit on data that hold errors of the model: more instances, or instances it was not trained on.",
         )
-    possible = xp.astype(z > IMPOSSIBLE / 2, xp.float64)
-    centre = xp.sum(possible * z, axis=-1) / xp.sum(possible, axis=-1)
+    centre = xp.mean(z, axis=-1)
+    if float(xp.min(centre)) < IMPOSSIBLE / z.shape[-1] / 2:
+        possible = xp.astype(z > IMPOSSIBLE / 2, xp.float64)
+        centre = xp.sum(possible * z, axis=-1) / xp.sum(possible, axis=-1)
     weight = data.totals
     gain = (float(xp.sum(data.counts * z)) - float(xp.sum(weight * centre))) / float(xp.sum(weight))
     if gain <= 0:
@@ -176,25 +174,25 @@ def _require_interior(data: FitData) -> None:
         )
 
 
-def solve(objective: Callable[[float], Moments]) -> tuple[float, int, float]:
+def solve(objective: Callable[[float], Moments]) -> tuple[float, Convergence]:
     """Find the zero of the slope: Newton steps on log b inside a bracket that shrinks at every step."""
     low, high = -math.log(LIMITS[1]), -math.log(LIMITS[0])
-    at = 0.0
-    slope = math.nan
-    for step in range(1, _MOST_STEPS + 1):
+    at, before, converged, step = 0.0, math.nan, False, 0
+    while not converged and step < _MOST_STEPS:
+        step += 1
         inverse = math.exp(at)
-        _, slope, curvature = objective(inverse)
-        if slope > 0:
-            high = at
-        else:
-            low = at
-        change = -slope / (slope + inverse * curvature) if slope + inverse * curvature > 0 else math.inf
-        if not low < at + change < high:
-            change = (low + high) / 2 - at
+        loss, slope, curvature = objective(inverse)
+        before = loss if step == 1 else before
+        low, high = (low, at) if slope > 0 else (at, high)
+        bend = slope + inverse * curvature
+        change = -slope / bend if bend > 0 else math.inf
+        newton = low < at + change < high
+        change = change if newton else (low + high) / 2 - at
+        converged = abs(change) < TOLERANCE and (newton or high - low < TOLERANCE)
         at += change
-        if abs(change) < TOLERANCE:
-            return _within(at), step, slope
-    return _within(at), _MOST_STEPS, slope
+    return _within(at), Convergence(
+        converged, step, abs(slope) * inverse, before, loss + slope * inverse * change / 2, "Newton on log T"
+    )
 
 
 def _within(log_inverse: float) -> float:
