@@ -21,6 +21,7 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.maps import SimplexMap
+from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
@@ -80,6 +81,7 @@ from credibly.recalibration import (
     TemperatureScaling,
     VectorScaling,
     load_recalibration,
+    recalibration_report,
 )
 from credibly.statistics import (
     BrierDecomposition,
@@ -112,6 +114,7 @@ __all__ = [
     "Belief",
     "BrierDecomposition",
     "Chain",
+    "Change",
     "Convergence",
     "CrediblyError",
     "Dataset",
@@ -133,12 +136,14 @@ __all__ = [
     "MassFunction",
     "MatrixScaling",
     "MemberTemperatures",
+    "MethodChanges",
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
     "Quantiles",
     "RaterStatistic",
     "Recalibration",
+    "RecalibrationReport",
     "ReliabilityCurve",
     "RootEstimate",
     "Samples",
@@ -188,6 +193,7 @@ __all__ = [
     "nonspecificity",
     "nonspecificity_estimate",
     "rater_statistic",
+    "recalibration_report",
     "registered",
     "reliability_curve",
     "save",

@@ -21,6 +21,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "Change",
+    "Convergence",
     "Dataset",
     "DisagreementDecomposition",
     "Estimate",
@@ -29,8 +31,11 @@ NOT_CALLED_BY_USERS = {
     "HypotestResult",
     "LossDecomposition",
     "MassFunction",
+    "MethodChanges",
     "NonspecificityEstimate",
     "RaterStatistic",
+    "Recalibration",
+    "RecalibrationReport",
     "ReliabilityCurve",
     "RootEstimate",
     "SimplexMap",

@@ -55,7 +55,9 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     with reading(name, ".json"):
         value = json.loads(text)
     if not isinstance(value, dict):
-        raise FileError(f"'{name}'", "must be a JSON object", f"got {type(value).__name__}", "Check the file.")
+        raise FileError(
+            f"'{name}'", "must be a JSON object", f"got {type(value).__name__}", "Check the file."
+        )
     return value
 
 

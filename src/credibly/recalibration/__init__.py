@@ -4,6 +4,7 @@ from credibly.recalibration.affine import MatrixScaling, VectorScaling
 from credibly.recalibration.alpha import AlphaCalibration
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.chain import Chain
+from credibly.recalibration.comparison import recalibration_report
 from credibly.recalibration.files import load_recalibration
 from credibly.recalibration.fitting import Convergence
 from credibly.recalibration.members import MemberTemperatures
@@ -19,4 +20,5 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "load_recalibration",
+    "recalibration_report",
 ]

@@ -4,8 +4,8 @@
     vector:  Omega = mean_c (w_c - 1)^2 + mean_c b_c^2
     matrix:  Omega = mean_{c != d} W_cd^2 + mean_c b_c^2        off-diagonals and intercepts (ODIR)
 
-Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Acting on log-probabilities, the map depends neither
-on a constant added to the logits of an instance nor on whether logits or probabilities were stored.
+Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Acting on log-probabilities, the map depends
+neither on a constant added to the logits of an instance nor on whether logits or probabilities were stored.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, like, namespace
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.namespace import Array, like
 from credibly.predictions import ClassPredictions
+from credibly.recalibration.affine_loss import curvature, loss_and_gradient, mapped
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, dense, with_scores
+from credibly.recalibration.optima import Objective, minimum, newton_minimum
 from credibly.recalibration.penalties import (
     PENALTIES,
     Folds,
-    Objective,
     check_penalty,
     choose_penalty,
-    minimum,
 )
 from credibly.recalibration.scores import IMPOSSIBLE, scores_of
 
 HostArray = np.ndarray[Any, Any]
+
+_LARGEST_HESSIAN = 500
+"""Parameters up to which Newton steps are taken: 21 classes of a matrix, 250 of a vector."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -70,6 +71,10 @@ class AffineScaling(Recalibration):
     def _penalty(self, weights: HostArray, intercepts: HostArray) -> tuple[float, HostArray, HostArray]:
         """Return Omega and its gradients in weights and intercepts."""
 
+    @abstractmethod
+    def _penalty_curvature(self, k: int) -> HostArray:
+        """Return the second derivatives of Omega, one per parameter."""
+
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         z, counts = dense(data)
         if z.ndim == 3:
@@ -100,22 +105,30 @@ class AffineScaling(Recalibration):
         found, ended = self._minimise(z, counts, self.chosen_penalty)
         k = z.shape[1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
-        losses = [_loss(z, counts, *self._split(at, k))[0] for at in (self._start(k), found)]
+        losses = [loss_and_gradient(z, counts, *self._split(at, k))[0] for at in (self._start(k), found)]
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
 
-    def _minimise(
-        self, z: HostArray, counts: HostArray, penalty: float
-    ) -> tuple[HostArray, dict[str, Any]]:
+    def _minimise(self, z: HostArray, counts: HostArray, penalty: float) -> tuple[HostArray, dict[str, Any]]:
+        """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
         k = z.shape[1]
+        objective, start = self.objective(z, counts, penalty), self._start(k)
 
         def logits(parameters: HostArray) -> HostArray:
-            weights, intercepts = self._split(parameters, k)
-            moved = mapped(z, weights, intercepts)
-            return moved - moved.max(axis=-1, keepdims=True)
+            found = mapped(z, *self._split(parameters, k))
+            centred: HostArray = found - found.max(axis=-1, keepdims=True)
+            return centred
 
-        return minimum(
-            self.objective(z, counts, penalty), self._start(k), logits, lambda: _why(counts, penalty)
-        )
+        def reason() -> str:
+            return _why(counts, penalty)
+
+        if start.size > _LARGEST_HESSIAN:
+            return minimum(objective, start, logits, reason)
+
+        def hessian(parameters: HostArray) -> HostArray:
+            found = curvature(z, counts, *self._split(parameters, k))
+            return found + penalty * np.diag(self._penalty_curvature(k))
+
+        return newton_minimum(objective, hessian, start, logits, reason)
 
     def objective(self, z: HostArray, counts: HostArray, penalty: float) -> Objective:
         """Return the penalised loss per label and its gradient as a function of the parameters."""
@@ -123,7 +136,7 @@ class AffineScaling(Recalibration):
 
         def value(parameters: HostArray) -> tuple[float, HostArray]:
             weights, intercepts = self._split(parameters, k)
-            loss, slope_weights, slope_intercepts = _loss(z, counts, weights, intercepts)
+            loss, slope_weights, slope_intercepts = loss_and_gradient(z, counts, weights, intercepts)
             cost, cost_weights, cost_intercepts = self._penalty(weights, intercepts)
             slopes = (slope_weights + penalty * cost_weights, slope_intercepts + penalty * cost_intercepts)
             return loss + penalty * cost, np.concatenate([part.ravel() for part in slopes])
@@ -134,7 +147,7 @@ class AffineScaling(Recalibration):
         self, z: HostArray, counts: HostArray, penalty: float, kept: HostArray, held: HostArray
     ) -> float:
         found, _ = self._minimise(z[kept], counts[kept], penalty)
-        loss, _, _ = _loss(z[held], counts[held], *self._split(found, z.shape[1]))
+        loss, _, _ = loss_and_gradient(z[held], counts[held], *self._split(found, z.shape[1]))
         return loss * float(counts[held].sum())
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
@@ -198,6 +211,9 @@ class VectorScaling(AffineScaling):
     def _penalty(self, weights: HostArray, intercepts: HostArray) -> tuple[float, HostArray, HostArray]:
         off, k = weights - 1.0, len(weights)
         return float(off @ off + intercepts @ intercepts) / k, 2 * off / k, 2 * intercepts / k
+
+    def _penalty_curvature(self, k: int) -> HostArray:
+        return np.full(2 * k, 2.0 / k)
 
 
 @dataclasses.dataclass(eq=False)
@@ -263,28 +279,9 @@ class MatrixScaling(AffineScaling):
         cost = float((off * off).sum()) / pairs + float(intercepts @ intercepts) / k
         return cost, 2 * off / pairs, 2 * intercepts / k
 
-
-def mapped(z: Array, weights: Array, intercepts: Array) -> Array:
-    """Return W z + b for rows (n, k), W a vector of the diagonal or a matrix."""
-    moved = z * weights if weights.ndim == 1 else z @ namespace(weights).permute_dims(weights, (1, 0))
-    return moved + intercepts
-
-
-def _loss(
-    z: HostArray, counts: HostArray, weights: HostArray, intercepts: HostArray
-) -> tuple[float, HostArray, HostArray]:
-    """Return the loss per label and its gradients in weights and intercepts."""
-    loss, slope_weights, slope_intercepts = 0.0, np.zeros(weights.shape), np.zeros(intercepts.shape)
-    for rows in tiles(len(z), rows_within_budget(32 * z.shape[1], 0.25)):
-        own, observed = z[rows], counts[rows]
-        logs = mapped(own, weights, intercepts)
-        logs -= logsumexp(logs)[:, None]
-        loss -= float(np.vdot(observed, logs))
-        residual = observed.sum(axis=-1, keepdims=True) * np.exp(logs) - observed
-        slope_intercepts += residual.sum(axis=0)
-        slope_weights += (residual * own).sum(axis=0) if weights.ndim == 1 else residual.T @ own
-    total = float(counts.sum())
-    return loss / total, slope_weights / total, slope_intercepts / total
+    def _penalty_curvature(self, k: int) -> HostArray:
+        off = (1.0 - np.eye(k)) * 2 / (k * (k - 1))
+        return np.append(off.ravel(), np.full(k, 2.0 / k))
 
 
 def _why(counts: HostArray, penalty: float) -> str:

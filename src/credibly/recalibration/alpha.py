@@ -1,8 +1,9 @@
 """Alpha-calibration: keep the mean, learn how far the raters' distribution spreads around it.
 
-    alpha = alpha0 z,   alpha0 = exp(w . u + b),   mean over instances of -log P(y | alpha) + penalty (log alpha0)^2
+    alpha = alpha0 z,   alpha0 = exp(w . u + b)
+    minimise the mean over instances of -log P(y | alpha) + penalty (log alpha0)^2
 
-Mimori et al. 2021 (D21), Dirichlet-multinomial likelihood of the labels of an instance; members of an ensemble
+Mimori et al. 2021 (D21), Dirichlet-multinomial likelihood of an instance's labels; members of an ensemble
 become members of a mixture of Dirichlets (eq. 51), and the concentrations of a Dirichlet are multiplied by
 alpha0. Finite alpha0 can only lower the predicted disagreement between raters: where a model predicts too
 little of it, its mean is recalibrated first (``TemperatureScaling().then(AlphaCalibration())``).
@@ -29,21 +30,19 @@ from credibly.recalibration.heads import (
     standardised,
     train,
 )
+from credibly.recalibration.optima import minimum
 from credibly.recalibration.penalties import (
     Folds,
     check_penalty,
     choose_penalty,
     fold_members,
-    minimum,
 )
 from credibly.recalibration.scores import IMPOSSIBLE, Scores, mean_scores, scores_of
 
 HostArray = np.ndarray[Any, Any]
 Head = Literal["scalar", "linear", "neural"]
 
-_NO_SPREAD = (
-    "raters scatter no more than independent draws from the mean, so no finite alpha0 is best without a penalty"
-)
+_NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
 
 
 @dataclasses.dataclass(eq=False)
@@ -79,8 +78,8 @@ class AlphaCalibration(Recalibration):
 
     Notes
     -----
-    Linear and neural heads without features use the log-probabilities of the predicted mean. Single labels say
-    nothing about alpha0 and are refused.
+    Linear and neural heads without features use the log-probabilities of the predicted mean. Single labels
+    say nothing about alpha0 and are refused.
 
     References
     ----------

@@ -111,4 +111,3 @@ class Chain(Recalibration):
         made = cls(tuple(recalibration_from_dict(step) for step in values["settings"]["steps"]))
         made._restore(values)
         return made
-

@@ -1,6 +1,7 @@
 """How likely raters' labels are under Dirichlets of a common mean and a free concentration.
 
-    log P(y) = log G(A) - log G(A + N) + sum_k log G(a_k + y_k) - log G(a_k),      a = exp(s) base,  A = sum_k a_k
+    log P(y) = log G(A) - log G(A + N) + sum_k log G(a_k + y_k) - log G(a_k)
+    a = exp(s) base,  A = sum_k a_k,  N = sum_k y_k
 
 and log of the mean over members where there are several (D21 eq. 51). The constant of the multinomial is left
 out. Differences of gammas are taken in forms that lose no digits for huge and for tiny parameters.
@@ -57,7 +58,8 @@ class CountsLikelihood:
         logs = self.label_counts * np.log(self.label_base / self.sums[self.owner])
         value = np.add.reduceat(logs, self.starts, axis=0)
         top = value.max(axis=1, keepdims=True)
-        return top[:, 0] + np.log(np.exp(value - top).mean(axis=1))
+        mixed: HostArray = top[:, 0] + np.log(np.exp(value - top).mean(axis=1))
+        return mixed
 
     def take(self, rows: HostArray) -> CountsLikelihood:
         """Return the likelihood of some instances."""
@@ -75,7 +77,8 @@ class CountsLikelihood:
 
 def rise(a: HostArray, y: HostArray) -> HostArray:
     """Return log G(a + y) - log G(a)."""
-    return gammaln(y) - betaln(a, y)
+    found: HostArray = gammaln(y) - betaln(a, y)
+    return found
 
 
 def rise_slope(a: HostArray, y: HostArray) -> HostArray:

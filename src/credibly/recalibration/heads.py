@@ -1,12 +1,13 @@
 """Functions of features that give one number per instance: a constant, a linear map or a small network.
 
-A head is a list of layer sizes and one vector of parameters: (0, 1) is a constant, (d, 1) linear, and (d, 16, 16, 1)
-a network with two hidden layers of tanh units. Networks are trained with torch and applied without it.
+A head is a list of layer sizes and one vector of parameters: (0, 1) is a constant, (d, 1) linear, and
+(d, 16, 16, 1) a network with two hidden layers of tanh units. Networks are trained with torch and applied without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,14 @@ _RATE = 0.01
 
 def n_parameters(sizes: tuple[int, ...]) -> int:
     """Return how many parameters a head of these layers has."""
-    return sum((first + 1) * second for first, second in zip(sizes, sizes[1:], strict=False))
+    return sum((first + 1) * second for first, second in pairwise(sizes))
 
 
 def layers(parameters: Array, sizes: tuple[int, ...]) -> list[tuple[Array, Array]]:
     """Return weights and biases of every layer."""
     xp = namespace(parameters)
     found, at = [], 0
-    for first, second in zip(sizes, sizes[1:], strict=False):
+    for first, second in pairwise(sizes):
         weights = xp.reshape(parameters[at : at + first * second], (first, second))
         at += first * second
         found.append((weights, parameters[at : at + second]))
@@ -114,7 +115,7 @@ def _random_start(sizes: tuple[int, ...], rng: int) -> HostArray:
     """Return normal weights of variance 1 / inputs and no biases."""
     generator = np.random.default_rng(rng)
     parts = []
-    for first, second in zip(sizes, sizes[1:], strict=False):
+    for first, second in pairwise(sizes):
         parts += [generator.normal(size=first * second) / np.sqrt(max(first, 1)), np.zeros(second)]
     return np.concatenate(parts)
 

@@ -1,4 +1,4 @@
-"""Choose a penalty by held-out loss, and tell a minimum from a loss that only creeps towards one."""
+"""Choose a penalty by held-out loss."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.philox import as_seed
 
 HostArray = np.ndarray[Any, Any]
-Objective = Callable[[HostArray], tuple[float, HostArray]]
 Folds = int | Literal["split"]
 
 PENALTIES = (0.1, 1.0, 10.0)
 """The grid of D21."""
-_COARSE, _FINE = 1e-6, 1e-9
-_MOVED = 1.0
-_STEPS = 2000
 
 
 def check_penalty(penalty: float | str, penalties: Sequence[float], folds: Folds) -> None:
@@ -64,63 +60,24 @@ def choose_penalty(
 ) -> tuple[float, HostArray]:
     """Return the penalty with the smallest loss on held-out rows, and the losses of all.
 
-    `held_out_loss(penalty, rows to fit, rows held out)` returns the summed loss over the labels held out; a fit
-    that diverges counts as infinite.
+    `held_out_loss(penalty, rows to fit, rows held out)` returns the summed loss over the labels held out; a
+    fit that diverges counts as infinite.
     """
     parts = fold_members(n, folds, rng)
     losses = np.zeros(len(penalties))
+    last = ""
     for held_out in parts:
         kept = np.setdiff1d(np.arange(n), held_out)
         for at, penalty in enumerate(penalties):
             try:
                 losses[at] += held_out_loss(penalty, kept, held_out)
-            except UnsupportedError:
-                losses[at] = math.inf
+            except UnsupportedError as error:
+                losses[at], last = math.inf, error.evidence
     if not np.isfinite(losses).any():
         raise UnsupportedError(
             "the penalty",
             "must keep the fit finite",
-            f"the fit diverges on parts of the data with each of {tuple(penalties)!r}",
-            "Use more data, larger penalties, or TemperatureScaling.",
+            f"with each of {tuple(penalties)!r} {last}",
+            "Use more data, or a method with fewer parameters.",
         )
     return float(penalties[int(np.argmin(losses))]), losses
-
-
-def minimum(
-    objective: Objective,
-    start: HostArray,
-    outputs: Callable[[HostArray], HostArray],
-    reason: Callable[[], str],
-) -> tuple[HostArray, dict[str, Any]]:
-    """Minimise with L-BFGS, and refuse minima at infinity.
-
-    `outputs` are logits (or logarithms of concentrations). A loss that falls like exp(-distance) has a small
-    gradient anywhere far out; to make it a thousand times smaller the outputs must move by log 1000, while near
-    a finite minimum they hardly move. `reason` says why a fit may diverge.
-    """
-    from scipy.optimize import minimize
-
-    def run(begin: HostArray, gradient: float) -> Any:
-        options = {"gtol": gradient, "ftol": 0.0, "maxiter": _STEPS, "maxcor": 20, "maxls": 40}
-        return minimize(objective, begin, jac=True, method="L-BFGS-B", options=options)
-
-    coarse = run(start, _COARSE)
-    fine = run(coarse.x, _FINE)
-    moved = float(np.abs(outputs(fine.x) - outputs(coarse.x)).max())
-    gradient = float(np.abs(fine.jac).max())
-    if moved > _MOVED:
-        raise UnsupportedError(
-            "the fit",
-            "must have a finite optimum",
-            f"it diverges ({reason()}): while the gradient fell to {gradient:.1g} its output moved by {moved:.3g}",
-            "Use a larger penalty, more data, or TemperatureScaling.",
-        )
-    steps = int(coarse.nit + fine.nit)
-    # rounding keeps the line search from going below a gradient that is tiny already
-    converged = gradient < _COARSE
-    return fine.x, {
-        "converged": converged,
-        "n_iterations": steps,
-        "gradient": gradient,
-        "message": str(fine.message),
-    }

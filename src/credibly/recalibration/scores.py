@@ -44,10 +44,11 @@ class Scores:
         """What was read into the data."""
         if not self.n_floored:
             return ()
-        return (
+        note = (
             f"{self.n_floored} probabilities are stored as 0 and are read as {math.exp(self.floor):.2g}, the "
-            "smallest positive number of their type; logits (`from_logits`) would keep what they were",
+            "smallest positive number of their type; logits (`from_logits`) would keep what they were"
         )
+        return (note,)
 
 
 def scores_of(predictions: Predictions) -> Scores:

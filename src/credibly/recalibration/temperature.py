@@ -5,8 +5,8 @@ With b = 1 / T and z the log-probabilities, the mean loss per label
     f(b) = sum_i N_i log sum_k exp(b z_ik) - b sum_ik y_ik z_ik       (over the number of labels)
 
 is convex in b, its slope runs from f'(0) to f'(inf), and both ends are known in advance: where the labels
-never leave the most probable class f decreases for ever (T -> 0), and where uniform predictions would be better
-it increases from 0 on (T -> inf). Neither is fitted.   Guo et al. 2017.
+never leave the most probable class f decreases for ever (T -> 0), and where uniform predictions would be
+better it increases from 0 on (T -> inf). Neither is fitted.   Guo et al. 2017.
 """
 
 from __future__ import annotations

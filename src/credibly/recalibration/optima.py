@@ -1,0 +1,105 @@
+"""Find a minimum, and tell it from a loss that only creeps towards one at infinity.
+
+Data that can be separated, or a class without labels, leave a loss that falls like exp(-distance): its
+gradient is small anywhere far out, but to make it smaller the outputs (logits) must keep moving, by one for
+every factor of e. Near a finite minimum they stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+
+HostArray = np.ndarray[Any, Any]
+Objective = Callable[[HostArray], tuple[float, HostArray]]
+Outputs = Callable[[HostArray], HostArray]
+
+_COARSE, _FINE = 1e-5, 1e-8
+_MOVED = 1.0
+_STEPS = 2000
+_NEWTON_STEPS = 60
+_STILL = 1e-6
+_FLAT, _CREEPS = 1e-9, 0.05
+
+
+def minimum(
+    objective: Objective, start: HostArray, outputs: Outputs, reason: Callable[[], str]
+) -> tuple[HostArray, dict[str, Any]]:
+    """Minimise with L-BFGS; `reason` says why a fit may diverge."""
+    from scipy.optimize import minimize
+
+    def run(begin: HostArray, gradient: float) -> Any:
+        options = {"gtol": gradient, "ftol": 0.0, "maxiter": _STEPS, "maxcor": 20, "maxls": 40}
+        return minimize(objective, begin, jac=True, method="L-BFGS-B", options=options)
+
+    coarse = run(start, _COARSE)
+    fine = run(coarse.x, _FINE)
+    moved = float(np.abs(outputs(fine.x) - outputs(coarse.x)).max())
+    gradient = float(np.abs(fine.jac).max())
+    if moved > _MOVED:
+        raise diverging(reason(), gradient, moved)
+    return fine.x, {
+        "converged": gradient < 10 * _FINE,  # rounding may end the line search just above
+        "n_iterations": int(coarse.nit + fine.nit),
+        "gradient": gradient,
+        "message": str(fine.message),
+    }
+
+
+def newton_minimum(
+    objective: Objective,
+    hessian: Callable[[HostArray], HostArray],
+    start: HostArray,
+    outputs: Outputs,
+    reason: Callable[[], str],
+) -> tuple[HostArray, dict[str, Any]]:
+    """Minimise a convex function by Newton steps, halved until the loss falls."""
+    at = start
+    loss, gradient = objective(at)
+    now = outputs(at)
+    moved, step, steepest = np.inf, 0, np.inf
+    while step < _NEWTON_STEPS and moved > _STILL:
+        step += 1
+        change = -_solved(hessian(at), gradient)
+        share = 1.0
+        new = objective(at + change)
+        # a step that rounding alone keeps from lowering the loss is short enough to be the last
+        while new[0] > loss + 1e-4 * share * float(gradient @ change) + 1e-15 and share > 1e-8:
+            share /= 2
+            new = objective(at + share * change)
+        at = at + share * change
+        loss, gradient = new
+        before, now = now, outputs(at)
+        moved = float(np.abs(now - before).max())
+        steepest = float(np.abs(gradient).max())
+        if steepest < _FLAT and moved > _CREEPS:
+            raise diverging(reason(), steepest, moved)
+    return at, {
+        "converged": moved <= _STILL or steepest < _FINE,
+        "n_iterations": step,
+        "gradient": steepest,
+        "message": "Newton steps",
+    }
+
+
+def _solved(hessian: HostArray, gradient: HostArray) -> HostArray:
+    """Solve for the step; directions without curvature (a constant added to all logits) are left alone."""
+    values, vectors = np.linalg.eigh(hessian)
+    curved = values > 1e-13 * max(float(values[-1]), 1e-300)
+    along = vectors.T @ gradient
+    step: HostArray = vectors[:, curved] @ (along[curved] / values[curved])
+    return step
+
+
+def diverging(reason: str, gradient: float, moved: float) -> UnsupportedError:
+    """Return the error about a fit without a finite optimum."""
+    return UnsupportedError(
+        "the fit",
+        "must have a finite optimum",
+        f"it diverges ({reason}): its gradient is {gradient:.1g} and its output still moves by {moved:.3g}",
+        "Use a positive penalty, a method with fewer parameters, or more data.",
+    )
