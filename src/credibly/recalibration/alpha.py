@@ -16,33 +16,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
-from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
+from credibly.predictions import ClassPredictions, Dirichlet
+from credibly.recalibration.alpha_fit import (
+    Head,
+    base_of,
+    likelihood_of,
+    log_probabilities,
+    require_equal_weights,
+)
 from credibly.recalibration.base import Recalibration
-from credibly.recalibration.counts_likelihood import CountsLikelihood
 from credibly.recalibration.fitting import Convergence, FitData, checked
-from credibly.recalibration.heads import (
-    centre_and_scale,
-    check_features,
-    forward,
-    n_parameters,
-    standardised,
-    train,
-)
-from credibly.recalibration.optima import minimum
-from credibly.recalibration.penalties import (
-    Folds,
-    check_penalty,
-    choose_penalty,
-    fold_members,
-)
-from credibly.recalibration.scores import IMPOSSIBLE, Scores, mean_scores, scores_of
+from credibly.recalibration.heads import centre_and_scale, check_features, forward, standardised
+from credibly.recalibration.penalties import Folds, check_penalty, choose_penalty
 
 HostArray = np.ndarray[Any, Any]
-Head = Literal["scalar", "linear", "neural"]
-
-_NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
+Kind = Literal["scalar", "linear", "neural"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -100,7 +90,7 @@ class AlphaCalibration(Recalibration):
     Dirichlet(n=2000, k=3, dtype=float64, 2 notes)
     """
 
-    head: Head | None = None
+    head: Kind | None = None
     penalty: float | Literal["cv"] = 0.005
     penalties: tuple[float, ...] = (0.0005, 0.005, 0.05)
     folds: Folds = 5
@@ -182,7 +172,7 @@ class AlphaCalibration(Recalibration):
                     "got none",
                     "Pass the features of these instances.",
                 )
-            return _log_probabilities(predictions)
+            return log_probabilities(predictions)
         if width is not None and not self.own_features:
             raise InputError(
                 "`features`",
@@ -203,14 +193,14 @@ class AlphaCalibration(Recalibration):
             raise InputError(
                 "`features`", 'are not used with head="scalar"', "got some", 'Use head="linear".'
             )
-        likelihood, share, rows = _likelihood(data)
+        likelihood, share, rows = likelihood_of(data)
         self.own_features = features is not None
         inputs = self._features(data.predictions, features, 0 if head == "scalar" else None)
         self.feature_centre, self.feature_scale = centre_and_scale(inputs)
         host = to_host(standardised(inputs, self.feature_centre, self.feature_scale))[rows]
         hidden = self.hidden if head == "neural" else ()
         self.sizes = np.array([host.shape[1], *hidden, 1])
-        fitted = _Head(likelihood, share, host, self._layers, self.rng)
+        fitted = Head(likelihood, share, host, self._layers, self.rng)
         self.cv_losses = None
         if self.penalty == "cv":
             self.chosen_penalty, self.cv_losses = choose_penalty(
@@ -224,8 +214,8 @@ class AlphaCalibration(Recalibration):
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        _require_equal_weights(predictions)
-        base = _base(predictions)
+        require_equal_weights(predictions)
+        base = base_of(predictions)
         xp = namespace(base)
         scale = xp.exp(self._log_alpha0(predictions, features))
         alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])
@@ -234,120 +224,3 @@ class AlphaCalibration(Recalibration):
         note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is as it was"
         made._set(notes=(*predictions.notes, note))
         return made
-
-
-@dataclasses.dataclass(frozen=True)
-class _Head:
-    """A head on its way: likelihood, weights and standardised features of some instances."""
-
-    likelihood: CountsLikelihood
-    share: HostArray
-    features: HostArray
-    sizes: tuple[int, ...]
-    rng: int
-
-    def part(self, rows: HostArray) -> _Head:
-        """Return the same for some of the instances, whose shares sum to 1 again."""
-        share = self.share[rows] / self.share[rows].sum()
-        return dataclasses.replace(
-            self, likelihood=self.likelihood.take(rows), share=share, features=self.features[rows]
-        )
-
-    def loss(self, factors: HostArray, penalty: float) -> tuple[float, HostArray]:
-        """Return the penalised loss per instance and its derivative in every log alpha0."""
-        value, slope = self.likelihood(factors)
-        total = float(self.share @ (penalty * factors**2 - value))
-        return total, self.share * (2 * penalty * factors - slope)
-
-    def objective(self, parameters: HostArray, penalty: float) -> tuple[float, HostArray]:
-        """Return the loss of a constant or linear head and its gradient."""
-        loss, slope = self.loss(forward(self.features, parameters, self.sizes), penalty)
-        return loss, np.append(self.features.T @ slope, slope.sum())
-
-    def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
-        """Return the parameters and how the fit ended."""
-        if len(self.sizes) > 2:
-            held = fold_members(len(self.share), "split", self.rng)[0]
-            inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), held)), self.part(held)
-            return train(
-                (inside.features, lambda outputs: inside.loss(outputs, penalty)),
-                (outside.features, lambda outputs: outside.loss(outputs, penalty)),
-                self.sizes,
-                self.rng,
-            )
-        return minimum(
-            lambda parameters: self.objective(parameters, penalty),
-            np.zeros(n_parameters(self.sizes)),
-            lambda parameters: forward(self.features, parameters, self.sizes),
-            lambda: f"{_NO_SPREAD}; penalty {penalty:g}",
-        )
-
-    def held_out(self, penalty: float, kept: HostArray, held: HostArray) -> float:
-        """Return the summed loss of rows that were not fitted."""
-        parameters, _ = self.part(kept).fit(penalty)
-        part = self.part(held)
-        outputs = forward(part.features, parameters, self.sizes)
-        return float(self.share[held].sum()) * part.loss(outputs, 0.0)[0]
-
-
-def _likelihood(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray]:
-    """Return the likelihood of the rows with weight, their shares, and which rows these are."""
-    _require_equal_weights(data.predictions)
-    counts = to_host(data.counts)
-    weight = np.ones(len(counts)) if data.weight is None else to_host(data.weight)
-    rows = np.flatnonzero(weight > 0)
-    counts, weight = counts[rows] / weight[rows, None], weight[rows]
-    if counts.sum(axis=1).max() < 2 - 1e-9:
-        raise UnsupportedError(
-            "`AlphaCalibration`",
-            "needs several labels per instance: a single label is as likely under any alpha0",
-            f"all {len(counts)} instances have one",
-            "Give LabelCounts with at least two raters for some instances.",
-        )
-    base = to_host(_base(data.predictions))[rows]
-    base = base[:, None, :] if base.ndim == 2 else base
-    return CountsLikelihood(base, counts), weight / weight.sum(), rows
-
-
-def _base(predictions: ClassPredictions) -> Array:
-    """Return the parameters at alpha0 = 1; stored zeros are read as in `scores_of`."""
-    if isinstance(predictions, Dirichlet):
-        return as_float64(predictions.alpha)
-    assert isinstance(predictions, (Point, Ensemble))
-    probs = as_float64(predictions.probs)
-    xp = namespace(probs)
-    if predictions.logits is None and bool(xp.all(probs > 0)):
-        return probs
-    scores = scores_of(predictions)
-    return xp.where(probs > 0, probs, xp.exp(_bounded(scores)))
-
-
-def _bounded(scores: Scores) -> Array:
-    """Return log-probabilities whose exponentials are positive in double precision."""
-    xp = namespace(scores.values)
-    return xp.clip(scores.values, -700.0, None)
-
-
-def _log_probabilities(predictions: ClassPredictions) -> Array:
-    """Return the log-probabilities of the mean as features."""
-    values = scores_of(predictions).values
-    weights = predictions.weights if isinstance(predictions, Ensemble) else None
-    values = mean_scores(values, weights) if values.ndim == 3 else values
-    if float(namespace(values).min(values)) < IMPOSSIBLE / 2:
-        raise UnsupportedError(
-            "log-probabilities as features",
-            "must be finite",
-            "some logits are -inf",
-            "Give features of your own, or finite logits.",
-        )
-    return values
-
-
-def _require_equal_weights(predictions: ClassPredictions) -> None:
-    if isinstance(predictions, Ensemble) and predictions.weights is not None:
-        raise UnsupportedError(
-            "`AlphaCalibration`",
-            "makes a mixture of Dirichlets with equal weights",
-            "got an Ensemble with weights",
-            "Use `predictions.mean()`, or an Ensemble of equally weighted draws.",
-        )

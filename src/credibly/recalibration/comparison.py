@@ -80,7 +80,8 @@ def recalibration_report(
     Notes
     -----
     A method that cannot be fitted stands in the report with the reason. Tests of recalibrated predictions
-    treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit per fold.
+    treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
+    per fold.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, is_numpy, is_torch, namespace, to_host
 from credibly._arrays.results import Result
 from credibly._arrays.special import softmax
 from credibly.predictions import (
@@ -120,6 +120,8 @@ def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitDat
     require_order(predictions, labels)
     given = checked(predictions)
     scores = scores_of(given)
+    if is_torch(scores.values):  # parameters are plain numbers: nothing goes backward through a fit
+        scores = dataclasses.replace(scores, values=scores.values.detach())
     batch = as_labels(given, labels, sample_weight)
     assert isinstance(batch, (Classes, Counts))
     xp = namespace(batch.values)

@@ -1,7 +1,8 @@
 """Functions of features that give one number per instance: a constant, a linear map or a small network.
 
 A head is a list of layer sizes and one vector of parameters: (0, 1) is a constant, (d, 1) linear, and
-(d, 16, 16, 1) a network with two hidden layers of tanh units. Networks are trained with torch and applied without it.
+(d, 16, 16, 1) a network with two hidden layers of tanh units. Networks are trained with torch and applied
+without it.
 """
 
 from __future__ import annotations

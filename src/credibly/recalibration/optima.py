@@ -87,11 +87,16 @@ def newton_minimum(
 
 
 def _solved(hessian: HostArray, gradient: HostArray) -> HostArray:
-    """Solve for the step; directions without curvature (a constant added to all logits) are left alone."""
-    values, vectors = np.linalg.eigh(hessian)
-    curved = values > 1e-13 * max(float(values[-1]), 1e-300)
-    along = vectors.T @ gradient
-    step: HostArray = vectors[:, curved] @ (along[curved] / values[curved])
+    """Solve for the step; directions without curvature (a constant added to all logits) are left alone.
+
+    Parameters are measured in units of their own curvature: one that creeps away has little of it left, and
+    would be taken for a direction without any.
+    """
+    unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    values, vectors = np.linalg.eigh(hessian / unit[:, None] / unit[None, :])
+    curved = values > 1e-12
+    along = vectors.T @ (gradient / unit)
+    step: HostArray = vectors[:, curved] @ (along[curved] / values[curved]) / unit
     return step
 
 
