@@ -38,7 +38,7 @@ def members(n: int = 400, m: int = 3, k: int = 3, seed: int = 0) -> tuple[np.nda
 
 
 def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
-    """Every method with predictions, labels and features it takes: (unfitted, predictions, labels, features)."""
+    """Every method unfitted, with predictions, labels and features it takes."""
     probs, labels = world()
     means, counts = rated()
     logits, own = members()
@@ -55,7 +55,12 @@ def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
         "members": (cr.MemberTemperatures(), ensemble, own, None),
         "alpha": (cr.AlphaCalibration(), cr.Point(means), histogram, None),
         "alpha with features": (cr.AlphaCalibration(), cr.Point(means), histogram, features),
-        "alpha with log-probabilities": (cr.AlphaCalibration(head="linear"), cr.Point(means), histogram, None),
+        "alpha with log-probabilities": (
+            cr.AlphaCalibration(head="linear"),
+            cr.Point(means),
+            histogram,
+            None,
+        ),
         "alpha of an ensemble": (cr.AlphaCalibration(), ensemble, histogram, None),
         "alpha of a Dirichlet": (cr.AlphaCalibration(penalty="cv"), cr.Dirichlet(9 * means), histogram, None),
         "neural alpha": (

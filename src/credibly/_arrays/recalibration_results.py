@@ -35,6 +35,14 @@ class Change(Result):
     test_before: HypotestResult | None = None
     test_after: HypotestResult | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but the replicates of the tests, which would be most of it."""
+        found = super().to_dict()
+        for name in ("test_before", "test_after"):
+            if found[name] is not None:
+                found[name].pop("null_distribution")
+        return found
+
 
 @dataclasses.dataclass(frozen=True)
 class MethodChanges(Result):

@@ -13,6 +13,7 @@ from credibly._arrays.results import Estimate, HypotestResult, jsonable, require
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
+from credibly.evaluation.recalibration import recalibrations
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.stages import (
     OMNIBUS,
@@ -35,6 +36,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.recalibration import Recalibration
 from credibly.statistics import Statistic, decompose_brier
 
 
@@ -52,6 +54,8 @@ def evaluate(
     level: float = 0.05,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
+    recalibrate: Sequence[str | Recalibration] = (),
+    features: Any = None,
 ) -> Evaluation:
     """Compute all that predictions and labels allow, and say it in words.
 
@@ -81,6 +85,10 @@ def evaluate(
         Called with (stage, done, total).
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
+    recalibrate : sequence of str or Recalibration
+        Recalibrations to compare on folds, see `recalibration_report`.
+    features : array (n, d), optional
+        Features of the instances, for recalibrations that use them.
 
     Returns
     -------
@@ -139,6 +147,10 @@ def evaluate(
             limits.append(_kept_only(len(names)))
         if testable and chosen:
             results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+    before_after, unfitted = recalibrations(
+        given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed
+    )
+    limits += unfitted
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
     answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
@@ -168,6 +180,7 @@ def evaluate(
         },
         source=origin,
         raters=raters,
+        recalibration=before_after,
     )
 
 

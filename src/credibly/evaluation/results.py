@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
 from credibly.statistics import BrierDecomposition
@@ -136,6 +137,8 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    recalibration : RecalibrationReport or None
+        Recalibrations before and after, where they were asked for.
     """
 
     predictions: PredictionSummary
@@ -152,6 +155,7 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    recalibration: RecalibrationReport | None = None
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write everything as one self-contained HTML file.

@@ -20,6 +20,12 @@ from credibly.plots.rater_loss import (
     loss_map,
     loss_map_data,
 )
+from credibly.plots.recalibration import (
+    RecalibratedCurvesDisplay,
+    RecalibrationChangesDisplay,
+    recalibrated_curves_data,
+    recalibration_changes_data,
+)
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
 from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
@@ -47,6 +53,8 @@ __all__ = [
     "LossMapDisplay",
     "MassDisplay",
     "NullDisplay",
+    "RecalibratedCurvesDisplay",
+    "RecalibrationChangesDisplay",
     "ReliabilityDisplay",
     "SamplesDisplay",
     "SimplexDisplay",
@@ -71,6 +79,8 @@ __all__ = [
     "null_data",
     "null_distribution",
     "printable",
+    "recalibrated_curves_data",
+    "recalibration_changes_data",
     "reliability_data",
     "reliability_diagram",
     "samples_data",

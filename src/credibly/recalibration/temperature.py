@@ -27,7 +27,7 @@ from credibly.recalibration.fitting import Convergence, FitData, with_scores
 from credibly.recalibration.members import shared_temperature
 from credibly.recalibration.scores import IMPOSSIBLE, scores_of
 
-LIMITS = (1e-6, 1e6)
+LIMITS = (1e-12, 1e12)
 """Temperatures beyond these are refused as diverging."""
 TOLERANCE = 1e-6
 """Of the last Newton step on log T: the error behind it is of the order of its square."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from credibly.evaluation import Evaluation
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
+from credibly.report.recalibration import recalibration_section
 
-SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (rater_section,)
+SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (rater_section, recalibration_section)
 """A new section is one file with such a function and one name here."""
 
 

@@ -54,7 +54,9 @@ def test_differences_of_gammas_keep_their_digits() -> None:
 
 def test_large_concentrations_reach_the_limit() -> None:
     rng = np.random.default_rng(2)
-    likelihood = CountsLikelihood(rng.dirichlet(np.ones(3), size=(4, 2)), rng.integers(1, 5, size=(4, 3)) * 1.0)
+    likelihood = CountsLikelihood(
+        rng.dirichlet(np.ones(3), size=(4, 2)), rng.integers(1, 5, size=(4, 3)) * 1.0
+    )
     assert np.allclose(likelihood(np.full(4, 25.0))[0], likelihood.limit(), atol=1e-8)
 
 

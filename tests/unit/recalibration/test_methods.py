@@ -51,9 +51,7 @@ def test_a_saved_one_gives_the_same_bits(case, tmp_path: Path) -> None:
     assert type(again) is type(method)
     assert again.to_dict() == method.to_dict()
     assert json.loads(path.read_text()) == method.to_dict()
-    first, second = (
-        one.apply(predictions[300:], part(features, slice(300, 400))) for one in (method, again)
-    )
+    first, second = (one.apply(predictions[300:], part(features, slice(300, 400))) for one in (method, again))
     for name in first.row_fields:
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
@@ -187,7 +185,7 @@ def test_gradient_and_hessian_of_affine_maps(matrix: bool) -> None:
 @pytest.mark.parametrize("method", [cr.VectorScaling(penalty=0.0), cr.MatrixScaling(penalty=0.1)])
 def test_separable_data_diverge_and_are_refused(method: cr.Recalibration) -> None:
     probs, _ = world(200)
-    with pytest.raises(cr.UnsupportedError, match="diverges .the classes can be separated"):
+    with pytest.raises(cr.UnsupportedError, match="the classes can be separated"):
         method.fit(probs, probs.argmax(axis=1))
 
 
@@ -241,7 +239,9 @@ def test_apply_keeps_the_library(library: Library) -> None:
         same = method.unfitted().fit(probs, labels).apply(probs[1:])
         assert np.allclose(read(after.probs), same.probs, atol=1e-12)
     logits, own = members(400)
-    method = cr.MemberTemperatures().fit(cr.Ensemble.from_logits(library.asarray(logits)), library.asarray(own))
+    method = cr.MemberTemperatures().fit(
+        cr.Ensemble.from_logits(library.asarray(logits)), library.asarray(own)
+    )
     after = method.apply(cr.Ensemble.from_logits(library.asarray(logits[1:])))
     assert library.owns(after.probs)
     assert after.probs.shape == (399, 3, 3)
