@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import catalogue, codes, files, numbers, raters, reports, wording
+from credibly.cli import calibrate, catalogue, codes, files, numbers, raters, reports, wording
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -40,8 +40,37 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "list": (catalogue.list_names, "credibly list --json"),
     "demo": (reports.demo, "credibly demo --out demo-report.html"),
 }
-for _name, (_verb, _example) in VERBS.items():
-    app.command(_name, epilog=f"Example:\n\n\b\n    {_example}")(_verb)
+GROUPS: dict[str, tuple[str, dict[str, tuple[Callable[..., None], str]]]] = {
+    "calibrate": (
+        "Fit, apply and compare recalibrations.",
+        {
+            "fit": (
+                calibrate.fit_file,
+                "credibly calibrate fit held-out.npz calibration.json --method vector",
+            ),
+            "apply": (
+                calibrate.apply_file,
+                "credibly calibrate apply calibration.json predictions.npz recalibrated.npz",
+            ),
+            "compare": (
+                calibrate.compare_file,
+                "credibly calibrate compare predictions.npz --method temperature --method matrix",
+            ),
+        },
+    ),
+}
+
+
+def _add(group: typer.Typer, verbs: dict[str, tuple[Callable[..., None], str]]) -> None:
+    for name, (verb, example) in verbs.items():
+        group.command(name, epilog=f"Example:\n\n\b\n    {example}")(verb)
+
+
+_add(app, VERBS)
+for _name, (_summary, _verbs) in GROUPS.items():
+    _group = typer.Typer(help=_summary, rich_markup_mode=None)
+    _add(_group, _verbs)
+    app.add_typer(_group, name=_name)
 
 
 def _print_version(wanted: bool) -> None:

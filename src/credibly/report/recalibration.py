@@ -11,8 +11,8 @@ from credibly.report.raters import interval_text
 METHOD = MethodNote(
     "Recalibration, before and after",
     "Each fold of the instances is recalibrated by a fit on the other folds, so no instance is measured by a "
-    "fit that has seen its label. Differences are paired: the same instance before and after. A recalibration "
-    "that is used afterwards must be evaluated on new data.",
+    "fit that has seen its label. Differences are paired: the same instance before and after. A "
+    "recalibration that is used afterwards must be evaluated on new data.",
     "difference = mean of (after − before) over instances",
     "Guo et al., On calibration of modern neural networks, ICML 2017; Mimori et al., Diagnostic uncertainty "
     "calibration, AISTATS 2021.",
