@@ -6,6 +6,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -23,6 +24,7 @@ from credibly._arrays.errors import (
 from credibly._arrays.maps import SimplexMap
 from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.study_results import PowerStudy
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
     RaterStatistic,
@@ -57,7 +59,17 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests import (
+    Basis,
+    BoundaryLearner,
+    GatingLearner,
+    Learner,
+    NeuralLearner,
+    TiltingLearner,
+    calibration_test,
+    credal_test,
+    reliability_curve,
+)
 from credibly.io import Dataset, load, save
 from credibly.predictions import (
     Belief,
@@ -83,6 +95,7 @@ from credibly.recalibration import (
     load_recalibration,
     recalibration_report,
 )
+from credibly.simulate import power_study
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,
@@ -111,11 +124,14 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 __all__ = [
     "AlphaCalibration",
+    "Basis",
     "Belief",
+    "BoundaryLearner",
     "BrierDecomposition",
     "Chain",
     "Change",
     "Convergence",
+    "CredalTestResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -125,6 +141,7 @@ __all__ = [
     "Estimates",
     "Evaluation",
     "FileError",
+    "GatingLearner",
     "Gaussian",
     "HypotestResult",
     "InputError",
@@ -132,14 +149,17 @@ __all__ = [
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
+    "Learner",
     "LossDecomposition",
     "MassFunction",
     "MatrixScaling",
     "MemberTemperatures",
     "MethodChanges",
     "MissingExtraError",
+    "NeuralLearner",
     "NonspecificityEstimate",
     "Point",
+    "PowerStudy",
     "Quantiles",
     "RaterStatistic",
     "Recalibration",
@@ -150,6 +170,7 @@ __all__ = [
     "SimplexMap",
     "Statistic",
     "TemperatureScaling",
+    "TiltingLearner",
     "Traits",
     "Uncertainty",
     "UnsupportedError",
@@ -167,6 +188,7 @@ __all__ = [
     "credal_sample",
     "credal_set",
     "credal_size",
+    "credal_test",
     "credal_vertices",
     "decompose_brier",
     "decompose_disagreement",
@@ -192,6 +214,7 @@ __all__ = [
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "power_study",
     "rater_statistic",
     "recalibration_report",
     "registered",

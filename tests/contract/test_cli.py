@@ -20,7 +20,7 @@ from credibly.cli import catalogue, main
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-VERBS = ("inspect", "evaluate", "test", "annotators", "report", "convert", "list", "demo")
+VERBS = ("inspect", "evaluate", "test", "annotators", "report", "convert", "study", "list", "demo")
 GROUPED = ("calibrate fit", "calibrate apply", "calibrate compare")
 ALL_VERBS = (*VERBS, *GROUPED)
 READING = ("--labels", "--kind", "--member-axis")
@@ -32,6 +32,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "report": (*READING, *COMPUTING, "--recalibrate", "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
+    "study": ("--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
     "calibrate fit": (*READING, "--drop-invalid", "--method", "--force"),
@@ -111,6 +112,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "annotators": ("rated.npz",),
         "report": (file, *fast),
         "convert": (file, "new.npz"),
+        "study": ("list",),
         "list": (),
         "demo": fast,
         "calibrate fit": ("held-out.npz", "calibration.json"),

@@ -33,6 +33,7 @@ NOT_CALLED_BY_USERS = {
     "MassFunction",
     "MethodChanges",
     "NonspecificityEstimate",
+    "PowerStudy",
     "RaterStatistic",
     "Recalibration",
     "RecalibrationReport",

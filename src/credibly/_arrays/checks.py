@@ -203,7 +203,7 @@ class InvalidRowsError(InputError):
         self.rows = rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.subject, self.rule, self.evidence, self.remedy, self.rows)
+        return type(self), (self.subject, self.rule, self.evidence, self.remedy, self.rows), self.__dict__
 
 
 def require_rows(

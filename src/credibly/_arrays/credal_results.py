@@ -1,13 +1,13 @@
-"""Result objects of credal sets that pictures are drawn from."""
+"""Result objects of credal sets: pictures of them, and the test for a calibrated combination."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.results import Result
+from credibly._arrays.results import Estimate, HypotestResult, Result
 
 HostArray = np.ndarray[Any, Any]
 
@@ -44,3 +44,68 @@ class SimplexPicture(Result):
     mean: HostArray
     label: int | None = None
     target: HostArray | None = None
+
+
+Notion = Literal["confidence", "classwise", "distribution"]
+
+
+@dataclasses.dataclass(frozen=True)
+class CredalTestResult(HypotestResult):
+    """Whether a set of distributions holds a calibrated combination, and the combination that was found.
+
+    Attributes
+    ----------
+    weights : ndarray (n, a) or (a,)
+        Weights on `weight_names`, per instance (learned) or one vector (constant, mean).
+    weight_names : tuple of str
+        What is mixed: members, corners, draws, boundary points.
+    notion : {"confidence", "classwise", "distribution"}
+        Which kind of calibration the statistic looks at; labels are drawn from whole distributions always.
+    test_rows : ndarray
+        Instances the statistic was computed on; weights were learned on the others.
+    combination : object
+        What `combine` and `score` apply to other instances.
+    """
+
+    weights: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
+    weight_names: tuple[str, ...] = ()
+    notion: Notion = "distribution"
+    test_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    combination: Any = dataclasses.field(default=None, repr=False)
+
+    def combine(self, predictions: Any, features: Any = None) -> Any:
+        """Return the combination that was found, for any instances of the same model.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested, with as many members and classes.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+
+        Returns
+        -------
+        Point
+            One distribution per instance, a member of its set.
+        """
+        return self.combination.apply(predictions, features)
+
+    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+        """Return accuracy, proper scores and the tested statistic of the combination on any split.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested.
+        labels : array (n,)
+            What was observed.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+
+        Returns
+        -------
+        dict of str to Estimate
+            By name of the statistic.
+        """
+        found: dict[str, Estimate] = self.combination.score(predictions, labels, features)
+        return found

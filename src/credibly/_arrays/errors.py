@@ -33,8 +33,9 @@ class CrediblyError(Exception):
         super().__init__(f"{subject} {rule}; {evidence}. {remedy}")
         self.subject, self.rule, self.evidence, self.remedy = subject, rule, evidence, remedy
 
-    def __reduce__(self) -> tuple[type[CrediblyError], tuple[str, str, str, str]]:
-        return type(self), (self.subject, self.rule, self.evidence, self.remedy)
+    def __reduce__(self) -> tuple[type[CrediblyError], tuple[str, str, str, str], dict[str, Any]]:
+        # with the notes that a caller added on the way
+        return type(self), (self.subject, self.rule, self.evidence, self.remedy), self.__dict__
 
 
 class InputError(CrediblyError, ValueError):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import calibrate, catalogue, codes, files, numbers, raters, reports, wording
+from credibly.cli import calibrate, catalogue, codes, files, numbers, raters, reports, studies, wording
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -37,6 +37,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
     "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
     "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
+    "study": (studies.study_named, "credibly study m23-fig1 --size small --out m23"),
     "list": (catalogue.list_names, "credibly list --json"),
     "demo": (reports.demo, "credibly demo --out demo-report.html"),
 }

@@ -20,6 +20,7 @@ HostArray = np.ndarray[Any, Any]
 
 MEMBERSHIP_TOLERANCE = 1e-7
 
+_NEEDLE = 1e-6  # rounding turns a ray out of a hull that is this much thinner in one class than in another
 _DOUBTFUL = 1e-4  # a ray that overshoots by less may still end within the tolerance of a very thin hull
 
 
@@ -207,7 +208,9 @@ def _hull_contains(members: HostArray, asked: HostArray, tolerance: float) -> Ho
     lengths = hull_ray_lengths(members, start, direction)
     inside = np.asarray(_not_beyond(lengths, direction, tolerance))
     short = np.clip(1.0 - lengths, 0.0, None) * np.abs(direction).max(axis=-1)
-    for row in np.flatnonzero(~inside & ((short <= _DOUBTFUL) | (lengths == 0))):
+    width = np.ptp(members, axis=1)
+    needle = ((width > 0) & (width < _NEEDLE * width.max(axis=1, keepdims=True))).any(axis=1)
+    for row in np.flatnonzero(~inside & ((short <= _DOUBTFUL) | (lengths == 0) | needle)):
         inside[row] = _residual(members[row], asked[row]) <= tolerance
     return inside
 

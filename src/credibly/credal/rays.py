@@ -16,6 +16,7 @@ from credibly.predictions import Belief, Ensemble, Intervals
 HostArray = np.ndarray[Any, Any]
 
 _FLAT = 1e-9  # a direction this far out of the hull's plane (relative to its length) leaves at once
+_POINT = 1e-12  # members this close to each other are one point: rounding of probabilities near 1
 
 
 def on_simplex(array: Array) -> Array:
@@ -99,26 +100,50 @@ def _allocation_ray(
 def hull_ray_lengths(members: HostArray, start: HostArray, direction: HostArray) -> HostArray:
     """1 / min sum(u) subject to sum_m u_m (P_m - start) = direction, u >= 0, (n,).
 
-    Hulls of fewer members than classes are looked at in their own plane; what leaves it has length 0.
+    Hulls of fewer members than classes are looked at in their own plane; what leaves it has length 0. Classes of
+    very different size (0.5 and 1e-9 in one hull) are scaled to one size first: pivots of the smaller ones would
+    be taken for rounding, or rounding for pivots.
     """
-    n, m, k = members.shape
     shifted = members - start[:, None, :]
-    aim = direction
     length = np.sqrt((direction**2).sum(axis=-1))
-    still = length == 0
-    flat = np.zeros(n, dtype=bool)
-    if m <= k:
-        plane, _ = np.linalg.qr(np.swapaxes(shifted, 1, 2))  # (n, k, m)
-        aim = (direction[:, None, :] @ plane)[:, 0, :]
-        off = direction - (plane @ aim[:, :, None])[:, :, 0]
-        flat = np.sqrt((off**2).sum(axis=-1)) > _FLAT * length
-        shifted = shifted @ plane
     extent = np.abs(shifted).max(axis=(1, 2))
-    usable = ~(flat | still | (extent == 0))
-    found = np.where(still, np.inf, 0.0)
-    if usable.any():
-        scale, aim_scale = extent[usable], length[usable]
-        columns = np.swapaxes(shifted[usable] / scale[:, None, None], 1, 2)
-        totals = least_total(np.ascontiguousarray(columns), aim[usable] / aim_scale[:, None])
-        found[usable] = scale / (aim_scale * totals)
+    found = np.where(length == 0, np.inf, 0.0)
+    usable = np.flatnonzero((length > 0) & (extent > _POINT))
+    if usable.size:
+        rows = np.swapaxes(shifted[usable], 1, 2) / extent[usable, None, None]
+        aim = direction[usable] / length[usable, None]
+        rows, aim, leaves = _equations(rows, aim)
+        totals = least_total(rows, aim)
+        ways = np.full(usable.size, np.inf)  # a direction that is rounding asks for nothing: nothing ends it
+        with np.errstate(over="ignore"):
+            np.divide(extent[usable] / length[usable], totals, out=ways, where=totals > 0)
+        found[usable] = np.where(leaves, 0.0, ways)
     return found
+
+
+def _equations(rows: HostArray, aim: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return well scaled equations without repetition, and which rays leave the hull's plane at once.
+
+    `rows` (n, k, m) are classes by members, `aim` (n, k); both sum to 0 over the classes.
+    """
+    _, k, m = rows.shape
+    width = np.abs(rows).max(axis=2)
+    # The widest class follows from the others, and eliminating it with them would leave nothing but rounding.
+    np.put_along_axis(width, width.argmax(axis=1)[:, None], np.inf, axis=1)
+    leaves = ((width <= _FLAT) & (np.abs(aim) > _FLAT)).any(axis=1)
+    width = np.where(width <= _FLAT, np.inf, width)
+    rows, aim = rows / width[:, :, None], aim / width
+    if m <= k:
+        size = np.where(np.isinf(width), 0.0, width)  # from scaled classes back to probabilities
+        plane, _ = np.linalg.qr(rows)  # (n, k, m)
+        inner = (aim[:, None, :] @ plane)[:, 0, :]
+        off = aim - (plane @ inner[:, :, None])[:, :, 0]
+        leaves |= (np.abs(off) * size > _FLAT).any(axis=1)
+        rows, aim = np.swapaxes(plane, 1, 2) @ rows, inner
+        width = np.abs(rows).max(axis=2)
+        thin = width <= _FLAT
+        reach = np.abs(plane * size[:, :, None]).max(axis=1) * np.abs(aim)
+        leaves |= (thin & (reach > _FLAT)).any(axis=1)
+        width = np.where(thin, np.inf, width)
+        rows, aim = rows / width[:, :, None], aim / width
+    return np.ascontiguousarray(rows), aim, leaves

@@ -128,17 +128,14 @@ def calibration_test(
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
-    if progress is not None and progress is not True and not callable(progress):
-        raise InputTypeError(
-            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
-        )
+    require_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
-    observed = _observed(given, labels, sample_weight)
+    observed = observed_classes(given, labels, sample_weight)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
-    _require_distinct(chosen)
+    require_distinct(chosen)
     bounds = [one.bind(given) for one in chosen]
     require_resamples(n_resamples)
     seed = as_seed(rng)
@@ -170,23 +167,26 @@ def calibration_test(
         values = paired_values(chosen, pairs, n_resamples + 1, report)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     results = [
-        _single(bound, row, settings, weighted=observed.weights is not None)
+        single_result(bound, row, settings, weighted=observed.weights is not None)
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
 
 
-def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes:
+def observed_classes(
+    predictions: Predictions, labels: Any, sample_weight: Any = None, *, test: str = "calibration_test"
+) -> Classes:
+    """Return one label per instance, checked against class predictions."""
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
-            "`calibration_test`",
+            f"`{test}`",
             "needs class predictions",
             f"got {type(predictions).__name__}",
             "There is no test of real-valued predictions in this version.",
         )
     if isinstance(labels, LabelCounts):
         raise UnsupportedError(
-            "`calibration_test`",
+            f"`{test}`",
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
@@ -197,12 +197,21 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
     return batch
 
 
-def _require_distinct(chosen: list[Statistic]) -> None:
+def require_distinct(chosen: list[Statistic]) -> None:
+    """Raise unless there is at least one statistic and each has a name of its own."""
     if not chosen:
         raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
     if len(set(names)) < len(names):
         raise InputError("`statistic`", "must be distinct", f"got {names}", "Name each statistic once.")
+
+
+def require_progress(progress: object) -> None:
+    """Raise unless `progress` can be called, is True or is left out."""
+    if progress is not None and progress is not True and not callable(progress):
+        raise InputTypeError(
+            "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
+        )
 
 
 def require_resamples(n_resamples: int) -> None:
@@ -217,7 +226,10 @@ def require_resamples(n_resamples: int) -> None:
         )
 
 
-def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
+def single_result(
+    bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool = False
+) -> HypotestResult:
+    """Make the result of one statistic from its values, the observation first."""
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]

@@ -2,8 +2,10 @@
 
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.distances import DistanceDisplay, distance_data, distance_diagram
 from credibly.plots.masses import MassDisplay, mass_bars, mass_data
 from credibly.plots.null import NullDisplay, null_data, null_distribution
+from credibly.plots.power import PowerDisplay, power_data, power_diagram, power_diagrams
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
     SpreadDisplay,
@@ -39,6 +41,13 @@ from credibly.plots.sizes import (
     size_strips,
 )
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.worlds import (
+    WeightsDisplay,
+    WorldDisplay,
+    weights_data,
+    world_data,
+    world_diagram,
+)
 
 __all__ = [
     "BLUE",
@@ -49,10 +58,12 @@ __all__ = [
     "DebiasingDisplay",
     "DisagreementDisplay",
     "Display",
+    "DistanceDisplay",
     "HeatDisplay",
     "LossMapDisplay",
     "MassDisplay",
     "NullDisplay",
+    "PowerDisplay",
     "RecalibratedCurvesDisplay",
     "RecalibrationChangesDisplay",
     "ReliabilityDisplay",
@@ -62,13 +73,17 @@ __all__ = [
     "SizeDisplay",
     "SpreadDisplay",
     "Table",
+    "WeightsDisplay",
     "Words",
+    "WorldDisplay",
     "classwise_data",
     "classwise_diagrams",
     "debiasing_curve",
     "debiasing_data",
     "disagreement_data",
     "disagreement_diagram",
+    "distance_data",
+    "distance_diagram",
     "heat_data",
     "loss_map",
     "loss_map_data",
@@ -78,6 +93,9 @@ __all__ = [
     "new_figure",
     "null_data",
     "null_distribution",
+    "power_data",
+    "power_diagram",
+    "power_diagrams",
     "printable",
     "recalibrated_curves_data",
     "recalibration_changes_data",
@@ -94,4 +112,7 @@ __all__ = [
     "size_strips",
     "spread_data",
     "spread_diagram",
+    "weights_data",
+    "world_data",
+    "world_diagram",
 ]

@@ -17,9 +17,18 @@ BLUE = "#0072b2"
 SKY = "#56b4e9"
 ORANGE = "#e69f00"
 VERMILION = "#d55e00"
+GREEN = "#009e73"
+PURPLE = "#cc79a7"
 INK = "#1a1a1a"
 """Colour of text, ticks and frames. Never pure black, so that a page can tell it from its own black."""
 
+
+LINES: tuple[dict[str, Any], ...] = tuple(
+    {"color": color, "linestyle": dash, "marker": marker}
+    for dash, markers in (("-", "os^Dv"), ("--", "osDv^"))
+    for color, marker in zip((BLUE, VERMILION, GREEN, PURPLE, ORANGE), markers, strict=True)
+)
+"""Styles of lines side by side: no two share colour, dash and marker, and none is told by colour alone."""
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28

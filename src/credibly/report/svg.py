@@ -40,7 +40,7 @@ def inline_svg(figure: Figure, prefix: str, title: str, finding: str) -> str:
     str
         The element, without namespaces and without any address.
     """
-    root = ET.fromstring(_draw(figure))
+    root = ET.fromstring(svg_text(figure))
     _plain_names(root)
     for parent in list(root.iter()):
         for child in [one for one in parent if one.tag in _DROPPED]:
@@ -58,8 +58,8 @@ def inline_svg(figure: Figure, prefix: str, title: str, finding: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _draw(figure: Figure) -> str:
-    """Return matplotlib's SVG; the salt makes its ids the same every time."""
+def svg_text(figure: Figure) -> str:
+    """Return a whole SVG document, text kept as text; the salt makes its ids the same every time."""
     import matplotlib as mpl
 
     stream = io.StringIO()

@@ -59,6 +59,12 @@ def test_reference_is_near_the_truth_on_large_samples() -> None:
     assert scipy.stats.kstest(values, scipy.stats.chi2(10).cdf).pvalue > 0.001
 
 
+def test_a_label_where_almost_nothing_is_expected() -> None:
+    """1 / 1e-310 is beyond double precision: infinite, without a warning."""
+    probs = np.array([[1.0, 1e-310], [0.5, 0.5]])
+    assert float(cr.hosmer_lemeshow.with_(n_bins=2)(probs, [1, 0])) == np.inf
+
+
 def test_label_counts_are_refused() -> None:
     with pytest.raises(cr.UnsupportedError, match="`hosmer_lemeshow` takes classes; got counts"):
         cr.hosmer_lemeshow(PROBS, cr.LabelCounts(np.ones((4, 2), dtype=int)))

@@ -1,0 +1,190 @@
+"""What a power study found, and what a picture of a world shows: data only, so that plots can read them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.results import Result
+
+HostArray = np.ndarray[Any, Any]
+
+_ROUNDING = 1e-12  # a level such as 0.1 + 0.2 meets p-values such as 60 / 200
+
+
+def rejections(pvalues: HostArray, levels: HostArray | float) -> HostArray:
+    """Return which p-values are at most their level."""
+    return np.asarray(pvalues <= levels + _ROUNDING)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PowerStudy(Result):
+    """How often each test rejects in each world, at each level.
+
+    Attributes
+    ----------
+    tests, worlds : tuple of str
+        Names.
+    null : tuple of (bool or None)
+        Whether the hypothesis is true in each world; None where that differs between instances.
+    levels : ndarray (l,)
+        Levels of the tests.
+    pvalues : ndarray (worlds, tests, repetitions)
+        All p-values; in one world and repetition all tests saw the same data.
+    rejected : ndarray (worlds, tests, l) of int
+        How many of the p-values are at most the level.
+    low, high : ndarray (worlds, tests, l)
+        95 % intervals of the rejection probability (Clopper-Pearson).
+    n : int
+        Instances per data set.
+    repetitions : int
+        Data sets per world.
+    settings : mapping
+        What lets the study run again: the seed, and the settings of worlds and tests.
+    """
+
+    tests: tuple[str, ...]
+    worlds: tuple[str, ...]
+    null: tuple[bool | None, ...]
+    levels: HostArray
+    pvalues: HostArray
+    rejected: HostArray
+    low: HostArray
+    high: HostArray
+    n: int
+    repetitions: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def rates(self) -> HostArray:
+        """Share of rejections, (worlds, tests, l)."""
+        return np.asarray(self.rejected / self.repetitions)
+
+    def place(self, world: str, test: str) -> tuple[int, int]:
+        """Return where a world and a test stand in the arrays.
+
+        Parameters
+        ----------
+        world, test : str
+            Names.
+
+        Returns
+        -------
+        tuple of int
+            Indices into the first two axes.
+        """
+        for subject, name, known in (("`world`", world, self.worlds), ("`test`", test, self.tests)):
+            if name not in known:
+                raise InputError(subject, "must be one of the study's", f"got {name!r}", nearest(name, known))
+        return self.worlds.index(world), self.tests.index(test)
+
+    def rate(self, world: str, test: str, level: float = 0.05) -> float:
+        """Return the share of rejections at one of the study's levels.
+
+        Parameters
+        ----------
+        world, test : str
+            Names.
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        float
+            Rejections over repetitions.
+        """
+        return float(self.rates[*self.place(world, test), self.level_place(level)])
+
+    def level_place(self, level: float) -> int:
+        """Return where a level stands in `levels`.
+
+        Parameters
+        ----------
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        int
+            Its index.
+        """
+        found = np.flatnonzero(np.abs(self.levels - level) <= 1e-12)
+        if not found.size:
+            shown = ", ".join(f"{one:g}" for one in self.levels)
+            raise InputError("`level`", f"must be one of {shown}", f"got {level!r}", "Run the study with it.")
+        return int(found[0])
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row per world, test and level.
+
+        Returns
+        -------
+        list of dict
+            World, whether the hypothesis is true there, test, level, n, repetitions, rejected, rate and its
+            interval; ``pandas.DataFrame(study.table())`` makes a frame of it.
+        """
+        return [
+            {
+                "world": world,
+                "null": self.null[w],
+                "test": test,
+                "level": float(level),
+                "n": self.n,
+                "repetitions": self.repetitions,
+                "rejected": int(self.rejected[w, t, place]),
+                "rate": float(self.rejected[w, t, place] / self.repetitions),
+                "low": float(self.low[w, t, place]),
+                "high": float(self.high[w, t, place]),
+            }
+            for w, world in enumerate(self.worlds)
+            for t, test in enumerate(self.tests)
+            for place, level in enumerate(self.levels)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, the table with its rates included."""
+        return {**super().to_dict(), "table": self.table()}
+
+    def __str__(self) -> str:
+        size = f"{len(self.worlds)} worlds, {len(self.tests)} tests, {len(self.levels)} levels"
+        return f"PowerStudy({size}, n = {self.n}, {self.repetitions} repetitions)"
+
+    __repr__ = __str__
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WorldPicture(Result):
+    """One class's probability over one feature: what members say, what is true, and with which weights.
+
+    Attributes
+    ----------
+    name : str
+        The world.
+    of : int
+        The class.
+    x : ndarray (n,)
+        The feature, increasing.
+    members : ndarray (n, m)
+        Probability each member gives.
+    truth : ndarray (n,)
+        Probability labels were drawn with.
+    inside : ndarray (n,) of bool
+        Whether the truth is in the set of predictions, by a linear program each.
+    labels : ndarray (n,) of bool
+        Whether the class was observed.
+    weights : ndarray (n, m) or None
+        Weights of the members, where the world drew any.
+    """
+
+    name: str
+    of: int
+    x: HostArray
+    members: HostArray
+    truth: HostArray
+    inside: HostArray
+    labels: HostArray
+    weights: HostArray | None

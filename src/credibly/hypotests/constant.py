@@ -1,0 +1,241 @@
+"""One weight vector for all instances: the smallest value of a statistic over the simplex of weights (M23).
+
+    w* = argmin over w >= 0, sum w = 1 of T(sum_a w_a P_a, y)
+
+Proper scores are convex in w, so one descent finds the minimum. Other differentiable statistics are descended
+from the best of several starts; binned ones, which have no slope, by COBYLA.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, to_host
+from credibly.hypotests.mixing import mixed
+from credibly.predictions import Classes, Point
+from credibly.statistics import Statistic
+from credibly.statistics.kernels import distances
+from credibly.statistics.proper import Brier, LogLoss
+from credibly.statistics.skce import Skce
+
+HostArray = np.ndarray[Any, Any]
+Slope = Callable[[HostArray], tuple[float, HostArray]]
+
+_RANDOM_STARTS = 4
+_DESCENTS = 2
+_ENOUGH = 1e-4  # decrease, in units of how much the statistic varies, that is not worth another step
+_LEAST = 1e-300
+
+
+class Minimiser(NamedTuple):
+    """The best weights, the statistic there, and where the search began."""
+
+    weights: HostArray
+    value: float
+    start: str
+
+
+class WeightSearch:
+    """A statistic as a function of one weight vector, and its minimum.
+
+    Parameters
+    ----------
+    points : array (n, a, k)
+        What is mixed.
+    statistic : Statistic
+        What to minimise. A bandwidth that follows a rule is settled once, on the equal-weight mean.
+    """
+
+    def __init__(self, points: Array, statistic: Statistic) -> None:
+        self.points = to_host(points)  # the optimisers live on the host
+        a = self.points.shape[1]
+        self.centre = np.full(a, 1.0 / a)
+        self.statistic = statistic.bind(self.at(self.centre)).statistic
+
+    def at(self, weights: HostArray) -> Point:
+        """Return the combination with these weights."""
+        return Point._trusted(combined(self.points, weights))
+
+    def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
+        """Return the weights with the smallest statistic, over several starts."""
+        labels = on_host(observed)
+        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0)
+        if isinstance(self.statistic, LogLoss):
+            return Minimiser(likeliest, self.value(likeliest, labels), "the centre (convex)")
+        if isinstance(self.statistic, Brier):
+            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0)
+            return Minimiser(found, self.value(found, labels), "the centre (convex)")
+        a = self.centre.size
+        starts = {"the centre": self.centre, "the largest likelihood": likeliest}
+        starts |= {f"corner {j}": row for j, row in enumerate(np.eye(a))}
+        drawn = generator.dirichlet(np.ones(a), size=_RANDOM_STARTS)
+        starts |= {f"random start {j}": row for j, row in enumerate(drawn)}
+        values = {name: self.value(weights, labels) for name, weights in starts.items()}
+        best = sorted(values, key=lambda name: values[name])[:_DESCENTS]
+        spread = max(values.values()) - values[best[0]]
+        found = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
+        return min(found, key=lambda one: one.value)
+
+    def local_minimum(
+        self, labels: Classes, start: HostArray, name: str = "the start", *, scale: float | None = None
+    ) -> Minimiser:
+        """Return what one descent finds; the start itself where it finds nothing smaller.
+
+        Decreases below a ten-thousandth of `scale` end the descent; the statistic at a corner where not given.
+        """
+        slope = self._slope(labels)
+        unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
+        ended = self._descend(slope, start, unit) if slope is not None else self._search(labels, start)
+        candidates = [(self.value(weights, labels), at) for at, weights in enumerate((ended, start))]
+        value, at = min(candidates)
+        return Minimiser((ended, start)[at], value, name)
+
+    def value(self, weights: HostArray, labels: Classes) -> float:
+        """Return the statistic at some weights."""
+        return float(to_host(self.statistic.bind(self.at(weights))(labels))[0])
+
+    def _slope(self, labels: Classes) -> Slope | None:
+        """Return value and gradient: by formula, by torch where installed, or None."""
+        if isinstance(self.statistic, LogLoss):
+            return log_loss_slope(self.points, labels)
+        if isinstance(self.statistic, Brier):
+            return brier_slope(self.points, labels)
+        chosen = self.statistic
+        if isinstance(chosen, Skce) and (chosen.estimator, chosen.kernel, chosen.norm) == (
+            "unbiased",
+            "exponential",
+            "euclidean",
+        ):
+            return skce_slope(self.points, labels, float(chosen.bandwidth))
+        if chosen.traits.differentiable and importlib.util.find_spec("torch") is not None:
+            return torch_slope(self.points, labels, chosen)
+        return None
+
+    def _descend(self, slope: Slope, start: HostArray, scale: float) -> HostArray:
+        """Follow the gradient inside the simplex; the solver's tolerance is absolute, so values are scaled."""
+        from scipy.optimize import minimize
+
+        a, unit = start.size, scale if 0 < scale < np.inf else 1.0
+
+        def scaled(weights: HostArray) -> tuple[float, HostArray]:
+            value, gradient = slope(on_weights(weights))
+            return value / unit, gradient / unit
+
+        ended = minimize(
+            scaled,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * a,
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(a)},
+            options={"maxiter": 50, "ftol": _ENOUGH},
+        )
+        return on_weights(ended.x)
+
+    def _search(self, labels: Classes, start: HostArray) -> HostArray:
+        """Search without slopes, the last weight being what the others leave."""
+        from scipy.optimize import minimize
+
+        if start.size == 1:
+            return start
+
+        def full(free: HostArray) -> HostArray:
+            return on_weights(np.append(free, 1.0 - free.sum()))
+
+        ended = minimize(
+            lambda free: self.value(full(free), labels),
+            start[:-1],
+            method="COBYLA",
+            bounds=[(0.0, 1.0)] * (start.size - 1),
+            constraints={"type": "ineq", "fun": lambda free: 1.0 - free.sum()},
+            options={"rhobeg": 0.25, "tol": 1e-3, "maxiter": 40 * start.size},
+        )
+        return full(ended.x)
+
+
+def on_host(labels: Classes) -> Classes:
+    """Return labels as NumPy arrays."""
+    return Classes(to_host(labels.values), labels.n_classes)
+
+
+def on_weights(values: HostArray) -> HostArray:
+    """Return the nearest weights to what a solver left just outside the simplex."""
+    clipped = np.clip(values, 0.0, None)
+    return clipped / clipped.sum()
+
+
+def combined(points: HostArray, weights: HostArray) -> HostArray:
+    """Return sum_a w_a P_a for one weight vector, (n, a, k), (a,) -> (n, k)."""
+    spread = np.broadcast_to(weights, points.shape[:2])[:, :, None]
+    return mixed(spread, points)[0]
+
+
+def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
+    """-mean log f_y and its gradient, -mean P_ay / f_y."""
+    likely = np.take_along_axis(points, labels.values[0].astype(np.int64)[:, None, None], axis=2)[:, :, 0]
+
+    def slope(weights: HostArray) -> tuple[float, HostArray]:
+        total = np.maximum(likely @ weights, _LEAST)
+        return float(-np.log(total).mean()), -(likely / total[:, None]).mean(axis=0)
+
+    return slope
+
+
+def brier_slope(points: HostArray, labels: Classes) -> Slope:
+    """Mean |f - e_y|^2 and its gradient, from its quadratic form."""
+    n, a, _ = points.shape
+    onehot = labels.block(slice(None), slice(None))[0]
+    quadratic = np.einsum("nak,nbk->ab", points, points) / n
+    linear = np.einsum("nak,nk->a", points, onehot) / n
+
+    def slope(weights: HostArray) -> tuple[float, HostArray]:
+        along = quadratic @ weights
+        return float(weights @ along - 2.0 * linear @ weights + 1.0), 2.0 * (along - linear)
+
+    return slope
+
+
+def skce_slope(points: HostArray, labels: Classes, bandwidth: float) -> Slope:
+    """The unbiased `skce` with an exponential Euclidean kernel and its gradient.
+
+    With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij (0 where d is),
+
+        d S / d f_i = 2 sum_{j != i} ( -m_ij (f_i - f_j) / h - k_ij r_j ).
+    """
+    n = points.shape[0]
+    onehot = labels.block(slice(None), slice(None))[0]
+
+    def slope(weights: HostArray) -> tuple[float, HostArray]:
+        probs = combined(points, weights)
+        residual = onehot - probs
+        apart = distances(probs, probs, "euclidean")
+        kernel = np.exp(-apart / bandwidth)
+        np.fill_diagonal(kernel, 0.0)
+        terms = kernel * (residual @ residual.T)
+        pull = np.divide(terms, apart, out=np.zeros_like(terms), where=apart > 0)
+        moved = (pull @ probs - pull.sum(axis=1, keepdims=True) * probs) / bandwidth - kernel @ residual
+        pairs = n * (n - 1)
+        return float(terms.sum() / pairs), 2.0 * np.einsum("nak,nk->a", points, moved) / pairs
+
+    return slope
+
+
+def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:
+    """Any differentiable statistic and its gradient by automatic differentiation."""
+    import torch
+
+    tensor = torch.from_numpy(np.ascontiguousarray(points))
+    batch = Classes(torch.from_numpy(labels.values.astype(np.int64)), labels.n_classes)
+
+    def slope(weights: HostArray) -> tuple[float, HostArray]:
+        free = torch.from_numpy(np.array(weights)).requires_grad_(True)
+        probs = torch.einsum("nak,a->nk", tensor, free)
+        value = statistic.bind(Point._trusted(probs))(batch)[0]
+        (gradient,) = torch.autograd.grad(value, free)
+        return float(value.detach()), np.nan_to_num(gradient.numpy())
+
+    return slope

@@ -1,0 +1,173 @@
+"""Tests with weights learned on a part of the data (J25): a split, or folds that take turns.
+
+With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that was
+found, weights are learned again from them, and the statistic is computed as for the observed labels; so the
+error of learning is in the null too. Without it only labels of the tested part change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.results import HypotestResult
+from credibly.hypotests.basis import check_features, log_probabilities
+from credibly.hypotests.combinations import LearnedCombination
+from credibly.hypotests.credal_tasks import CredalTask, Finding
+from credibly.hypotests.learners import Learner, LinearLearner
+from credibly.hypotests.learning import Part, PartFit, learn_part, random_parts, require_enough
+from credibly.hypotests.neural import NeuralLearner, NeuralPartFit, learn_network
+from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling import paired_values, resampled_values
+from credibly.predictions import Classes, Point
+
+AnyFit = PartFit | NeuralPartFit
+
+
+def learned_test(
+    task: CredalTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
+) -> Finding:
+    """Learn weights, test the combination on instances it was not learned on."""
+    n = len(task.given)
+    require_enough(n, cv)
+    if refit and not isinstance(learner, LinearLearner):
+        raise UnsupportedError(
+            "`refit`",
+            "learns again for every replicate, all of them in one program",
+            f"got refit=True with the {learner.name} learner",
+            "Use refit=False, or a light learner.",
+        )
+    made = log_probabilities(task.points.probs) if features is None else check_features(features, task.given)
+    points = learner.points(task.points)
+    labels = task.observed.values[0, :]
+
+    def learn(part: Part) -> AnyFit:
+        if isinstance(learner, NeuralLearner):
+            return learn_network(learner, points, made, labels, part, task.seed, task.progress)
+        assert isinstance(learner, LinearLearner)
+        return learn_part(learner, points, made, labels, part, task.seed)
+
+    fits = [learn(part) for part in random_parts(n, split, cv, task.seed)]
+    whole = np.arange(n)
+    source = fits[0] if cv is None else learn(Part(whole, whole))
+    if refit:
+        result, unfinished = _refitted(task, source, fits)
+    elif cv is None:
+        result, unfinished = _resampled(task, fits[0]), 0
+    else:
+        result, unfinished = fold_result([_resampled(task, fit) for fit in fits]), 0
+    combination = LearnedCombination(
+        task.statistics,
+        task.points.names,
+        task.given.n_classes,
+        task.n_draws,
+        task.seed,
+        fits=(source.fitted,),
+        n_features=None if features is None else int(made.shape[1]),
+    )
+    rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
+    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, features is None))
+    return Finding(result, combination, to_host(source.weights()), points.names, rows, notes)
+
+
+def _notes(
+    task: CredalTask, fits: Sequence[AnyFit], source: AnyFit, unfinished: int, own_features: bool
+) -> Iterator[str]:
+    if own_features:
+        yield "weights look at the members' log-probabilities: no features were given"
+    yield from source.notes
+    labels = to_host(task.observed.values)[0]
+    for what in ("learn", "test"):
+        missing = [
+            set(range(task.given.n_classes)) - set(labels[getattr(fit.part, what)].tolist()) for fit in fits
+        ]
+        absent = sorted(set.union(*missing))
+        if absent:
+            word = "learned on" if what == "learn" else "tested"
+            shown = ", ".join(map(str, absent[:10]))
+            yield f"classes without a label in a part that is {word}: {shown}"
+    if unfinished:
+        yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
+
+
+def _tested(task: CredalTask, fits: Sequence[AnyFit]) -> tuple[Point, Classes, Array, Array]:
+    """Return the combination at the tested instances, their labels, their indices and the order of parts."""
+    xp = namespace(task.points.probs)
+    tests = np.concatenate([fit.part.test for fit in fits])
+    order = like(np.argsort(tests), task.points.probs)
+    rows = like(np.sort(tests), task.points.probs)
+    own = [xp.take(fit.probs(), like(fit.part.test, task.points.probs), axis=0) for fit in fits]
+    tested = Point._trusted(xp.take(xp.concat(own, axis=0), order, axis=0))
+    return tested, _labels_at(task.observed, rows), rows, order
+
+
+def _labels_at(labels: Classes, rows: Array) -> Classes:
+    xp = namespace(labels.values)
+    return Classes(xp.take(labels.values, rows, axis=1), labels.n_classes)
+
+
+def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
+    """Draw labels of the tested part from the combination: exact where that combination is calibrated."""
+    tested, seen, _, _ = _tested(task, [fit])
+    bounds = [one.bind(tested) for one in task.statistics]
+    replicates = Replicates(tested.probs, task.seed)
+    values = resampled_values(bounds, seen, replicates, task.n_resamples, task.progress)
+    return task.result(bounds, values)
+
+
+def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int]:
+    """Draw labels of all instances from one combination and learn again in every replicate."""
+    xp = namespace(task.points.probs)
+    tested, seen, rows, order = _tested(task, fits)
+    bounds = [one.bind(tested) for one in task.statistics]
+    drawn = Replicates(source.probs(), task.seed).labels(slice(0, task.n_resamples))
+    again, unfinished = [], 0
+    for fit in fits:
+        assert isinstance(fit, PartFit)
+        found, left = fit.refitted(drawn.values)
+        again.append(found)
+        unfinished += left
+    combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (b, tested, k)
+    labels = _labels_at(drawn, rows)
+
+    def pairs() -> Iterator[tuple[Point, Classes]]:
+        yield tested, seen
+        for d in range(task.n_resamples):
+            own = Classes(labels.values[d : d + 1, :], labels.n_classes)
+            yield Point._trusted(combinations[d, ...]), own
+
+    settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
+    values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)
+    return task.result(bounds, values), unfinished
+
+
+def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:
+    """Combine the p-values of folds, which depend on each other: K / r times the r-th smallest, r = ceil(K / 2).
+
+    Valid whatever the dependence (Rueger 1978); with two folds it is Bonferroni's twice the smaller.
+    """
+    import dataclasses
+
+    count = len(folds)
+    rank = math.ceil(count / 2)
+    ordered = sorted(folds, key=lambda fold: fold.pvalue)
+    decisive = ordered[rank - 1]
+    factor = count / rank
+    interval = decisive.pvalue_interval
+    return dataclasses.replace(
+        decisive,
+        pvalue=min(1.0, factor * decisive.pvalue),
+        pvalue_interval=None if interval is None else tuple(min(1.0, factor * end) for end in interval),
+        n=sum(fold.n for fold in folds),
+        notes=(
+            *decisive.notes,
+            f"p is {factor:g} times p-value {rank} of {count} folds, valid however they depend; "
+            "the statistic is that fold's",
+        ),
+        components={f"fold {at}": fold for at, fold in enumerate(folds)},
+    )

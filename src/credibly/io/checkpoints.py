@@ -1,0 +1,82 @@
+"""Parts of a long computation on disk: written whole or not at all, and never mixed with another's."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from credibly._arrays.errors import FileError
+from credibly._arrays.results import jsonable
+from credibly.io.damage import reading
+from credibly.io.text import read_utf8
+from credibly.io.writing import as_path, told, write_text_atomically
+
+_FACTS = "facts.json"
+
+
+class Checkpoints:
+    """A directory of finished parts.
+
+    Parameters
+    ----------
+    directory : path
+        Made where it is not there.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = as_path(directory)
+        if self.directory.exists() and not self.directory.is_dir():
+            raise FileError(
+                f"'{directory}'", "must be a directory", "it is a file", "Name a directory for the results."
+            )
+        with told(directory):
+            self.directory.mkdir(parents=True, exist_ok=True)
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return what the parts were computed with, None in a new directory."""
+        found = self._read(self.directory / _FACTS)
+        return found if found is None or isinstance(found, dict) else {}
+
+    def begin(self, facts: dict[str, Any]) -> None:
+        """Write down what the parts are computed with, or raise where older parts are of something else."""
+        wanted, found = jsonable(facts), self.facts()
+        if found is None:
+            if next(self.directory.glob("*.json"), None) is not None:
+                raise FileError(
+                    f"'{self.directory}'",
+                    "must be empty or hold an earlier part of this computation",
+                    "it holds other files",
+                    "Name another directory.",
+                )
+            self._write(_FACTS, wanted)
+            return
+        different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+        if different:
+            name = different[0]
+            raise FileError(
+                f"'{self.directory}'",
+                "must be empty or hold an earlier part of this computation",
+                f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}",
+                "Name another directory, or remove this one to begin again.",
+            )
+
+    def read(self, name: str) -> Any:
+        """Return a part, None where it is not there."""
+        return self._read(self.directory / f"{name}.json")
+
+    def write(self, name: str, value: Any) -> None:
+        """Keep a part."""
+        self._write(f"{name}.json", jsonable(value))
+
+    def _read(self, path: Path) -> Any:
+        if not path.is_file():
+            return None
+        text = read_utf8(str(path))
+        with reading(str(path), ".json"):
+            return json.loads(text)
+
+    def _write(self, name: str, value: Any) -> None:
+        text = json.dumps(value, allow_nan=False)
+        write_text_atomically(self.directory / name, text, overwrite=True)

@@ -1,0 +1,208 @@
+"""The multiclass worlds of J25: Dirichlet members, truths inside, outside, and on the boundary (control)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.philox import Seed
+from credibly.predictions import Ensemble
+from credibly.simulate.corners import (
+    HostArray,
+    average_over_corners,
+    beyond,
+    boundary_point,
+    closest_corners,
+    corners_along,
+    draw_with_room,
+    redraw_notes,
+)
+from credibly.simulate.dirichlet_members import draw_members, draw_prior
+from credibly.simulate.functions import polynomial_weights
+from credibly.simulate.world import (
+    LARGEST,
+    Truth,
+    World,
+    WorldSample,
+    draw_labels,
+    mixture,
+    require_interval,
+    require_number,
+)
+
+CORNERS = ("dataset", "features", "closest", "instance")
+
+
+@dataclasses.dataclass(frozen=True)
+class MulticlassWorld(World):
+    """The multiclass worlds of J25.
+
+    x ~ U(x_range), one p ~ Dir(a, ..., a) per data set, members P_m ~ Dir(k p / u(x)).
+
+    Parameters
+    ----------
+    hypothesis : {"H0,1", "H0,2", "H1"}
+        H0,1: labels from sum_m w_m P_m with one w ~ Dir(1, ..., 1) for all instances. H0,2: w is a function
+        of x made of random polynomials. H1: labels from (1 - delta) b + delta e_c, b the point where the ray
+        from the mean of the members to the corner c leaves the hull.
+    delta : float
+        Share of the way from the boundary to the corner under H1. **delta = 0 is the control**: the truth is
+        on the boundary, so the hypothesis is true, and a test that rejects more often than its level there
+        has no power to boast of.
+    corner : {"dataset", "features", "closest", "instance"}
+        Which corner under H1: one drawn per data set; a function of x (the range is cut into k pieces, one
+        corner each, in random order); the closest to the mean of the members; or one drawn for each instance.
+        The last averages out: given the instance, the truth is inside the hull for many instances.
+    n_members, n_classes : int
+        Size of the ensemble and number of classes.
+    spread : float or tuple of float
+        u: how far members scatter; several numbers are values at equally spaced x, linear in between.
+    prior_concentration : float
+        a.
+    degree : int
+        Degree of the polynomials of H0,2.
+    sharpness : float
+        Their largest value: the weights are the softmax of polynomials between 0 and this.
+    x_range : tuple of float
+        Smallest and largest x.
+
+    References
+    ----------
+    J25: Juergens et al., A calibration test for evaluating set-based epistemic uncertainty representations,
+    Machine Learning 2025.
+
+    Examples
+    --------
+    >>> from credibly.simulate import MulticlassWorld
+    >>> control = MulticlassWorld("H1", delta=0.0, n_members=10, n_classes=5).draw(200, rng=7)
+    >>> control.world.null, bool(control.inside.all())
+    (True, True)
+    >>> outside = MulticlassWorld("H1", delta=0.1, n_members=10, n_classes=5).draw(200, rng=7)
+    >>> outside.world.null, bool(outside.inside.any())
+    (False, False)
+    """
+
+    hypothesis: Literal["H0,1", "H0,2", "H1"] = "H0,1"
+    delta: float = 0.0
+    corner: Literal["dataset", "features", "closest", "instance"] = "dataset"
+    n_members: int = 10
+    n_classes: int = 5
+    spread: float | tuple[float, ...] = 0.5
+    prior_concentration: float = 0.5
+    degree: int = 2
+    sharpness: float = 5.0
+    x_range: tuple[float, float] = (0.0, 5.0)
+
+    def __post_init__(self) -> None:
+        one_of("`hypothesis`", self.hypothesis, ("H0,1", "H0,2", "H1"))
+        one_of("`corner`", self.corner, CORNERS)
+        require_number(self.delta, "delta", 0, 1, "Use 0.1.")
+        if self.delta > 0 and self.hypothesis != "H1":
+            raise InputError(
+                "`delta`",
+                "is the distance under H1",
+                f"got {self.delta!r} under {self.hypothesis}",
+                "Leave it out.",
+            )
+        require_integer(self.n_members, "n_members", 1)
+        require_integer(self.n_classes, "n_classes", 2)
+        require_integer(self.degree, "degree", 1)
+        for value in self.spread if isinstance(self.spread, tuple) else (self.spread,):
+            require_number(
+                value,
+                "spread",
+                0,
+                LARGEST,
+                "Use 0.5, or (0.1, 1.0) for a spread that grows with x.",
+                positive=True,
+            )
+        if isinstance(self.spread, tuple) and len(self.spread) < 2:
+            raise InputError(
+                "`spread`",
+                "must be a number or at least two values over x",
+                f"got {self.spread!r}",
+                "Use 0.5.",
+            )
+        require_number(self.prior_concentration, "prior_concentration", 0, LARGEST, "Use 0.5.", positive=True)
+        require_number(self.sharpness, "sharpness", 0, LARGEST, "Use 5.", positive=True)
+        require_interval(self.x_range, "x_range", -1e12, 1e12, "Use (0.0, 5.0).")
+
+    @property
+    def name(self) -> str:
+        """Hypothesis, and what describes it under H1."""
+        if self.hypothesis != "H1":
+            return f"J25 multiclass {self.hypothesis}"
+        corner = "" if self.corner == "dataset" else f", corner by {self.corner}"
+        return f"J25 multiclass H1, delta {self.delta:g}{corner}"
+
+    @property
+    def null(self) -> bool | None:
+        """True for H0 and the control, None where corners are drawn per instance."""
+        if self.hypothesis != "H1" or self.delta == 0:
+            return True
+        return None if self.corner == "instance" else False
+
+    def spread_at(self, x: HostArray) -> HostArray:
+        """Return u(x).
+
+        Parameters
+        ----------
+        x : ndarray (n,)
+            Places inside `x_range`.
+
+        Returns
+        -------
+        ndarray (n,)
+            The spread of the members there.
+        """
+        if not isinstance(self.spread, tuple):
+            return np.full(x.shape, float(self.spread))
+        return np.asarray(np.interp(x, np.linspace(*self.x_range, len(self.spread)), self.spread))
+
+    def _draw(self, n: int, generator: np.random.Generator, seed: Seed) -> WorldSample:
+        x = generator.uniform(*self.x_range, size=n)
+        spread = self.spread_at(x)
+        prior = draw_prior(1, self.n_classes, self.prior_concentration, generator)
+
+        def draw(rows: HostArray) -> HostArray:
+            return draw_members(np.repeat(prior, rows.size, axis=0), spread[rows], self.n_members, generator)
+
+        if self.hypothesis == "H1":
+            order = generator.permutation(self.n_classes)
+
+            def choose(rows: HostArray, members: HostArray) -> HostArray:
+                if self.corner == "dataset":
+                    return np.full(rows.size, order[0])
+                if self.corner == "features":
+                    return corners_along(x[rows], self.x_range, order)
+                if self.corner == "closest":
+                    return closest_corners(members)
+                return generator.integers(0, self.n_classes, size=rows.size)
+
+            members, corners, redrawn = draw_with_room(draw, choose, n)
+            boundary = boundary_point(members, corners)
+            truth = Truth(beyond(boundary, corners, self.delta), boundary)
+        else:
+            members, redrawn = draw(np.arange(n)), 0
+            if self.hypothesis == "H0,1":
+                weights = np.repeat(draw_prior(1, self.n_members, 1.0, generator), n, axis=0)
+            else:
+                weights = polynomial_weights(
+                    x, self.n_members, self.x_range, self.degree, self.sharpness, generator
+                )
+            truth = mixture(weights, members)
+        assert truth.probs is not None
+        labels = draw_labels(truth.probs, seed)
+        predictions = Ensemble(members, member_axis=1)
+        return WorldSample(predictions, labels, x[:, None], truth, self, redraw_notes(redrawn))
+
+    def _average(self, sample: WorldSample) -> HostArray:
+        assert sample.truth.probs is not None
+        if self.hypothesis == "H1" and self.corner == "instance":
+            assert isinstance(sample.predictions, Ensemble)
+            return average_over_corners(sample.predictions.probs, self.delta)
+        return sample.truth.probs

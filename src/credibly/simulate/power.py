@@ -1,0 +1,274 @@
+"""How often tests reject in worlds whose truth is known: level where the hypothesis is true, power elsewhere.
+
+Data and test of a repetition are addressed by (seed, world, repetition) and (seed, world, repetition, test):
+no number of workers, no order and no interruption changes a p-value, and a test added later changes no other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.results import require_level
+from credibly._arrays.study_results import PowerStudy, rejections
+from credibly.hypotests.pvalues import clopper_pearson
+from credibly.io.checkpoints import Checkpoints
+from credibly.simulate.addresses import address, by_name, describe, key_of
+from credibly.simulate.engines import require_engine, results
+from credibly.simulate.world import World, WorldSample
+
+Test = Callable[[WorldSample, np.random.Generator], Any]
+"""Called with a sample and a generator; returns a p-value, or a result that has one in `.pvalue`."""
+
+LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+_BLOCK = 10  # repetitions per task and per file
+
+
+@dataclasses.dataclass(frozen=True)
+class _Block:
+    """Repetitions [start, stop) of one world for some tests: what one worker does at a time."""
+
+    world: World
+    start: int
+    stop: int
+    n: int
+    seed: Seed
+    tests: tuple[tuple[str, Test], ...]
+
+
+def power_study(
+    tests: Mapping[str, Test] | Sequence[Test] | Test,
+    worlds: Mapping[str, World] | Sequence[World] | World,
+    *,
+    levels: Sequence[float] = LEVELS,
+    repetitions: int = 200,
+    n: int = 400,
+    engine: Any = None,
+    rng: Any = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | Literal[True] | None = None,
+) -> PowerStudy:
+    """Count how often tests reject in worlds whose truth is known.
+
+    Parameters
+    ----------
+    tests : mapping of str to callable, or callables
+        ``test(sample, rng)`` gets a :class:`WorldSample` and a numpy Generator and returns a p-value, or a
+        result that has one in ``.pvalue``. Without names their own are used.
+    worlds : mapping of str to World, or worlds
+        Where to try them. Without names their own are used.
+    levels : sequence of float
+        Levels at which rejections are counted.
+    repetitions : int
+        Data sets per world; all tests see the same ones.
+    n : int
+        Instances per data set.
+    engine : None, Executor or client
+        Who does the work: this process, any ``concurrent.futures.Executor``, or a client with ``submit`` and
+        ``gather`` such as ``distributed.Client``. Worlds and tests must then be picklable.
+    rng : None, int or Generator
+        Seed. None takes the seed of the study found in `out`.
+    out : path, optional
+        Directory that keeps finished parts. A study that was stopped goes on where it was, and one with
+        more repetitions, worlds or tests computes only what is new.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+
+    Returns
+    -------
+    PowerStudy
+        Rejection rates with binomial intervals, and all p-values.
+
+    Notes
+    -----
+    The result depends on the seed alone: not on the engine, its number of workers, or an interruption. In
+    `out` a test is recognised by its name and, where it has them, its settings; after a change inside a
+    plain function use another directory.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> from credibly.simulate import CalibrationTest, MulticlassWorld
+    >>> worlds = [MulticlassWorld("H0,1"), MulticlassWorld("H1", delta=0.5)]
+    >>> test = CalibrationTest("truth", "brier", n_resamples=39)
+    >>> study = cr.power_study({"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7)
+    >>> study
+    PowerStudy(2 worlds, 1 tests, 1 levels, n = 100, 20 repetitions)
+    >>> study.rate("J25 multiclass H1, delta 0.5", "true weights", level=0.1) > 0.5
+    True
+    """
+    named_tests, named_worlds = by_name(tests, "tests"), by_name(worlds, "worlds")
+    for name, test in named_tests.items():
+        if not callable(test):
+            raise InputTypeError(
+                "`tests`",
+                "must be callables",
+                f"{name!r} is a {type(test).__name__}",
+                "Give `test(sample, rng)`.",
+            )
+    for name, world in named_worlds.items():
+        # its own settings, not those of a base, are what tells it from others
+        if not isinstance(world, World) or "__dataclass_fields__" not in vars(type(world)):
+            raise InputTypeError(
+                "`worlds`",
+                "must be worlds, that is frozen dataclasses derived from `credibly.simulate.World`",
+                f"{name!r} is a {type(world).__name__}",
+                "See `credibly.simulate` for those there are.",
+            )
+    heights = _checked_levels(levels)
+    repetitions, n = require_integer(repetitions, "repetitions", 1), require_integer(n, "n", 1)
+    require_engine(engine)
+    kept = None if out is None else Checkpoints(out)
+    seed = _seed_of(rng, kept)
+    if kept is not None:
+        kept.begin({"version": _version(), "seed": list(seed), "n": n, "block": _BLOCK})
+    pvalues = _all_pvalues(
+        named_tests, named_worlds, repetitions, n, seed, engine, kept, as_progress(progress)
+    )
+    rejected = rejections(pvalues[:, :, :, None], heights).sum(axis=2)
+    intervals = np.array([clopper_pearson(int(count), repetitions) for count in rejected.ravel()])
+    low, high = intervals.T.reshape(2, *rejected.shape)
+    return PowerStudy(
+        tests=tuple(named_tests),
+        worlds=tuple(named_worlds),
+        null=tuple(world.null for world in named_worlds.values()),
+        levels=heights,
+        pvalues=pvalues,
+        rejected=rejected,
+        low=low,
+        high=high,
+        n=n,
+        repetitions=repetitions,
+        settings={
+            "seed": list(seed),
+            "worlds": {name: world.settings() for name, world in named_worlds.items()},
+            "tests": {name: describe(test) for name, test in named_tests.items()},
+        },
+    )
+
+
+def _all_pvalues(
+    tests: Mapping[str, Test],
+    worlds: Mapping[str, World],
+    repetitions: int,
+    n: int,
+    seed: Seed,
+    engine: Any,
+    kept: Checkpoints | None,
+    progress: Progress | None,
+) -> np.ndarray[Any, Any]:
+    """Return all p-values (worlds, tests, repetitions), from `kept` where they are there."""
+    keys = {name: f"{key_of([name, describe(test)]):016x}" for name, test in tests.items()}
+    pvalues = np.full((len(worlds), len(tests), repetitions), np.nan)
+    tasks: list[_Block] = []
+    places: list[tuple[int, str, dict[str, list[float]]]] = []  # world, file, what the file has
+    for w, world in enumerate(worlds.values()):
+        for start in range(0, repetitions, _BLOCK):
+            stop = min(start + _BLOCK, repetitions)
+            file = f"{key_of(world.settings()):016x}-{start}-{stop}"
+            found = {} if kept is None else _kept_pvalues(kept, file, stop - start)
+            missing = []
+            for t, (name, test) in enumerate(tests.items()):
+                if keys[name] in found:
+                    pvalues[w, t, start:stop] = found[keys[name]]
+                else:
+                    missing.append((name, test))
+            if missing:
+                tasks.append(_Block(world, start, stop, n, seed, tuple(missing)))
+                places.append((w, file, found))
+    done = total = len(worlds) * -(-repetitions // _BLOCK)
+    done -= len(tasks)
+    names = list(tests)
+    for place, values in results(_run_block, tasks, engine):
+        block, (w, file, found) = tasks[place], places[place]
+        for name, own in values.items():
+            pvalues[w, names.index(name), block.start : block.stop] = own
+            found[keys[name]] = own
+        if kept is not None:
+            kept.write(file, found)
+        done += 1
+        if progress is not None:
+            progress(done, total)
+    return pvalues
+
+
+def _run_block(block: _Block) -> dict[str, list[float]]:
+    """Return the p-values of every test of a block."""
+    found: dict[str, list[float]] = {name: [] for name, _ in block.tests}
+    world_key = key_of(block.world.settings())
+    for repetition in range(block.start, block.stop):
+        sample = block.world.draw(block.n, rng=address(block.seed, world_key, repetition))
+        for name, test in block.tests:
+            generator = np.random.default_rng(address(block.seed, world_key, repetition, key_of(name)))
+            try:
+                found[name].append(_pvalue(test(sample, generator), name))
+            except Exception as error:
+                error.add_note(f"in test {name!r}, world {block.world.name!r}, repetition {repetition}")
+                raise
+    return found
+
+
+def _pvalue(result: Any, name: str) -> float:
+    value = getattr(result, "pvalue", result)
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not 0 <= value <= 1:
+        raise InputError(
+            f"test {name!r}",
+            "must return a p-value between 0 and 1, or a result that has one",
+            f"got {value!r}",
+            "Return `result.pvalue`.",
+        )
+    return float(value)
+
+
+def _kept_pvalues(kept: Checkpoints, file: str, count: int) -> dict[str, list[float]]:
+    found = kept.read(file)
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or any(
+        not isinstance(values, list) or len(values) != count for values in found.values()
+    ):
+        raise InputError(
+            f"'{kept.directory / file}.json'",
+            f"must hold {count} p-values per test",
+            "it does not",
+            "Remove it; it will be computed again.",
+        )
+    return found
+
+
+def _seed_of(rng: Any, kept: Checkpoints | None) -> Seed:
+    if rng is None and kept is not None:
+        facts = kept.facts()
+        if facts is not None and "seed" in facts:
+            return as_seed(facts["seed"])
+    return as_seed(rng)
+
+
+def _checked_levels(levels: Sequence[float]) -> np.ndarray[Any, Any]:
+    several = list(levels) if isinstance(levels, Iterable) else [levels]
+    if not several:
+        raise InputError("`levels`", "must not be empty", "got none", "Use [0.05].")
+    for level in several:
+        require_level(level)
+    heights = np.array(several, dtype=float)
+    if (np.diff(heights) <= 0).any():
+        raise InputError("`levels`", "must increase", f"got {several!r}", "Sort them, each once.")
+    return heights
+
+
+def _version() -> str:
+    # The version is written once, in the package itself, which is loaded when anything here runs.
+    # tach-ignore(the version is a constant of the package)
+    from credibly import __version__
+
+    return __version__
