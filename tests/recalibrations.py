@@ -53,6 +53,12 @@ def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
         "vector of a Dirichlet": (cr.VectorScaling(penalty=0.1), cr.Dirichlet(5 * probs), labels, None),
         "matrix": (cr.MatrixScaling(), cr.Point(probs), labels, None),
         "members": (cr.MemberTemperatures(), ensemble, own, None),
+        "credal": (
+            cr.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=39),
+            ensemble,
+            own,
+            None,
+        ),
         "alpha": (cr.AlphaCalibration(), cr.Point(means), histogram, None),
         "alpha with features": (cr.AlphaCalibration(), cr.Point(means), histogram, features),
         "alpha with log-probabilities": (

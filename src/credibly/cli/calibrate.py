@@ -21,7 +21,7 @@ from credibly.io import require_target, require_writable, save
 from credibly.recalibration import Recalibration, load_recalibration, recalibration_report
 from credibly.recalibration.files import named_recalibration
 
-METHODS = "temperature, vector, matrix, members, alpha; joined by + for one after the other"
+METHODS = "temperature, vector, matrix, members, alpha, credal; joined by + for one after the other"
 COLUMNS = (
     "method",
     "statistic",

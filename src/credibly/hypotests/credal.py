@@ -7,6 +7,7 @@ with one weight vector for all instances (M23) or weights that depend on the ins
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -253,7 +254,7 @@ def _learner(given: Any) -> Learner:
 
 def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any, cv: Any, refit: Any) -> None:
     """Raise for options that would be ignored: they say something else was meant."""
-    if (paper == "M23" and kind != "constant") or (paper == "J25" and kind != "learned"):
+    if paper == "M23" and kind != "constant" or paper == "J25" and kind != "learned":
         raise InputError("`paper`", "fixes the weights", f"got weights={kind!r}", "Leave `weights` out.")
     given = {"learner": learner, "split": split, "cv": cv}
     if kind != "learned":
@@ -262,7 +263,7 @@ def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any,
                 raise InputError(
                     f"`{name}`", 'belongs to weights="learned"', f"got weights={kind!r}", "Leave it out."
                 )
-    if (kind == "mean" and refit) or (paper is not None and refit):
+    if kind == "mean" and refit or paper is not None and refit:
         raise InputError("`refit`", "needs weights that are learned", f"got {refit!r} here", "Leave it out.")
     if split is not None and cv is not None:
         raise InputError("`split` and `cv`", "exclude each other", "got both", "Give one of them.")

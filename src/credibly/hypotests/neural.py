@@ -158,7 +158,7 @@ def learn_network(
 
     optimiser = torch.optim.Adam(network.parameters(), lr=learner.learning_rate)
     best, best_state, since, epoch = math.inf, copy.deepcopy(network.state_dict()), 0, 0
-    for epoch in range(1, learner.max_epochs + 1):
+    for epoch in range(1, learner.max_epochs + 1):  # noqa: B007
         optimiser.zero_grad()
         found = loss(fit_rows, ((proper, 1.0), (error, learner.gamma)))
         found.backward()

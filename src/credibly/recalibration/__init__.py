@@ -5,6 +5,7 @@ from credibly.recalibration.alpha import AlphaCalibration
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.chain import Chain
 from credibly.recalibration.comparison import recalibration_report
+from credibly.recalibration.credal import CredalRecalibration
 from credibly.recalibration.files import load_recalibration
 from credibly.recalibration.fitting import Convergence
 from credibly.recalibration.members import MemberTemperatures
@@ -14,6 +15,7 @@ __all__ = [
     "AlphaCalibration",
     "Chain",
     "Convergence",
+    "CredalRecalibration",
     "MatrixScaling",
     "MemberTemperatures",
     "Recalibration",

@@ -28,7 +28,7 @@ from credibly.recalibration.alpha_fit import (
 )
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, checked
-from credibly.recalibration.heads import centre_and_scale, check_features, forward, standardised
+from credibly.recalibration.heads import centre_and_scale, features_of_width, forward, standardised
 from credibly.recalibration.penalties import Folds, check_penalty, choose_penalty
 
 HostArray = np.ndarray[Any, Any]
@@ -180,7 +180,7 @@ class AlphaCalibration(Recalibration):
                 "got some",
                 "Leave them out, or fit with them.",
             )
-        return check_features(features, leading, width)
+        return features_of_width(features, predictions, width)
 
     @property
     def _layers(self) -> tuple[int, ...]:

@@ -16,13 +16,13 @@ from credibly._arrays.progress import Progress
 from credibly._arrays.recalibration_results import MethodChanges, RecalibrationReport
 from credibly._arrays.results import HypotestResult, ReliabilityCurve
 from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests.basis import check_features
 from credibly.hypotests.calibration import require_resamples
 from credibly.predictions import ClassPredictions, LabelCounts, as_labels, require_order
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.changes import rater_changes, statistic_changes
 from credibly.recalibration.files import named_recalibration
 from credibly.recalibration.fitting import checked
-from credibly.recalibration.heads import check_features
 from credibly.recalibration.penalties import fold_members
 from credibly.statistics import Statistic, as_statistic
 
@@ -111,7 +111,7 @@ def recalibration_report(
         )
     require_resamples(n_resamples)
     seed = as_seed(rng)
-    inputs = None if features is None else check_features(features, given._leading)
+    inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, len(given))
     asked = _named(methods)
     parts = fold_members(len(given), folds, seed)

@@ -11,12 +11,21 @@ from credibly.recalibration.affine import MatrixScaling, VectorScaling
 from credibly.recalibration.alpha import AlphaCalibration
 from credibly.recalibration.base import FORMAT, VERSION, Recalibration
 from credibly.recalibration.chain import Chain
+from credibly.recalibration.credal import CredalRecalibration
 from credibly.recalibration.members import MemberTemperatures
 from credibly.recalibration.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {
     one.method: one
-    for one in (TemperatureScaling, VectorScaling, MatrixScaling, MemberTemperatures, AlphaCalibration, Chain)
+    for one in (
+        TemperatureScaling,
+        VectorScaling,
+        MatrixScaling,
+        MemberTemperatures,
+        AlphaCalibration,
+        CredalRecalibration,
+        Chain,
+    )
 }
 _FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "notes")
 

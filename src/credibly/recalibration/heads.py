@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite, require_shape
 from credibly._arrays.errors import InputError, MissingExtraError
-from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly.hypotests.basis import check_features
+from credibly.predictions import ClassPredictions
 
 HostArray = np.ndarray[Any, Any]
 Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]
@@ -56,19 +57,9 @@ def forward(features: Array, parameters: Array, sizes: tuple[int, ...]) -> Array
     return values[:, 0]
 
 
-def check_features(features: Any, reference: Array, width: int | None = None) -> Array:
+def features_of_width(features: Any, predictions: ClassPredictions, width: int | None = None) -> Array:
     """Return features (n, d) in the library of the predictions; `width` is that of the fit."""
-    array = beside(as_real(features, "features"), features, reference, what="predictions and `features`")
-    array = array[:, None] if array.ndim == 1 else array
-    require_shape(array, "features", ("(n, d)",))
-    require_finite(array, "features")
-    if array.shape[0] != reference.shape[0]:
-        raise InputError(
-            "`features`",
-            f"must have one row per prediction ({reference.shape[0]})",
-            f"got {array.shape[0]}",
-            "Check that both come from the same split.",
-        )
+    array = check_features(features, predictions)
     if width is not None and array.shape[1] != width:
         raise InputError(
             "`features`",
@@ -76,7 +67,7 @@ def check_features(features: Any, reference: Array, width: int | None = None) ->
             f"got {array.shape[1]}",
             "Give the same features in the same order.",
         )
-    return as_float64(array)
+    return array
 
 
 def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tuple[HostArray, dict[str, Any]]:

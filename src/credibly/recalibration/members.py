@@ -107,17 +107,21 @@ class MemberTemperatures(Recalibration):
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         assert self.temperatures is not None
-        if predictions.n_members != self.n_members:
-            raise InputError(
-                "predictions",
-                f"must have the {self.n_members} members of the fit, in the same order",
-                f"got {predictions.n_members}",
-                "Fit again on predictions of this ensemble.",
-            )
-        values = scores_of(predictions).values
-        divided = values / like(self.temperatures, values)[None, :, None]
         note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, divided, note)
+        return with_scores(predictions, divided(predictions, self.temperatures), note)
+
+
+def divided(predictions: ClassPredictions, temperatures: HostArray) -> Array:
+    """Return the log-probabilities of every member over its temperature, (n, m, k)."""
+    if predictions.n_members != len(temperatures):
+        raise InputError(
+            "predictions",
+            f"must have the {len(temperatures)} members of the fit, in the same order",
+            f"got {predictions.n_members}",
+            "Fit again on predictions of this ensemble.",
+        )
+    values = scores_of(predictions).values
+    return values / like(temperatures, values)[None, :, None]
 
 
 def mixture_objective(
