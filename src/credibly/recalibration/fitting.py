@@ -126,7 +126,10 @@ def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitDat
     assert isinstance(batch, (Classes, Counts))
     xp = namespace(batch.values)
     weight = None if batch.weights is None else batch.weights[0, :]
-    if isinstance(batch, Classes):
+    if isinstance(batch, Classes) and is_numpy(batch.values):
+        counts = np.zeros((batch.n, batch.n_classes), order="F")
+        counts[np.arange(batch.n), batch.values[0]] = 1.0 if weight is None else weight
+    elif isinstance(batch, Classes):
         counts = batch.block(slice(None), slice(None))[0, ...]
     else:
         counts = xp.astype(batch.values[0, ...], xp.float64)

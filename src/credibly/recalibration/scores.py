@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
 from credibly._arrays.special import logsumexp
+from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Dirichlet, Ensemble, Point, Predictions
 
 IMPOSSIBLE = -1e100
@@ -55,7 +57,7 @@ def scores_of(predictions: Predictions) -> Scores:
     """Return log-probabilities of a Point (n, k), of members (n, m, k), or of the means of Dirichlets."""
     if isinstance(predictions, (Point, Ensemble)):
         if predictions.logits is not None:
-            return Scores(_log_softmax(as_float64(classes_apart(predictions.logits))))
+            return Scores(_log_softmax(as_float64(predictions.logits)))
         return _logs(classes_apart(predictions.probs))
     if isinstance(predictions, Dirichlet):
         return _logs(classes_apart(predictions.member_means()))
@@ -85,6 +87,15 @@ def mean_scores(values: Array, weights: Array | None) -> Array:
 
 def _log_softmax(logits: Array) -> Array:
     xp = namespace(logits)
+    if not is_numpy(logits) or logits.ndim != 2:
+        return _log_softmax_block(xp, logits)
+    values = np.empty(logits.shape, order="F")
+    for rows in tiles(len(logits), CACHE_ELEMENTS // logits.shape[1]):  # no temporaries of the whole size
+        values[rows] = _log_softmax_block(xp, classes_apart(logits[rows]))
+    return values
+
+
+def _log_softmax_block(xp: Any, logits: Array) -> Array:
     centred = logits - xp.max(logits, axis=-1, keepdims=True)
     if not bool(xp.all(xp.isfinite(centred))):
         centred = xp.where(xp.isfinite(centred), centred, xp.full_like(centred, IMPOSSIBLE))

@@ -18,8 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibration.base import Recalibration
@@ -87,7 +88,6 @@ class TemperatureScaling(Recalibration):
         if data.scores.values.ndim == 3:
             self.temperature, ended = shared_temperature(data)
             return ended
-        _require_interior(data)
         inverse, ended = solve(temperature_objective(data))
         self.temperature = 1.0 / inverse
         return ended
@@ -105,12 +105,12 @@ def temperature_objective(data: FitData) -> Callable[[float], Moments]:
     """Return the loss per label, its slope and curvature as a function of 1 / T."""
     z = data.scores.values
     xp = namespace(z)
-    top = xp.max(z, axis=-1, keepdims=True)
-    z = z - top
+    z = z - xp.max(z, axis=-1, keepdims=True)
     weight = data.totals
-    total = float(xp.sum(weight))
-    linear = float(xp.sum(data.counts * z)) / total
+    total = scalar(xp.sum(weight))
+    linear = scalar(xp.sum(data.counts * z)) / total
     share = weight / total
+    _require_interior(z, share, linear)
     n, k = z.shape
     step = max(1, CACHE_ELEMENTS // k) if is_numpy(z) else rows_within_budget(32 * k, 0.5)
 
@@ -143,15 +143,18 @@ def _array_moments(z: Array, share: Array, inverse: float) -> Moments:
     mass = xp.sum(weights, axis=-1)
     mean = xp.sum(weights * z, axis=-1) / mass
     variance = xp.sum(weights * z * z, axis=-1) / mass - mean * mean
-    sums = [float(to_host(xp.sum(share * part))) for part in (xp.log(mass), mean, variance)]
+    sums = [scalar(xp.sum(share * part)) for part in (xp.log(mass), mean, variance)]
     return sums[0], sums[1], sums[2]
 
 
-def _require_interior(data: FitData) -> None:
-    """Refuse fits whose best temperature is 0 or infinite; both can be seen without searching."""
-    z = data.scores.values
+def _require_interior(z: Array, share: Array, linear: float) -> None:
+    """Refuse fits whose best temperature is 0 or infinite; both can be seen without searching.
+
+    z has the most probable class of every instance at 0, so that the mean over labels, `linear`, is below 0
+    unless all of them are most probable.
+    """
     xp = namespace(z)
-    if not bool(xp.any((data.counts > 0) & (z < xp.max(z, axis=-1, keepdims=True)))):
+    if linear == 0.0:
         raise UnsupportedError(
             "the temperature",
             "has no best value: the likelihood grows for ever as T goes to 0",
@@ -159,11 +162,10 @@ def _require_interior(data: FitData) -> None:
             "Fit on data that hold errors of the model: more instances, or instances it was not trained on.",
         )
     centre = xp.mean(z, axis=-1)
-    if float(xp.min(centre)) < IMPOSSIBLE / z.shape[-1] / 2:
+    if scalar(xp.min(centre)) < IMPOSSIBLE / z.shape[-1] / 2:
         possible = xp.astype(z > IMPOSSIBLE / 2, xp.float64)
         centre = xp.sum(possible * z, axis=-1) / xp.sum(possible, axis=-1)
-    weight = data.totals
-    gain = (float(xp.sum(data.counts * z)) - float(xp.sum(weight * centre))) / float(xp.sum(weight))
+    gain = linear - scalar(xp.sum(share * centre))
     if gain <= 0:
         raise UnsupportedError(
             "the temperature",
