@@ -142,7 +142,7 @@ class AlphaCalibration(Recalibration):
         Returns
         -------
         array (n,)
-            alpha0.
+            Positive numbers.
         """
         self._require_fitted()
         given = checked(predictions)
