@@ -25,12 +25,15 @@ class Logits(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = k
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Logits:
+        """Learn nothing."""
         return self
 
     def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return the logits."""
         return X
 
     def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class with the largest logit."""
         return X.argmax(axis=1)
 
 

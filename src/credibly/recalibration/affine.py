@@ -18,11 +18,12 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, like
+from credibly._arrays.tiles import blas_threads
 from credibly.predictions import ClassPredictions
 from credibly.recalibration.affine_loss import curvature, loss_and_gradient, mapped
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, dense, with_scores
-from credibly.recalibration.optima import Objective, minimum, newton_minimum
+from credibly.recalibration.optima import Objective, diverging, minimum, newton_minimum
 from credibly.recalibration.penalties import (
     PENALTIES,
     Folds,
@@ -35,6 +36,7 @@ HostArray = np.ndarray[Any, Any]
 
 _LARGEST_HESSIAN = 500
 """Parameters up to which Newton steps are taken: 21 classes of a matrix, 250 of a vector."""
+_NO_LOSS = 1e-9
 
 
 @dataclasses.dataclass(eq=False)
@@ -121,14 +123,19 @@ class AffineScaling(Recalibration):
         def reason() -> str:
             return _why(counts, penalty)
 
-        if start.size > _LARGEST_HESSIAN:
-            return minimum(objective, start, logits, reason)
-
         def hessian(parameters: HostArray) -> HostArray:
             found = curvature(z, counts, *self._split(parameters, k))
             return found + penalty * np.diag(self._penalty_curvature(k))
 
-        return newton_minimum(objective, hessian, start, logits, reason)
+        with blas_threads(1):  # many small products: threads would wait for each other
+            if start.size > _LARGEST_HESSIAN:
+                found, ended = minimum(objective, start, logits, reason)
+            else:
+                found, ended = newton_minimum(objective, hessian, start, logits, reason)
+        held = penalty * self._penalty_curvature(k)[: start.size - k].min() > 0
+        if not held and loss_and_gradient(z, counts, *self._split(found, k))[0] < _NO_LOSS:
+            raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
+        return found, ended
 
     def objective(self, z: HostArray, counts: HostArray, penalty: float) -> Objective:
         """Return the penalised loss per label and its gradient as a function of the parameters."""

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly.predictions import ClassPredictions, Dirichlet
 from credibly.recalibration.alpha_fit import (
@@ -119,6 +120,11 @@ class AlphaCalibration(Recalibration):
     def __post_init__(self) -> None:
         one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
         check_penalty(self.penalty, self.penalties, self.folds)
+        if not isinstance(self.hidden, (tuple, list)):
+            raise InputTypeError(
+                "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."
+            )
+        self.hidden = tuple(require_integer(units, "hidden", 1) for units in self.hidden)
 
     def describe(self) -> str:
         """Return the kind of head in words."""

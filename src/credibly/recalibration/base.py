@@ -132,7 +132,8 @@ class Recalibration(ABC):
         """
         from credibly.recalibration.chain import Chain
 
-        return Chain((*self.parts, *following.parts))
+        later = following.parts if isinstance(following, Recalibration) else (following,)
+        return Chain((*self.parts, *later))  # which refuses what is no recalibration
 
     @property
     def parts(self) -> tuple[Recalibration, ...]:

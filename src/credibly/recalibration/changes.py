@@ -74,6 +74,8 @@ def rater_changes(
     before: ClassPredictions, after: ClassPredictions, counts: LabelCounts, n_bins: int
 ) -> list[Change]:
     """Return losses over raters and disagreement between them, before and after."""
+    if int(namespace(counts.totals).max(counts.totals)) < 2:
+        return []  # nobody to disagree with
     with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
         warnings.simplefilter("ignore", UserWarning)
         losses = [decompose_loss(one, counts, n_bins=n_bins) for one in (before, after)]

@@ -153,7 +153,7 @@ def _require_possible(scores: Scores, counts: Array) -> None:
         raise UnsupportedError(
             "recalibration",
             "cannot make an impossible class possible: its loss is infinite whatever the parameters",
-            f"{rows} instances have a label whose logit is -inf",
+            f"{rows} instances have a label whose logit is -inf, or 1e99 below the largest",
             "Drop these instances, or give finite logits.",
         )
     hidden = int(xp.sum(xp.astype(xp.any(labelled & (best <= scores.floor), axis=-1), xp.int64)))

@@ -24,6 +24,8 @@ _STEPS = 2000
 _NEWTON_STEPS = 60
 _STILL = 1e-6
 _FLAT, _CREEPS = 1e-9, 0.05
+_SHORTEST = 1e-8
+_LEAST_CURVATURE = 1e-30
 
 
 def minimum(
@@ -57,29 +59,33 @@ def newton_minimum(
     outputs: Outputs,
     reason: Callable[[], str],
 ) -> tuple[HostArray, dict[str, Any]]:
-    """Minimise a convex function by Newton steps, halved until the loss falls."""
+    """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does."""
     at = start
     loss, gradient = objective(at)
     now = outputs(at)
-    moved, step, steepest = np.inf, 0, np.inf
+    moved, step, steepest = np.inf, 0, float(np.abs(gradient).max())
     while step < _NEWTON_STEPS and moved > _STILL:
         step += 1
         change = -_solved(hessian(at), gradient)
+        slope = float(gradient @ change)
         share = 1.0
         new = objective(at + change)
-        # a step that rounding alone keeps from lowering the loss is short enough to be the last
-        while new[0] > loss + 1e-4 * share * float(gradient @ change) + 1e-15 and share > 1e-8:
+        # near the minimum rounding alone may keep the loss from falling
+        while not new[0] <= loss + 1e-4 * share * slope + 1e-15 * abs(loss):
             share /= 2
+            if share < _SHORTEST:  # a saturated loss has no curvature to go by
+                return minimum(objective, at, outputs, reason)
             new = objective(at + share * change)
         at = at + share * change
         loss, gradient = new
         before, now = now, outputs(at)
-        moved = float(np.abs(now - before).max())
-        steepest = float(np.abs(gradient).max())
+        moved, steepest = float(np.abs(now - before).max()), float(np.abs(gradient).max())
         if steepest < _FLAT and moved > _CREEPS:
             raise diverging(reason(), steepest, moved)
+    if steepest > _COARSE and moved <= _STILL:
+        return minimum(objective, at, outputs, reason)
     return at, {
-        "converged": moved <= _STILL or steepest < _FINE,
+        "converged": steepest < 10 * _FINE,
         "n_iterations": step,
         "gradient": steepest,
         "message": "Newton steps",
@@ -92,7 +98,7 @@ def _solved(hessian: HostArray, gradient: HostArray) -> HostArray:
     Parameters are measured in units of their own curvature: one that creeps away has little of it left, and
     would be taken for a direction without any.
     """
-    unit = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    unit = np.sqrt(np.maximum(np.diag(hessian), _LEAST_CURVATURE))
     values, vectors = np.linalg.eigh(hessian / unit[:, None] / unit[None, :])
     curved = values > 1e-12
     along = vectors.T @ (gradient / unit)

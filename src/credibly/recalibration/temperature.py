@@ -154,6 +154,13 @@ def _require_interior(z: Array, share: Array, linear: float) -> None:
     unless all of them are most probable.
     """
     xp = namespace(z)
+    if scalar(xp.min(z)) == 0.0:
+        raise UnsupportedError(
+            "the temperature",
+            "changes nothing about uniform predictions",
+            f"all {z.shape[0]} rows are uniform",
+            "Check the predictions.",
+        )
     if linear == 0.0:
         raise UnsupportedError(
             "the temperature",

@@ -93,11 +93,11 @@ def test_a_linear_head_is_recovered() -> None:
 def test_a_network_sees_what_a_line_does_not() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
     rng = np.random.default_rng(5)
-    probs, features = rng.dirichlet(np.ones(3), size=1500), rng.uniform(-2, 2, size=(1500, 1))
+    probs, features = rng.dirichlet(np.ones(3), size=600), rng.uniform(-2, 2, size=(600, 1))
     concentration = np.exp(3.0 * np.abs(features[:, 0]) - 2.0)
     truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
     counts = cr.LabelCounts(rng.multinomial(20, truth))
-    network = cr.AlphaCalibration(head="neural", hidden=(8,)).fit(probs, counts, features)
+    network = cr.AlphaCalibration(head="neural", hidden=(6,)).fit(probs, counts, features)
     line = cr.AlphaCalibration(head="linear").fit(probs, counts, features)
     assert network.convergence.loss_after < line.convergence.loss_after - 0.1
     found = np.log(network.alpha0(probs, features))

@@ -191,6 +191,26 @@ def test_separable_data_diverge_and_are_refused(method: cr.Recalibration) -> Non
         method.fit(probs, probs.argmax(axis=1))
 
 
+def test_data_without_any_loss_diverge_too() -> None:
+    sure = np.eye(2)[[0, 1] * 10]  # the loss is 0 at once: no step would be taken
+    with pytest.raises(cr.UnsupportedError, match="the classes can be separated"):
+        cr.MatrixScaling(penalty=0.1).fit(sure, [0, 1] * 10)
+
+
+def test_a_saturated_loss_is_left_to_the_other_optimiser() -> None:
+    """All curvature is gone where every label has the logit -744; Newton steps would go anywhere."""
+    sure, labels = np.eye(2)[[0, 1] * 10], np.array([1, 0] * 10)
+    with pytest.warns(UserWarning, match="stored as 0"):
+        scaling = cr.VectorScaling(penalty=0.1).fit(sure, labels)
+    assert scaling.convergence.loss_after < scaling.convergence.loss_before
+    assert scaling.convergence.gradient < 1e-5
+    with (
+        pytest.warns(UserWarning, match="stored as 0"),
+        pytest.raises(cr.UnsupportedError, match="the classes can be separated"),
+    ):
+        cr.MatrixScaling(penalty=0.1).fit(sure, labels)
+
+
 def test_an_absent_class() -> None:
     probs, _ = world(300)
     labels = draw(probs[:, :2] / probs[:, :2].sum(axis=1, keepdims=True), np.random.default_rng(1))
@@ -270,6 +290,9 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
         (lambda: cr.VectorScaling(penalties=()), "`penalty`"),
         (lambda: cr.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
         (lambda: cr.AlphaCalibration(head="cubic"), "`head` must be one of"),
+        (lambda: cr.AlphaCalibration(hidden=(0,)), "`hidden` must be an integer of at least 1"),
+        (lambda: cr.AlphaCalibration(hidden="16"), "`hidden` must be a tuple"),
+        (lambda: cr.TemperatureScaling().then("alpha"), "`steps` must be recalibrations"),
         (lambda: cr.Chain(()), "`steps` must hold at least one"),
         (lambda: cr.Chain(("temperature",)), "`steps` must be recalibrations"),
     ],

@@ -209,4 +209,12 @@ def test_evaluate_says_why_there_is_no_recalibration() -> None:
     found = cr.evaluate(
         cr.Intervals([[0.1, 0.2]] * 4, [[0.8, 0.9]] * 4), [0, 1, 0, 1], recalibrate=["vector"], tests=False
     )
-    assert any(name == "recalibration" for name, _ in found.not_run)
+    assert ("recalibration", "4 instances are too few for 5 folds") in found.not_run
+    probs, labels = world(20)
+    with pytest.raises(cr.InputError, match="Did you mean 'vector'"):
+        cr.evaluate(probs, labels, recalibrate=["vectr"], tests=False)
+    single = cr.LabelCounts(np.eye(3, dtype=int)[labels])  # one rater each: no disagreement to compare
+    changes = (
+        cr.recalibration_report(probs, single, ["temperature"], n_resamples=9).methods["temperature"].changes
+    )
+    assert "disagreement_loss" not in changes

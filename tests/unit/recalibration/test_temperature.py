@@ -108,6 +108,11 @@ def test_separable_data_are_refused() -> None:
         cr.TemperatureScaling().fit(probs, probs.argmax(axis=1))
 
 
+def test_uniform_predictions_are_refused() -> None:
+    with pytest.raises(cr.UnsupportedError, match="all 4 rows are uniform"):
+        cr.TemperatureScaling().fit(np.full((4, 2), 0.5), [0, 1, 0, 0])
+
+
 def test_labels_worse_than_chance_are_refused() -> None:
     probs, _ = world(30)
     with pytest.raises(cr.UnsupportedError, match="T goes to infinity"):
