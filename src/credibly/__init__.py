@@ -47,6 +47,11 @@ from credibly._arrays.predictive_results import (
 from credibly._arrays.ranking_results import (
     Ranking,
 )
+from credibly._arrays.recalibration_results import (
+    Change,
+    MethodChanges,
+    RecalibrationReport,
+)
 from credibly._arrays.results import (
     Estimate,
     HypotestResult,
@@ -140,6 +145,19 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
+from credibly.recalibration import (
+    AlphaCalibration,
+    Chain,
+    Convergence,
+    CredalRecalibration,
+    MatrixScaling,
+    MemberTemperatures,
+    Recalibration,
+    TemperatureScaling,
+    VectorScaling,
+    load_recalibration,
+    recalibration_report,
+)
 from credibly.selection import (
     epistemic_score,
     rank_models,
@@ -185,12 +203,17 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 
 __all__ = [
+    "AlphaCalibration",
     "Basis",
     "Belief",
     "BoundaryLearner",
     "BrierDecomposition",
+    "Chain",
+    "Change",
     "CheckResult",
     "Comparison",
+    "Convergence",
+    "CredalRecalibration",
     "CredalTestResult",
     "CrediblyError",
     "Dataset",
@@ -216,7 +239,10 @@ __all__ = [
     "Learner",
     "LossDecomposition",
     "MassFunction",
+    "MatrixScaling",
     "MemberFunctions",
+    "MemberTemperatures",
+    "MethodChanges",
     "MissingExtraError",
     "NeuralLearner",
     "NonspecificityEstimate",
@@ -227,17 +253,21 @@ __all__ = [
     "Quantiles",
     "Ranking",
     "RaterStatistic",
+    "Recalibration",
+    "RecalibrationReport",
     "ReliabilityCurve",
     "RootEstimate",
     "Samples",
     "ScoreStability",
     "SimplexMap",
     "Statistic",
+    "TemperatureScaling",
     "TiltingLearner",
     "Traits",
     "Uncertainty",
     "UnsupportedError",
     "ValidityResult",
+    "VectorScaling",
     "accuracy",
     "as_predictions",
     "brier",
@@ -275,6 +305,7 @@ __all__ = [
     "kde_ce",
     "kl_ce",
     "load",
+    "load_recalibration",
     "log_loss",
     "lower_entropy",
     "lower_envelope",
@@ -295,6 +326,7 @@ __all__ = [
     "quantile_calibration_error",
     "rank_models",
     "rater_statistic",
+    "recalibration_report",
     "registered",
     "reliability_curve",
     "rmse",

@@ -33,6 +33,8 @@ VERBS = (
     "list",
     "demo",
 )
+GROUPED = ("calibrate fit", "calibrate apply", "calibrate compare")
+ALL_VERBS = (*VERBS, *GROUPED)
 READING = ("--labels", "--kind", "--member-axis")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -58,11 +60,19 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*READING, *COMPUTING, "--out", "--force"),
+    "report": (*READING, *COMPUTING, "--recalibrate", "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "study": ("--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
+    "calibrate fit": (*READING, "--drop-invalid", "--method", "--force"),
+    "calibrate apply": (*READING, "--drop-invalid", "--force"),
+    "calibrate compare": (
+        *READING,
+        *(name for name in COMPUTING if name != "--fail-on"),
+        "--method",
+        "--folds",
+    ),
 }
 
 
@@ -80,6 +90,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     probs = rng.dirichlet(np.ones(3), size=60)
     labels = rng.integers(0, 3, size=60)
     np.savez(tmp_path / "predictions.npz", probs=probs, y=labels)
+    drawn = (rng.random((60, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    np.savez(tmp_path / "held-out.npz", probs=probs, y=drawn)
     np.savez(tmp_path / "rated.npz", probs=probs, label_counts=rng.multinomial(5, probs))
     members = rng.dirichlet(np.ones(3), size=(60, 4))
     np.savez(tmp_path / "members.npz", probs=members, y=labels)
@@ -96,23 +108,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_verbs_are_these() -> None:
     assert tuple(application.VERBS) == VERBS
+    grouped = [f"{group} {verb}" for group, (_, verbs) in application.GROUPS.items() for verb in verbs]
+    assert tuple(grouped) == GROUPED
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", ALL_VERBS)
 def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
+    assert main([*verb.split(), "--help"]) == 0
     offered = re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, flags=re.MULTILINE)
     assert set(offered) == {*OPTIONS[verb], "--json", "--quiet", "--help"}
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", ALL_VERBS)
 def test_the_example_of_the_help_runs(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
+    assert main([*verb.split(), "--help"]) == 0
     (example,) = re.findall(
         r"^ +(credibly .+)$", capsys.readouterr().out.partition("Example")[2], re.MULTILINE
     )
     words = shlex.split(example)[1:]
-    assert words[0] == verb
+    assert words[: len(verb.split())] == verb.split()
+    if verb == "calibrate apply":
+        assert main(["calibrate", "fit", "held-out.npz", words[2]]) == 0
     if verb == "convert":
         (folder / words[2]).unlink()
     assert main(words) == 0, capsys.readouterr().err
@@ -133,17 +149,21 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "study": ("list",),
         "list": (),
         "demo": fast,
+        "calibrate fit": ("held-out.npz", "calibration.json"),
+        "calibrate apply": ("calibration.json", file, "recalibrated.npz"),
+        "calibrate compare": ("held-out.npz", *fast),
     }
-    assert set(commands) == set(VERBS)
+    assert set(commands) == set(ALL_VERBS)
     for verb, words in commands.items():
-        assert main([verb, *words, "--json"]) == 0
+        assert main([*verb.split(), *words, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)
 
 
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    assert all(re.search(rf"^  {verb} ", shown, flags=re.MULTILINE) for verb in VERBS)
+    names = (*VERBS, *application.GROUPS)
+    assert all(re.search(rf"^  {name} ", shown, flags=re.MULTILINE) for name in names)
     assert "..." not in shown.partition("Commands")[2]  # no summary is cut
 
 
@@ -152,6 +172,8 @@ def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     [
         (["evalute"], "evalute"),
         (["test"], "FILE"),
+        (["calibrate"], "command"),
+        (["calibrate", "fits"], "fits"),
         (["test", "x.npz", "--sed", "1"], "--sed"),
         (["test", "x.npz", "--seed", "one"], "--seed"),
     ],

@@ -13,6 +13,7 @@ import typer
 
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import (
+    calibrate,
     catalogue,
     checks,
     codes,
@@ -55,8 +56,37 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "list": (catalogue.list_names, "credibly list --json"),
     "demo": (reports.demo, "credibly demo --out demo-report.html"),
 }
-for _name, (_verb, _example) in VERBS.items():
-    app.command(_name, epilog=f"Example:\n\n\b\n    {_example}")(_verb)
+GROUPS: dict[str, tuple[str, dict[str, tuple[Callable[..., None], str]]]] = {
+    "calibrate": (
+        "Fit, apply and compare recalibrations.",
+        {
+            "fit": (
+                calibrate.fit_file,
+                "credibly calibrate fit held-out.npz calibration.json --method vector",
+            ),
+            "apply": (
+                calibrate.apply_file,
+                "credibly calibrate apply calibration.json predictions.npz recalibrated.npz",
+            ),
+            "compare": (
+                calibrate.compare_file,
+                "credibly calibrate compare predictions.npz --method temperature --method matrix",
+            ),
+        },
+    ),
+}
+
+
+def _add(group: typer.Typer, verbs: dict[str, tuple[Callable[..., None], str]]) -> None:
+    for name, (verb, example) in verbs.items():
+        group.command(name, epilog=f"Example:\n\n\b\n    {example}")(verb)
+
+
+_add(app, VERBS)
+for _name, (_summary, _verbs) in GROUPS.items():
+    _group = typer.Typer(help=_summary, rich_markup_mode=None)
+    _add(_group, _verbs)
+    app.add_typer(_group, name=_name)
 
 
 def _print_version(wanted: bool) -> None:

@@ -87,9 +87,11 @@ def run(
     n_resamples: int = 999,
     n_bins: int = 15,
     seed: int = 0,
+    recalibrate: list[str] | None = None,
 ) -> Evaluation:
     """Evaluate a data set, with progress, and record the command that does it again."""
     flags: list[Any] = [flag for name in statistics or () for flag in ("--statistic", name)]
+    flags += [flag for name in recalibrate or () for flag in ("--recalibrate", name)]
     flags += ["--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
     source = {
         "path": str(data.source),
@@ -112,6 +114,8 @@ def run(
             level=LEVEL,
             progress=tell,
             source=source,
+            recalibrate=recalibrate or (),
+            features=data.features if recalibrate else None,
         )
 
 

@@ -9,6 +9,7 @@ import typer
 
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
+from credibly.cli.calibrate import METHODS
 from credibly.cli.numbers import leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
@@ -19,6 +20,12 @@ from credibly.io import require_writable
 ReportFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Where to write; default: beside the predictions."),
+]
+Recalibrate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--recalibrate", metavar="NAME", help=f"Compare recalibrations; repeat for several: {METHODS}."
+    ),
 ]
 SENTENCES = 3
 """What the demo says of its report."""
@@ -36,6 +43,7 @@ def report_file(
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
     seed: options.Seed = 0,
+    recalibrate: Recalibrate = None,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -52,7 +60,15 @@ def report_file(
     data = reading.labelled(output)
     words = [*reading.words(), "--out", str(target)]
     evaluation = run(
-        data, "report", words, output, statistics=statistic, n_resamples=n_resamples, n_bins=n_bins, seed=seed
+        data,
+        "report",
+        words,
+        output,
+        statistics=statistic,
+        n_resamples=n_resamples,
+        n_bins=n_bins,
+        seed=seed,
+        recalibrate=recalibrate,
     )
     _write(evaluation, target, force, output, len(evaluation.verdicts))
     leave(fail_on, (one.word for one in evaluation.verdicts))

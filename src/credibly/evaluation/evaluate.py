@@ -17,6 +17,7 @@ from credibly.evaluation.provenance import origin as origin_of
 from credibly.evaluation.provenance import silent, version
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.reals import real_parts, real_tests
+from credibly.evaluation.recalibration import recalibrations
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.score import score_notes, score_parts
 from credibly.evaluation.set_tests import credal_parts, validity_parts
@@ -42,6 +43,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.recalibration import Recalibration
 from credibly.statistics import Statistic, decompose_brier
 
 
@@ -60,6 +62,8 @@ def evaluate(
     level: float = 0.05,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
+    recalibrate: Sequence[str | Recalibration] = (),
+    features: Any = None,
 ) -> Evaluation:
     """Compute all that predictions and labels allow, and say it in words.
 
@@ -92,6 +96,10 @@ def evaluate(
         Called with (stage, done, total).
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
+    recalibrate : sequence of str or Recalibration
+        Recalibrations to compare on folds, see `recalibration_report`.
+    features : array (n, d), optional
+        Features of the instances, for recalibrations that use them.
 
     Returns
     -------
@@ -167,6 +175,10 @@ def evaluate(
     if tests and chosen:
         check, unchecked = check_part(given, labels, chosen, groups, n_resamples, seed, tell)
         limits += unchecked
+    before_after, unfitted = recalibrations(
+        given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed
+    )
+    limits += unfitted
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
     answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
@@ -201,6 +213,7 @@ def evaluate(
         credal=credal,
         validity=validity,
         score=score,
+        recalibration=before_after,
     )
 
 

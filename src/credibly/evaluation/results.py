@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.score import ScoreParts
@@ -112,6 +113,8 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    recalibration : RecalibrationReport or None
+        Recalibrations before and after, where they were asked for.
     score : ScoreParts or None
         The unified score, where the predictions are sets of distributions.
     reals : RealParts or None
@@ -138,6 +141,7 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    recalibration: RecalibrationReport | None = None
     score: ScoreParts | None = None
     credal: CredalParts | None = None
     validity: ValidityParts | None = None

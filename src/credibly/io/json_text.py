@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,19 @@ def read_json(path: str) -> Content:
             'Write {"probs": [[...], ...], "y": [...]}.',
         )
     return from_object(value, ".json", path)
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a JSON file that holds one object."""
+    name = os.fspath(path)
+    text = read_utf8(name)
+    with reading(name, ".json"):
+        value = json.loads(text)
+    if not isinstance(value, dict):
+        raise FileError(
+            f"'{name}'", "must be a JSON object", f"got {type(value).__name__}", "Check the file."
+        )
+    return value
 
 
 def from_object(value: dict[str, Any], form: str, path: str) -> Content:

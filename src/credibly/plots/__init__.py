@@ -82,6 +82,12 @@ from credibly.plots.rater_loss import (
     loss_map,
     loss_map_data,
 )
+from credibly.plots.recalibration import (
+    RecalibratedCurvesDisplay,
+    RecalibrationChangesDisplay,
+    recalibrated_curves_data,
+    recalibration_changes_data,
+)
 from credibly.plots.regions import (
     RegionDisplay,
     region_data,
@@ -200,6 +206,8 @@ __all__ = [
     "MembersDisplay",
     "NullDisplay",
     "PowerDisplay",
+    "RecalibratedCurvesDisplay",
+    "RecalibrationChangesDisplay",
     "RegionDisplay",
     "RejectionDisplay",
     "ReliabilityDisplay",
@@ -259,6 +267,8 @@ __all__ = [
     "power_data",
     "power_diagram",
     "printable",
+    "recalibrated_curves_data",
+    "recalibration_changes_data",
     "region_data",
     "region_diagram",
     "rejection_data",

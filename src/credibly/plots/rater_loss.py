@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.decompositions import LossDecomposition
+from credibly._arrays.decompositions import LossDecomposition, RootEstimate
 from credibly._arrays.errors import InputError
 from credibly._arrays.results import Estimate
 from credibly.evaluation import shown, shown_range
@@ -193,14 +193,16 @@ def loss_map_data(parts: LossDecomposition | Mapping[str, LossDecomposition]) ->
         tuple(map(str, given)),
         np.array([first.value for first, _ in roots]),
         np.array([second.value for _, second in roots]),
-        np.array([_interval(first) for first, _ in roots]),
-        np.array([_interval(second) for _, second in roots]),
+        np.array([interval_or_nan(first) for first, _ in roots]),
+        np.array([interval_or_nan(second) for _, second in roots]),
     )
 
 
-def _interval(estimate: Estimate) -> tuple[float, float]:
+def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
     """Return the interval; NaN where it is refused."""
-    return (np.nan, np.nan) if estimate.interval_refusal is not None else estimate.interval()
+    refused = estimate.interval_refusal is not None
+    refused |= estimate.stderr is None and not isinstance(estimate, RootEstimate)  # a root has its square's
+    return (np.nan, np.nan) if refused else estimate.interval()
 
 
 def debiasing_data(by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition) -> DebiasingDisplay:

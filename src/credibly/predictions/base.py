@@ -21,6 +21,8 @@ class Predictions:
 
     row_fields: ClassVar[tuple[str, ...]]
     """Names of the arrays whose first axis is the instances."""
+    companions: ClassVar[tuple[str, ...]] = ()
+    """Names of further such arrays, where there are any: other rows (`replace_rows`) do not inherit them."""
 
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, kw_only=True)
 
@@ -60,11 +62,12 @@ class Predictions:
                 f"got {rows!r}",
                 "For one instance write `predictions[i : i + 1]`.",
             )
+        names = (*self.row_fields, *(name for name in self.companions if getattr(self, name) is not None))
         if isinstance(rows, slice):
-            taken = {name: getattr(self, name)[rows, ...] for name in self.row_fields}
+            taken = {name: getattr(self, name)[rows, ...] for name in names}
         else:
             index = self._index(rows)
-            taken = {name: self.xp.take(getattr(self, name), index, axis=0) for name in self.row_fields}
+            taken = {name: self.xp.take(getattr(self, name), index, axis=0) for name in names}
         if taken[self.row_fields[0]].shape[0] == 0:
             raise InputError(
                 f"{type(self).__name__}[...]",
@@ -102,7 +105,8 @@ class Predictions:
         """Return the same prediction over other, already valid rows."""
         other = object.__new__(type(self))
         for field in dataclasses.fields(self):
-            object.__setattr__(other, field.name, arrays.get(field.name, getattr(self, field.name)))
+            kept = None if field.name in self.companions else getattr(self, field.name)
+            object.__setattr__(other, field.name, arrays.get(field.name, kept))
         return other
 
     def _facts(self) -> str:

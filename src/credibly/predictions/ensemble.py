@@ -36,6 +36,11 @@ class Ensemble(ClassPredictions):
         Where the members are in `probs`: 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept
         as a view. With as many members as instances the order cannot be seen and must be said.
 
+    Attributes
+    ----------
+    logits : array (n, m, k) or None
+        What `from_logits` was given, kept for what needs more than saturated probabilities tell.
+
     Examples
     --------
     >>> import credibly as cr
@@ -46,7 +51,9 @@ class Ensemble(ClassPredictions):
     probs: Array
     weights: Array | None = None
     member_axis: dataclasses.InitVar[int | None] = None
+    logits: Array | None = dataclasses.field(default=None, init=False)
     row_fields: ClassVar[tuple[str, ...]] = ("probs",)
+    companions: ClassVar[tuple[str, ...]] = ("logits",)
 
     def __post_init__(self, member_axis: int | None) -> None:
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
@@ -74,7 +81,9 @@ class Ensemble(ClassPredictions):
             The predictions.
         """
         probs = softmax_logits(logits, ("(n, m, k)",))
-        return cls(probs, weights=weights, member_axis=member_axis)
+        made = cls(probs, weights=weights, member_axis=member_axis)
+        made._set(logits=members_second(as_real(logits, "logits"), "logits", member_axis))
+        return made
 
     @classmethod
     def from_scores(cls, scores: Any, *, weights: Any = None, member_axis: int | None = None) -> Ensemble:

@@ -33,6 +33,11 @@ class Point(ClassPredictions):
     probs : array (n, k)
         Rows are distributions: finite, not negative, summing to 1 within 1e-6.
 
+    Attributes
+    ----------
+    logits : array (n, k) or None
+        What `from_logits` was given, kept for what needs more than saturated probabilities tell.
+
     Examples
     --------
     >>> import credibly as cr
@@ -41,7 +46,9 @@ class Point(ClassPredictions):
     """
 
     probs: Array
+    logits: Array | None = dataclasses.field(default=None, init=False)
     row_fields: ClassVar[tuple[str, ...]] = ("probs",)
+    companions: ClassVar[tuple[str, ...]] = ("logits",)
     mean_note: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -65,7 +72,9 @@ class Point(ClassPredictions):
         Point
             The predictions.
         """
-        return cls(softmax_logits(logits, ("(n, k)",)))
+        made = cls(softmax_logits(logits, ("(n, k)",)))
+        made._set(logits=as_real(logits, "logits"))
+        return made
 
     @classmethod
     def from_scores(cls, scores: Any) -> Point:

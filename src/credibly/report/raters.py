@@ -32,7 +32,7 @@ def rater_section(evaluation: Evaluation) -> Section | None:
         return None
     loss, pairs = parts.loss, parts.disagreement
     rows = tuple(
-        (meaning, shown(own.value), _interval(own), shown(getattr(loss.plugin, name).value))
+        (meaning, shown(own.value), interval_text(own), shown(getattr(loss.plugin, name).value))
         for name, meaning in _MEANINGS.items()
         for own in (getattr(loss, name),)
     )
@@ -43,7 +43,7 @@ def rater_section(evaluation: Evaluation) -> Section | None:
         ("of that, calibration loss", pairs.calibration),
     )
     columns = ("part", "value", "95 % interval")
-    disagreement = tuple((name, shown(one.value), _interval(one)) for name, one in spread)
+    disagreement = tuple((name, shown(one.value), interval_text(one)) for name, one in spread)
     losses = "Squared loss over raters; without correction, few raters look like a bad model"
     return Section(
         anchor="raters",
@@ -83,7 +83,8 @@ def _finding(loss: LossDecomposition) -> str:
     )
 
 
-def _interval(estimate: Estimate) -> str:
+def interval_text(estimate: Estimate) -> str:
+    """Return the 95 % interval in words, "none" where it is refused."""
     if estimate.interval_refusal is not None or estimate.stderr is None:
         return "none"
     return shown_range(estimate.interval())

@@ -9,6 +9,7 @@ from credibly.report.checks import check_section
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
 from credibly.report.reals import real_section
+from credibly.report.recalibration import recalibration_section
 from credibly.report.score import score_section
 from credibly.report.sets import credal_section, validity_section
 
@@ -19,6 +20,7 @@ SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
     validity_section,
     score_section,
     rater_section,
+    recalibration_section,
 )
 """A new section is one file with such a function and one name here."""
 

@@ -1,0 +1,137 @@
+"""What recalibration changes: every statistic before and after, paired, with tests and curves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
+
+
+@dataclasses.dataclass(frozen=True)
+class Change(Result):
+    """One statistic before and after recalibration, on the same instances.
+
+    Attributes
+    ----------
+    name : str
+        The statistic.
+    before, after : Estimate
+        Its values.
+    difference : Estimate
+        After minus before, with the standard error of paired instances; where no interval of a difference
+        keeps its coverage, `interval` says why.
+    test_before, test_after : HypotestResult or None
+        The calibration tests of this statistic, with p-values adjusted for all that were tested; None where
+        labels are counts over raters, or where the statistic is no function of single labels.
+    """
+
+    name: str
+    before: Estimate
+    after: Estimate
+    difference: Estimate
+    test_before: HypotestResult | None = None
+    test_after: HypotestResult | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but the replicates of the tests, which would be most of it."""
+        found = super().to_dict()
+        for name in ("test_before", "test_after"):
+            if found[name] is not None:
+                found[name].pop("null_distribution")
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodChanges(Result):
+    """What one recalibration changed on instances it was not fitted on.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    description : str
+        The parameters of a fit on all data; empty where it failed.
+    changes : mapping of str to Change
+        Per statistic; empty where it failed.
+    curve : ReliabilityCurve or None
+        Confidence against accuracy after recalibration.
+    failure : str or None
+        Why it could not be fitted; None where it could.
+    notes : tuple of str
+        What was read into the data on the way.
+    """
+
+    method: str
+    description: str
+    changes: Mapping[str, Change]
+    curve: ReliabilityCurve | None
+    failure: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class RecalibrationReport(Result):
+    """Recalibrations side by side, each measured on instances that it was not fitted on.
+
+    Attributes
+    ----------
+    methods : mapping of str to MethodChanges
+        By name, in the order asked for.
+    curve : ReliabilityCurve
+        Confidence against accuracy before.
+    n, n_folds : int
+        Instances, and the parts that were held out in turn.
+    settings : mapping
+        Seed, bins, replicates.
+    notes : tuple of str
+        What concerns all methods.
+    """
+
+    methods: Mapping[str, MethodChanges]
+    curve: ReliabilityCurve
+    n: int
+    n_folds: int
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def best(self, statistic: str = "log_loss") -> str | None:
+        """Return the method with the smallest value of a statistic, or None where none improves it.
+
+        Parameters
+        ----------
+        statistic : str
+            What to compare.
+
+        Returns
+        -------
+        str or None
+            Name of the method; a difference within its noise counts too, so look at the interval.
+        """
+        known = {name for one in self.methods.values() for name in one.changes}
+        if statistic not in known:
+            raise InputError(
+                "`statistic`", "must be one of the report", f"got {statistic!r}", nearest(statistic, known)
+            )
+        found = {
+            name: one.changes[statistic].difference.value
+            for name, one in self.methods.items()
+            if statistic in one.changes
+        }
+        best = min(found, key=lambda name: found[name])
+        return best if found[best] < 0 else None
+
+    def __str__(self) -> str:
+        lines = [f"Recalibration, {self.n} instances, {self.n_folds} folds"]
+        for name, one in self.methods.items():
+            if one.failure is not None:
+                lines.append(f"  {name}: not fitted, {one.failure}")
+                continue
+            lines.append(f"  {name} ({one.description})")
+            lines += [
+                f"    {change.name} {change.before.value:.4g} -> {change.after.value:.4g}"
+                for change in one.changes.values()
+            ]
+        return "\n".join(lines)

@@ -1,0 +1,219 @@
+"""`credibly calibrate`: fit a recalibration, apply it to other predictions, compare several on folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from credibly._arrays.recalibration_results import Change, RecalibrationReport
+from credibly._arrays.results import Estimate, HypotestResult
+from credibly.cli import options
+from credibly.cli.output import Cell, Output, Table
+from credibly.cli.progress import progress
+from credibly.cli.reading import Reading
+from credibly.cli.wording import with_flags
+from credibly.io import require_target, require_writable, save
+from credibly.recalibration import Recalibration, load_recalibration, recalibration_report
+from credibly.recalibration.files import named_recalibration
+
+METHODS = "temperature, vector, matrix, members, alpha, credal; joined by + for one after the other"
+COLUMNS = (
+    "method",
+    "statistic",
+    "before",
+    "after",
+    "difference",
+    "stderr",
+    "interval",
+    "pvalue_before",
+    "pvalue_after",
+    "n",
+)
+
+Method = Annotated[str, typer.Option("--method", metavar="NAME", help=f"What to fit: {METHODS}.")]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Folds, each held out in turn.")]
+
+
+def fit_file(
+    file: options.PredictionsFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="New JSON file for the fitted recalibration.")],
+    method: Method = "temperature",
+    force: options.Force = False,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit a recalibration on predictions and labels.
+
+    Features in the file are used by methods that take them.
+    """
+    output = Output(as_json, quiet)
+    chosen = named_recalibration(method)
+    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading.require_elsewhere(out)
+    require_writable(out, overwrite=force)
+    data = reading.labelled(output)
+    with _warnings_as_notes(output):
+        chosen.fit(data.predictions, data.labels, data.features if chosen.takes_features else None)
+    written = chosen.save(out, overwrite=force)
+    if as_json:
+        output.json({**chosen.to_dict(), "written": str(written)})
+        return
+    ended = chosen.convergence
+    assert ended is not None
+    output.line(str(written))
+    facts = [
+        ("fitted", chosen.describe()),
+        ("converged", "yes" if ended.converged else f"no: {ended.message}"),
+        ("loss before", f"{ended.loss_before:.6g}"),
+        ("loss after", f"{ended.loss_after:.6g}"),
+    ]
+    if not quiet:
+        output.pairs(facts)
+    output.notes(map(with_flags, chosen.notes))
+
+
+def apply_file(
+    recalibration: Annotated[
+        Path, typer.Argument(metavar="CALIBRATION", help="What `credibly calibrate fit` wrote.")
+    ],
+    file: options.PredictionsFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
+    force: options.Force = False,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Apply a fitted recalibration to other predictions.
+
+    Labels, features, groups and names of the file are kept.
+    """
+    output = Output(as_json, quiet)
+    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading.require_elsewhere(out)
+    require_target(out, overwrite=force)
+    chosen = load_recalibration(recalibration)
+    data = reading.dataset(output)
+    with warnings.catch_warnings():  # the same words stand in the notes of what is made
+        warnings.simplefilter("ignore", UserWarning)
+        made = chosen.apply(data.predictions, _features(chosen, data.features))
+    written = save(
+        out,
+        made,
+        data.labels,
+        features=data.features,
+        groups=data.groups,
+        ids=data.ids,
+        classes=data.classes,
+        meta={**data.meta, "recalibration": chosen.describe()},
+        overwrite=force,
+    )
+    if as_json:
+        output.json({"written": str(written), "n": len(made), "applied": chosen.describe()})
+        return
+    output.line(str(written))
+    output.notes(map(with_flags, made.notes))
+
+
+def compare_file(
+    file: options.PredictionsFile,
+    method: Methods = None,
+    folds: Folds = 5,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    statistic: options.Statistics = None,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Every statistic before and after, on folds that were not fitted.
+
+    Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
+    """
+    output = Output(as_json, quiet)
+    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
+    with progress(quiet=quiet) as tell, _warnings_as_notes(output):
+        report = recalibration_report(
+            data.predictions,
+            data.labels,
+            method or ["temperature", "vector"],
+            cv=folds,
+            features=data.features,
+            statistics=statistic,
+            n_bins=n_bins,
+            n_resamples=n_resamples,
+            rng=seed,
+            progress=None if tell is None else lambda done, total: tell("methods", done, total),
+        )
+    if as_json:
+        output.json(report.to_dict())
+        return
+    output.table(_table(report), shown=("method", "statistic", "before", "after", "interval"))
+    for name, one in report.methods.items():
+        if one.failure is not None:
+            output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")
+        else:
+            output.notes([f"{name}: {one.description} when fitted on all instances"])
+
+
+def _features(chosen: Recalibration, features: Any) -> Any:
+    """Return the features where the fit had some of its own."""
+    used = any(getattr(step, "own_features", False) for step in chosen.parts)
+    return features if used else None
+
+
+def _table(report: RecalibrationReport) -> Table:
+    rows = [(name, *_row(change)) for name, one in report.methods.items() for change in one.changes.values()]
+    return Table(COLUMNS, rows, frozenset({"interval"}))
+
+
+def _row(change: Change) -> tuple[Cell, ...]:
+    difference = change.difference
+    return (
+        change.name,
+        change.before.value,
+        change.after.value,
+        difference.value,
+        difference.stderr,
+        _interval(difference),
+        _pvalue(change.test_before),
+        _pvalue(change.test_after),
+        difference.n,
+    )
+
+
+def _interval(estimate: Estimate) -> tuple[float, float] | None:
+    refused = estimate.interval_refusal is not None or estimate.stderr is None
+    return None if refused else estimate.interval(0.95)
+
+
+def _pvalue(result: HypotestResult | None) -> float | None:
+    return None if result is None else result.deciding_pvalue
+
+
+@contextmanager
+def _warnings_as_notes(output: Output) -> Iterator[None]:
+    """Print the library's warnings as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    output.notes(with_flags(str(one.message)) for one in caught if issubclass(one.category, UserWarning))

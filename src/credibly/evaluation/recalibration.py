@@ -1,0 +1,47 @@
+"""The part of an evaluation that compares recalibrations, where it is asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from credibly._arrays.philox import Seed
+from credibly._arrays.recalibration_results import RecalibrationReport
+from credibly.predictions import ClassPredictions, Predictions
+from credibly.recalibration import Recalibration, recalibration_report
+
+FOLDS = 5
+
+
+def recalibrations(
+    predictions: Predictions,
+    labels: Any,
+    methods: Sequence[str | Recalibration],
+    features: Any,
+    *,
+    n_bins: int,
+    n_resamples: int,
+    seed: Seed,
+) -> tuple[RecalibrationReport | None, list[tuple[str, str]]]:
+    """Return recalibrations side by side, or the reason why there is nothing to compare."""
+    if not methods:
+        return None, []
+    if not isinstance(predictions, ClassPredictions):
+        return None, [("recalibration", "there is none for real-valued predictions")]
+    if len(predictions) < 2 * FOLDS:
+        return None, [("recalibration", f"{len(predictions)} instances are too few for {FOLDS} folds")]
+    with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
+        warnings.simplefilter("ignore", UserWarning)
+        found = recalibration_report(
+            predictions,
+            labels,
+            methods,
+            cv=FOLDS,
+            features=features,
+            n_bins=n_bins,
+            n_resamples=n_resamples,
+            rng=seed,
+        )
+    failed = [(f"recalibration by {name}", one.failure) for name, one in found.methods.items() if one.failure]
+    return found, [(name, reason.rstrip(".")) for name, reason in failed]

@@ -1,0 +1,205 @@
+"""Recalibrate a set: temperatures of its members, and as much spread between them as the labels ask for.
+
+    z_m -> c + s (z_m / tau_m - c),      c = mean over members of z_m / tau_m
+
+on log-probabilities. s below 1 draws the members together, s above 1 moves them apart. Temperatures are
+fitted on one part of the data; on the other part `credal_test` looks for the smallest s whose set it does not
+reject: the most informative set in which a calibrated combination may lie.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import scalar
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, as_float64, namespace, to_host
+from credibly._arrays.philox import as_seed
+from credibly._arrays.results import require_level
+from credibly.hypotests import credal_test
+from credibly.predictions import ClassPredictions
+from credibly.recalibration.base import Recalibration
+from credibly.recalibration.fitting import Convergence, FitData, with_scores
+from credibly.recalibration.members import MemberTemperatures, divided
+from credibly.recalibration.scores import IMPOSSIBLE, mean_scores, scores_of
+from credibly.recalibration.temperature import TemperatureScaling
+
+HostArray = np.ndarray[Any, Any]
+
+SPREADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+
+
+@dataclasses.dataclass(eq=False)
+class CredalRecalibration(Recalibration):
+    """Temperatures of the members of an ensemble, and the smallest set that the credal test accepts.
+
+    Parameters
+    ----------
+    temperatures : {"members", "shared"}, optional
+        One temperature per member (the default), one for all, or none.
+    spreads : tuple of float
+        Factors of the distance between members to try, increasing; 0 is a single distribution, 1 leaves the
+        set as the temperatures made it.
+    held_out : float
+        Share of the instances that choose the spread.
+    weights : {"learned", "constant"}
+        Which combinations count, see `credal_test`.
+    level : float
+        Level at which a set counts as rejected.
+    n_resamples : int
+        Replicates of each test.
+    rng : int
+        Seed of the split and of the tests.
+
+    Attributes
+    ----------
+    member_temperatures : ndarray (m,)
+        Set by `fit`.
+    spread : float
+        The chosen factor.
+    pvalues : ndarray
+        p-values of the factors that were tried, in the order of `spreads`.
+    convergence : Convergence
+        How the fit ended; its steps are the tests.
+
+    Notes
+    -----
+    Not rejected does not mean calibrated: with few held-out instances a small set is enough. The spread was
+    chosen on data of the fit; test the recalibrated set on others.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*,
+    2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(400, 1, 2)) + 0.7 * rng.normal(size=(400, 3, 2))
+    >>> ensemble = cr.Ensemble.from_logits(logits)
+    >>> labels = (rng.random((400, 1)) > ensemble.probs[:, 0].cumsum(axis=1)).sum(axis=1)
+    >>> method = cr.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=99)
+    >>> method.fit(ensemble, labels).apply(ensemble[:10])
+    Ensemble(n=10, m=3, k=2, dtype=float64, 1 note)
+    """
+
+    temperatures: Literal["members", "shared"] | None = "members"
+    spreads: tuple[float, ...] = SPREADS
+    held_out: float = 0.5
+    weights: Literal["learned", "constant"] = "learned"
+    level: float = 0.05
+    n_resamples: int = 199
+    rng: int = 0
+    member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
+    spread: float | None = dataclasses.field(default=None, init=False)
+    pvalues: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    method: ClassVar[str] = "credal"
+    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues")
+    kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
+
+    def __post_init__(self) -> None:
+        one_of("`temperatures`", self.temperatures, ("members", "shared", None))
+        one_of("`weights`", self.weights, ("learned", "constant"))
+        require_level(self.level)
+        if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
+            raise InputError(
+                "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."
+            )
+        values = np.asarray(self.spreads, dtype=np.float64)
+        if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
+            raise InputError(
+                "`spreads`", "must be numbers from 0 on", f"got {self.spreads!r}", f"Use {SPREADS!r}."
+            )
+        if (np.diff(values) <= 0).any():
+            raise InputError("`spreads`", "must increase", f"got {self.spreads!r}", "Sort them.")
+
+    def describe(self) -> str:
+        """Return spread and temperatures in words."""
+        assert self.member_temperatures is not None
+        low, high = self.member_temperatures.min(), self.member_temperatures.max()
+        return f"CredalRecalibration, spread {self.spread:g}, T from {low:.4g} to {high:.4g}"
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        labels = _single_labels(data)
+        if scalar(namespace(data.scores.values).min(data.scores.values)) < IMPOSSIBLE / 2:
+            raise UnsupportedError(
+                "`CredalRecalibration`", "needs finite logits", "some are -inf", "Give finite logits."
+            )
+        n, m = len(data.predictions), data.predictions.n_members
+        order = np.random.default_rng(as_seed(self.rng)).permutation(n)
+        cut = round(n * (1 - self.held_out))
+        if not 2 <= cut <= n - 2:
+            raise UnsupportedError(
+                "`CredalRecalibration`",
+                "needs at least two instances to fit and two to test",
+                f"got {cut} and {n - cut}",
+                "Use more data, or another `held_out`.",
+            )
+        fitted, tested = np.sort(order[:cut]), np.sort(order[cut:])
+        self.member_temperatures = self._temperatures(data.predictions[fitted], labels[fitted], m)
+        held = data.predictions[tested]
+        found: list[float] = []
+        for spread in self.spreads:
+            self.spread = float(spread)
+            result = credal_test(
+                self._map(held, None),
+                labels[tested],
+                weights=self.weights,
+                n_resamples=self.n_resamples,
+                rng=self.rng,
+            )
+            found.append(result.pvalue)
+            if not result.rejects(self.level):
+                break
+        else:
+            raise UnsupportedError(
+                "the set",
+                f"must hold a calibrated combination at a spread up to {self.spreads[-1]:g}",
+                f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
+                "Give larger `spreads`, or enlarge the set by a margin that members do not limit.",
+            )
+        self.pvalues = np.array(found)
+        before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
+        return Convergence(
+            True, len(found), 0.0, before, after, f"p = {found[-1]:.3g} at spread {self.spread:g}"
+        )
+
+    def _temperatures(self, predictions: ClassPredictions, labels: Any, m: int) -> HostArray:
+        if self.temperatures is None:
+            return np.ones(m)
+        if self.temperatures == "shared":
+            return np.full(m, TemperatureScaling().fit(predictions, labels).temperature)
+        found = MemberTemperatures().fit(predictions, labels).temperatures
+        assert found is not None
+        return found
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        assert self.member_temperatures is not None and self.spread is not None
+        values = divided(predictions, self.member_temperatures)
+        centre = namespace(values).mean(values, axis=1, keepdims=True)
+        note = f"recalibrated by {self.describe()} (fitted on {self.n or len(predictions)} instances)"
+        return with_scores(predictions, centre + self.spread * (values - centre), note)
+
+
+def _single_labels(data: FitData) -> HostArray:
+    """Return one class per instance; the credal test is of single labels."""
+    counts = to_host(data.counts)
+    if data.weight is not None or not np.array_equal(counts.sum(axis=1), np.ones(len(counts))):
+        raise UnsupportedError(
+            "`CredalRecalibration`",
+            "takes one label per instance and no weights: the credal test is of single labels",
+            "got counts or weights",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+        )
+    return np.asarray(counts.argmax(axis=1))
+
+
+def _loss(predictions: ClassPredictions, data: FitData) -> float:
+    """Return the log loss per label of the mean."""
+    mean = mean_scores(scores_of(predictions).values, data.member_weights)
+    return -scalar(namespace(mean).mean(namespace(mean).sum(as_float64(data.counts) * mean, axis=-1)))

@@ -1,0 +1,102 @@
+"""`credibly calibrate`: what is fitted, applied and compared from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.cli import main
+from recalibrations import rated, world
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    probs, labels = world(300)
+    sharper = probs**2 / (probs**2).sum(axis=1, keepdims=True)
+    np.savez(tmp_path / "fit.npz", probs=sharper[:200], y=labels[:200])
+    np.savez(tmp_path / "new.npz", probs=sharper[200:], y=labels[200:], group=np.arange(100) % 2)
+    means, counts = rated(120)
+    features = np.random.default_rng(0).normal(size=(120, 2))
+    np.savez(tmp_path / "rated.npz", probs=means, label_counts=counts, features=features)
+    np.savez(tmp_path / "separable.npz", probs=sharper, y=sharper.argmax(axis=1))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_fit_and_apply_do_what_the_library_does(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "fit", "fit.npz", "t.json"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    fit, new = cr.load("fit.npz"), cr.load("new.npz")
+    own = cr.TemperatureScaling().fit(fit.predictions, fit.labels)
+    assert printed[0] == "t.json"
+    assert printed[1] == f"fitted\tTemperatureScaling, T = {own.temperature:.4g}"
+    assert "converged\tyes" in printed
+    assert main(["calibrate", "apply", "t.json", "new.npz", "out.npz"]) == 0
+    made = cr.load("out.npz")
+    assert np.array_equal(made.predictions.probs, own.apply(new.predictions).probs)
+    assert np.array_equal(made.labels, new.labels)
+    assert np.array_equal(made.groups, new.groups)
+    assert "TemperatureScaling" in made.meta["recalibration"]
+
+
+def test_the_data_of_the_fit_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["calibrate", "fit", "fit.npz", "t.json", "-q"])
+    assert main(["calibrate", "apply", "t.json", "fit.npz", "out.npz"]) == 0
+    assert "applied to the predictions it was fitted on" in capsys.readouterr().err
+
+
+def test_features_of_the_file_are_used(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calibrate", "fit", "rated.npz", "a.json", "--method", "temperature+alpha"]) == 0
+    assert "linear in 2 features" in capsys.readouterr().out
+    assert main(["calibrate", "apply", "a.json", "rated.npz", "out.npz", "-q"]) == 0
+    assert isinstance(cr.load("out.npz").predictions, cr.Dirichlet)
+
+
+def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["calibrate", "compare", "fit.npz", "--n-resamples", "39", "--method", "temperature"]
+    assert main([*words, "--method", "alpha"]) == 0
+    printed = capsys.readouterr()
+    header, *rows = (line.split("\t") for line in printed.out.splitlines())
+    assert header[:5] == ["method", "statistic", "before", "after", "difference"]
+    losses = next(row for row in rows if row[1] == "log_loss")
+    assert float(losses[3]) < float(losses[2])
+    assert float(losses[4]) == pytest.approx(float(losses[3]) - float(losses[2]))
+    assert {row[0] for row in rows} == {"temperature"}
+    assert "alpha could not be fitted" in printed.err
+    assert main([*words, "--json", "--statistic", "brier"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["methods"]["temperature"]["changes"]) == ["brier"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fit", "fit.npz", "t.json", "--method", "temprature"], "Did you mean 'temperature'"),
+        (["fit", "separable.npz", "t.json"], "separable data"),
+        (["fit", "fit.npz", "fit.npz", "--force"], "must not be a file that is read"),
+        (["fit", "rated.npz", "rated.json", "--method", "members"], "Ensemble predictions"),
+        (["apply", "fit.npz", "new.npz", "out.npz"], "fit.npz"),
+        (["apply", "none.json", "new.npz", "out.npz"], "none.json"),
+        (["compare", "fit.npz", "--folds", "1"], "cv"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", *words, "-q"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    assert said in line
+
+
+def test_a_report_with_recalibration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "new.npz", "--recalibrate", "temperature", "--n-resamples", "39", "--out", "r.html"]
+    assert main(words) == 0
+    page = (folder / "r.html").read_text()
+    assert "What would recalibration change?" in page
+    assert "--recalibrate temperature" in page  # the command that makes it again
