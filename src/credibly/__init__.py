@@ -5,18 +5,10 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 
-from credibly._arrays.check_result import (
-    CheckResult,
-)
-from credibly._arrays.checks import (
-    InvalidRowsError,
-)
-from credibly._arrays.credal_results import (
-    CredalTestResult,
-)
-from credibly._arrays.curves import (
-    EnvelopeCurve,
-)
+from credibly._arrays.check_result import CheckResult
+from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.credal_results import CredalTestResult
+from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -31,45 +23,17 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
-from credibly._arrays.maps import (
-    SimplexMap,
-)
-from credibly._arrays.member_functions import (
-    MemberFunctions,
-)
-from credibly._arrays.power_results import (
-    PowerCurve,
-)
-from credibly._arrays.predictive_results import (
-    HypothesisCheck,
-    PredictiveCheck,
-)
-from credibly._arrays.ranking_results import (
-    Ranking,
-)
-from credibly._arrays.recalibration_results import (
-    Change,
-    MethodChanges,
-    RecalibrationReport,
-)
-from credibly._arrays.results import (
-    Estimate,
-    HypotestResult,
-    ReliabilityCurve,
-)
-from credibly._arrays.score_results import (
-    EpistemicScore,
-    ScoreStability,
-)
-from credibly._arrays.study_results import (
-    PowerStudy,
-)
-from credibly._arrays.tiles import (
-    memory_limit,
-)
-from credibly._arrays.validity_results import (
-    ValidityResult,
-)
+from credibly._arrays.maps import SimplexMap
+from credibly._arrays.member_functions import MemberFunctions
+from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
+from credibly._arrays.ranking_results import Ranking
+from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
+from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+from credibly._arrays.score_results import EpistemicScore, ScoreStability
+from credibly._arrays.study_results import PowerStudy
+from credibly._arrays.tiles import memory_limit
+from credibly._arrays.validity_results import ValidityResult
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
@@ -102,12 +66,7 @@ from credibly.credal import (
     upper_entropy,
     upper_probability,
 )
-from credibly.evaluation import (
-    Comparison,
-    Evaluation,
-    compare,
-    evaluate,
-)
+from credibly.evaluation import Comparison, Evaluation, compare, evaluate
 from credibly.hypotests import (
     Basis,
     BoundaryLearner,
@@ -127,12 +86,7 @@ from credibly.hypotests import (
     reliability_curve,
     validity_test,
 )
-from credibly.io import (
-    Dataset,
-    from_posterior_predictive,
-    load,
-    save,
-)
+from credibly.io import Dataset, from_posterior_predictive, load, save
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -158,14 +112,8 @@ from credibly.recalibration import (
     load_recalibration,
     recalibration_report,
 )
-from credibly.selection import (
-    epistemic_score,
-    rank_models,
-    score_stability,
-)
-from credibly.simulate import (
-    power_study,
-)
+from credibly.selection import epistemic_score, rank_models, score_stability
+from credibly.simulate import power_study
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,

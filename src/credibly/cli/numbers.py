@@ -115,7 +115,6 @@ def run(
             progress=tell,
             source=source,
             recalibrate=recalibrate or (),
-            features=data.features if recalibrate else None,
         )
 
 

@@ -1,39 +1,14 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
-from credibly.evaluation.checks import (
-    check_verdicts,
-)
-from credibly.evaluation.comparison import (
-    Comparison,
-    compare,
-)
-from credibly.evaluation.evaluate import (
-    evaluate,
-)
-from credibly.evaluation.raters import (
-    RaterParts,
-)
-from credibly.evaluation.results import (
-    Curves,
-    Evaluation,
-    PredictionSummary,
-    RealParts,
-)
-from credibly.evaluation.score import (
-    ScoreParts,
-)
-from credibly.evaluation.sets import (
-    CredalParts,
-    ValidityParts,
-)
-from credibly.evaluation.verdict import (
-    Verdict,
-)
-from credibly.evaluation.words import (
-    shown,
-    shown_range,
-    title,
-)
+from credibly.evaluation.checks import check_verdicts
+from credibly.evaluation.comparison import Comparison, compare
+from credibly.evaluation.evaluate import evaluate
+from credibly.evaluation.raters import RaterParts
+from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts
+from credibly.evaluation.score import ScoreParts
+from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.verdict import Verdict
+from credibly.evaluation.words import shown, shown_range, title
 
 __all__ = [
     "Comparison",

@@ -63,7 +63,6 @@ def evaluate(
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
     recalibrate: Sequence[str | Recalibration] = (),
-    features: Any = None,
 ) -> Evaluation:
     """Compute all that predictions and labels allow, and say it in words.
 
@@ -79,7 +78,8 @@ def evaluate(
     groups : array (n,), optional
         Group of every instance; the cheap statistics are also computed within each.
     features : array (n, d), optional
-        What learned weights on the members of a set may depend on; their log-probabilities where not given.
+        Features of the instances: what weights of the set may depend on (the members' own predictions where
+        not given), and recalibrations that take them.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -98,8 +98,6 @@ def evaluate(
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration
         Recalibrations to compare on folds, see `recalibration_report`.
-    features : array (n, d), optional
-        Features of the instances, for recalibrations that use them.
 
     Returns
     -------

@@ -1,37 +1,13 @@
 """The only room that opens files: read predictions and labels, write results, never half of one."""
 
-from credibly.io.budget import (
-    load_budget,
-)
-from credibly.io.bundled import (
-    demo,
-    demo_models,
-)
-from credibly.io.dataset import (
-    Dataset,
-    load,
-)
-from credibly.io.inspection import (
-    ArrayFacts,
-    Inspection,
-    inspect,
-)
-from credibly.io.json_text import (
-    read_json_object,
-)
-from credibly.io.posterior import (
-    from_posterior_predictive,
-)
-from credibly.io.saving import (
-    labels_beside,
-    require_target,
-    save,
-)
-from credibly.io.writing import (
-    require_writable,
-    write_bytes_atomically,
-    write_text_atomically,
-)
+from credibly.io.budget import load_budget
+from credibly.io.bundled import demo, demo_models
+from credibly.io.dataset import Dataset, load
+from credibly.io.inspection import ArrayFacts, Inspection, inspect
+from credibly.io.json_text import read_json_object
+from credibly.io.posterior import from_posterior_predictive
+from credibly.io.saving import labels_beside, require_target, save
+from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
 __all__ = [
     "ArrayFacts",

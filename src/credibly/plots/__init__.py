@@ -1,22 +1,8 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
-from credibly.plots.check_groups import (
-    GroupGridDisplay,
-    group_grid,
-    group_grid_data,
-)
-from credibly.plots.checks import (
-    CheckDisplay,
-    before_after_data,
-    before_after_strip,
-    check_data,
-    check_strip,
-)
-from credibly.plots.classwise import (
-    ClasswiseDisplay,
-    classwise_data,
-    classwise_diagrams,
-)
+from credibly.plots.check_groups import GroupGridDisplay, group_grid, group_grid_data
+from credibly.plots.checks import CheckDisplay, before_after_data, before_after_strip, check_data, check_strip
+from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.combinations import (
     CombinationDisplay,
     SimplexWeightsDisplay,
@@ -25,16 +11,8 @@ from credibly.plots.combinations import (
     simplex_weights,
     simplex_weights_data,
 )
-from credibly.plots.display import (
-    Display,
-    Table,
-    Words,
-)
-from credibly.plots.distances import (
-    DistanceDisplay,
-    distance_data,
-    distance_diagram,
-)
+from credibly.plots.display import Display, Table, Words
+from credibly.plots.distances import DistanceDisplay, distance_data, distance_diagram
 from credibly.plots.envelopes import (
     CoverageDisplay,
     EnvelopeDisplay,
@@ -43,11 +21,7 @@ from credibly.plots.envelopes import (
     pit_data,
     pit_diagram,
 )
-from credibly.plots.masses import (
-    MassDisplay,
-    mass_bars,
-    mass_data,
-)
+from credibly.plots.masses import MassDisplay, mass_bars, mass_data
 from credibly.plots.members import (
     FunctionsDisplay,
     MemberHistogramDisplay,
@@ -56,16 +30,8 @@ from credibly.plots.members import (
     member_histogram,
     member_histogram_data,
 )
-from credibly.plots.null import (
-    NullDisplay,
-    null_data,
-    null_distribution,
-)
-from credibly.plots.power import (
-    PowerDisplay,
-    power_data,
-    power_diagram,
-)
+from credibly.plots.null import NullDisplay, null_data, null_distribution
+from credibly.plots.power import PowerDisplay, power_data, power_diagram
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
     SpreadDisplay,
@@ -88,42 +54,13 @@ from credibly.plots.recalibration import (
     recalibrated_curves_data,
     recalibration_changes_data,
 )
-from credibly.plots.regions import (
-    RegionDisplay,
-    region_data,
-    region_diagram,
-)
-from credibly.plots.rejections import (
-    RejectionDisplay,
-    rejection_data,
-    rejection_diagram,
-    rejection_diagrams,
-)
-from credibly.plots.reliability import (
-    ReliabilityDisplay,
-    reliability_data,
-    reliability_diagram,
-)
-from credibly.plots.samples import (
-    SamplesDisplay,
-    samples_data,
-    samples_strip,
-)
-from credibly.plots.score_bars import (
-    ScoreBarDisplay,
-    score_bar_data,
-    score_bars,
-)
-from credibly.plots.score_boxes import (
-    ScoreBoxDisplay,
-    score_box_data,
-    score_boxes,
-)
-from credibly.plots.score_groups import (
-    ViolinDisplay,
-    score_violins,
-    violin_data,
-)
+from credibly.plots.regions import RegionDisplay, region_data, region_diagram
+from credibly.plots.rejections import RejectionDisplay, rejection_data, rejection_diagram, rejection_diagrams
+from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
+from credibly.plots.score_bars import ScoreBarDisplay, score_bar_data, score_bars
+from credibly.plots.score_boxes import ScoreBoxDisplay, score_box_data, score_boxes
+from credibly.plots.score_groups import ViolinDisplay, score_violins, violin_data
 from credibly.plots.score_instances import (
     ConfidenceDisplay,
     ScoreScatterDisplay,
@@ -132,55 +69,14 @@ from credibly.plots.score_instances import (
     score_scatter,
     score_scatter_data,
 )
-from credibly.plots.score_members import (
-    MembersDisplay,
-    members_curve,
-    members_data,
-)
-from credibly.plots.simplex import (
-    SimplexDisplay,
-    simplex_data,
-    simplex_diagram,
-)
-from credibly.plots.simplex_maps import (
-    SimplexMapDisplay,
-    simplex_heat_map,
-    simplex_map_data,
-)
-from credibly.plots.sizes import (
-    HeatDisplay,
-    SizeDisplay,
-    heat_data,
-    size_data,
-    size_heat_map,
-    size_strips,
-)
-from credibly.plots.style import (
-    BLUE,
-    INK,
-    ORANGE,
-    VERMILION,
-    new_axes,
-    new_figure,
-    printable,
-)
-from credibly.plots.tradeoffs import (
-    TradeoffDisplay,
-    tradeoff_data,
-    tradeoff_lines,
-)
-from credibly.plots.validity import (
-    ValidityDisplay,
-    validity_data,
-    validity_diagram,
-)
-from credibly.plots.worlds import (
-    WeightsDisplay,
-    WorldDisplay,
-    weights_data,
-    world_data,
-    world_diagram,
-)
+from credibly.plots.score_members import MembersDisplay, members_curve, members_data
+from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
+from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
+from credibly.plots.sizes import HeatDisplay, SizeDisplay, heat_data, size_data, size_heat_map, size_strips
+from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.tradeoffs import TradeoffDisplay, tradeoff_data, tradeoff_lines
+from credibly.plots.validity import ValidityDisplay, validity_data, validity_diagram
+from credibly.plots.worlds import WeightsDisplay, WorldDisplay, weights_data, world_data, world_diagram
 
 __all__ = [
     "BLUE",
