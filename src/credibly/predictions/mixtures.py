@@ -22,6 +22,8 @@ _FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
 _MOST_STEPS = 200
 _EXACT, _ROUNDING = 1e-14, 2.0**-53
 _THINNEST = 1e-280
+_NARROWEST = 1e-100
+"""Width of a member, in widths of the widest, below which it is a step to every number there is."""
 _STEEPEST = math.exp(-0.5) / math.sqrt(2.0 * math.pi)
 """Largest slope of the standard normal density, at z = 1."""
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
@@ -49,6 +51,14 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array) -> Array:
 
 
 def _invert(mean: Array, std: Array, levels: Array) -> Array:
+    """Return quantiles of some rows, in units of the row: squares of its widths then stay in range."""
+    xp = namespace(mean)
+    unit = xp.max(std, axis=1, keepdims=True)
+    std = xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
+    return unit * _invert_scaled(mean / unit, std, levels)
+
+
+def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
     xp = namespace(mean)
     normal = ndtri(levels)
     low = high = mean[:, :1] + std[:, :1] * normal
