@@ -17,7 +17,7 @@ from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
-_NODES = 33
+_NODES = 49
 _FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
 _MOST_STEPS = 200
 _EXACT, _ROUNDING = 1e-14, 2.0**-53
