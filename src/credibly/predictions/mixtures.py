@@ -19,6 +19,8 @@ from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
 _NODES = 49
 _FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
+_FEW_LEVELS = 8
+"""Below this many levels Newton steps from the middle of the bracket cost less than the table."""
 _MOST_STEPS = 200
 _EXACT, _ROUNDING = 1e-14, 2.0**-53
 _THINNEST = 1e-280
@@ -66,6 +68,8 @@ def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
         own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
         low, high = xp.minimum(low, own), xp.maximum(high, own)
     target = xp.zeros_like(low) + levels
+    if levels.shape[0] < _FEW_LEVELS:
+        return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high)
     nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
     nodes = nodes + xp.min(low, axis=1)[:, None]
     table = (*_two(mean, std, nodes), _density_slopes(mean, std, nodes))
