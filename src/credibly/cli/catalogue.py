@@ -10,12 +10,20 @@ from typing import Any
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli.options import AsJson, Quiet
 from credibly.cli.output import Output, Table
-from credibly.hypotests import calibration_test, credal_test, observation_check, pit_test, validity_test
+from credibly.hypotests import (
+    calibration_test,
+    credal_test,
+    observation_check,
+    pit_test,
+    predictive_check,
+    validity_test,
+)
 from credibly.statistics import Statistic, registered
 
 TESTS: dict[Callable[..., Any], tuple[str, ...]] = {
     calibration_test: ("classes", "reals"),
     credal_test: ("classes",),
+    predictive_check: ("classes", "reals"),
     validity_test: ("counts",),
     pit_test: ("reals",),
     observation_check: ("reals",),

@@ -26,6 +26,7 @@ def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     assert {name: test["labels"] for name, test in tests.items()} == {
         "calibration_test": ["classes", "reals"],
         "credal_test": ["classes"],
+        "predictive_check": ["classes", "reals"],
         "validity_test": ["counts"],
         "pit_test": ["reals"],
         "observation_check": ["reals"],
