@@ -21,12 +21,14 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "CredalTestResult",
     "Dataset",
     "DisagreementDecomposition",
     "Estimate",
     "Estimates",
     "Evaluation",
     "HypotestResult",
+    "Learner",
     "LossDecomposition",
     "MassFunction",
     "NonspecificityEstimate",
