@@ -1,9 +1,9 @@
 """How often do credal tests reject where a calibrated combination exists, and where none does?
 
-Draws data sets from the worlds of J25 (400 instances to learn on and 400 to test, in one data set of 800) and from
-M23's S1, tests each with the default, with other learners and settings, and with the papers' own algorithms,
-and writes every p-value. The worlds with delta = 0 are the control: the truth is on the boundary of the set,
-so the hypothesis is true.
+Draws data sets of 800 instances (J25: 400 to learn on and 400 to test) from the worlds of J25, tests each
+with the default, with other learners and settings and with the papers' own algorithms, and writes every
+p-value. The worlds with delta = 0 are the control: the truth is on the boundary of the set, so the hypothesis
+is true.
 
     python studies/credal_level.py --round default --repetitions 500 --out build/credal-level.json
     python studies/credal_level.py --table build/credal-level.json

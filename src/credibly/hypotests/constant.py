@@ -27,7 +27,7 @@ Slope = Callable[[HostArray], tuple[float, HostArray]]
 
 _RANDOM_STARTS = 4
 _DESCENTS = 2
-_ENOUGH = 1e-4  # decrease, in units of how much the statistic varies, that is not worth another step
+_ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
 _LEAST = 1e-300
 
 
@@ -77,15 +77,15 @@ class WeightSearch:
         values = {name: self.value(weights, labels) for name, weights in starts.items()}
         best = sorted(values, key=lambda name: values[name])[:_DESCENTS]
         spread = max(values.values()) - values[best[0]]
-        found = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
-        return min(found, key=lambda one: one.value)
+        ended = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
+        return min(ended, key=lambda one: one.value)
 
     def local_minimum(
         self, labels: Classes, start: HostArray, name: str = "the start", *, scale: float | None = None
     ) -> Minimiser:
         """Return what one descent finds; the start itself where it finds nothing smaller.
 
-        Decreases below a ten-thousandth of `scale` end the descent; the statistic at a corner where not given.
+        Decreases below a thousandth of `scale` end the descent; by default of a corner's value.
         """
         slope = self._slope(labels)
         unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
@@ -116,7 +116,7 @@ class WeightSearch:
         return None
 
     def _descend(self, slope: Slope, start: HostArray, scale: float) -> HostArray:
-        """Follow the gradient inside the simplex; the solver's tolerance is absolute, so values are scaled."""
+        """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
         from scipy.optimize import minimize
 
         a, unit = start.size, scale if 0 < scale < np.inf else 1.0
@@ -165,13 +165,13 @@ def on_host(labels: Classes) -> Classes:
 def on_weights(values: HostArray) -> HostArray:
     """Return the nearest weights to what a solver left just outside the simplex."""
     clipped = np.clip(values, 0.0, None)
-    return clipped / clipped.sum()
+    return np.asarray(clipped / clipped.sum())
 
 
 def combined(points: HostArray, weights: HostArray) -> HostArray:
     """Return sum_a w_a P_a for one weight vector, (n, a, k), (a,) -> (n, k)."""
     spread = np.broadcast_to(weights, points.shape[:2])[:, :, None]
-    return mixed(spread, points)[0]
+    return np.asarray(mixed(spread, points)[0])
 
 
 def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
@@ -187,7 +187,7 @@ def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
 
 def brier_slope(points: HostArray, labels: Classes) -> Slope:
     """Mean |f - e_y|^2 and its gradient, from its quadratic form."""
-    n, a, _ = points.shape
+    n = points.shape[0]
     onehot = labels.block(slice(None), slice(None))[0]
     quadratic = np.einsum("nak,nbk->ab", points, points) / n
     linear = np.einsum("nak,nk->a", points, onehot) / n
@@ -213,10 +213,12 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float) -> Slope:
         probs = combined(points, weights)
         residual = onehot - probs
         apart = distances(probs, probs, "euclidean")
-        kernel = np.exp(-apart / bandwidth)
+        kernel = np.exp(apart * (-1.0 / bandwidth))
         np.fill_diagonal(kernel, 0.0)
-        terms = kernel * (residual @ residual.T)
-        pull = np.divide(terms, apart, out=np.zeros_like(terms), where=apart > 0)
+        terms = residual @ residual.T
+        terms *= kernel
+        apart[apart == 0] = np.inf  # equal predictions do not pull
+        pull = np.divide(terms, apart, out=apart)
         moved = (pull @ probs - pull.sum(axis=1, keepdims=True) * probs) / bandwidth - kernel @ residual
         pairs = n * (n - 1)
         return float(terms.sum() / pairs), 2.0 * np.einsum("nak,nk->a", points, moved) / pairs
@@ -228,7 +230,7 @@ def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slo
     """Any differentiable statistic and its gradient by automatic differentiation."""
     import torch
 
-    tensor = torch.from_numpy(np.ascontiguousarray(points))
+    tensor = torch.tensor(points)
     batch = Classes(torch.from_numpy(labels.values.astype(np.int64)), labels.n_classes)
 
     def slope(weights: HostArray) -> tuple[float, HostArray]:

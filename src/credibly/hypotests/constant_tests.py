@@ -36,7 +36,7 @@ def constant_test(task: CredalTask, refit: bool) -> Finding:
     statistics = task.statistics if task.several else (search.statistic,)
     bounds = [one.bind(tested) for one in statistics]
     replicates = Replicates(probs, task.seed)
-    notes = (f"{objective.name} {best.value:.4g} is the smallest found, from {best.start}",)
+    notes: tuple[str, ...] = (f"{objective.name} {best.value:.4g} is the smallest found, from {best.start}",)
     if not refit:
         values = resampled_values(bounds, task.observed, replicates, task.n_resamples, task.progress)
         notes = (*notes, "weights were learned on the tested labels and kept in replicates: conservative")

@@ -7,7 +7,6 @@ with one weight vector for all instances (M23) or weights that depend on the ins
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -53,8 +52,8 @@ FOLDS = 4
 _RESAMPLES = {False: 999, True: 199}
 _PAPER_RESAMPLES = 100
 _PAPERS = {
-    "M23": "weights='constant', the minimum from the centre, replicates of bootstrapped instances with random "
-    "weights, n_resamples=100",
+    "M23": "weights='constant', one search from the centre, random weights and bootstrapped instances in "
+    "replicates, n_resamples=100",
     "J25": "learner='neural', split=0.5, refit=False, n_resamples=100",
 }
 
@@ -117,7 +116,7 @@ def credal_test(
     Returns
     -------
     CredalTestResult
-        The p-value, the weights that were found, and ``combine`` and ``score``, which apply them to any split.
+        The p-value, the weights that were found; ``combine`` and ``score`` apply them to any split.
 
     Notes
     -----
@@ -139,9 +138,8 @@ def credal_test(
     >>> import credibly as cr
     >>> rng = np.random.default_rng(1)
     >>> members = rng.dirichlet(np.ones(3), size=(300, 4))
-    >>> truth = members @ np.eye(3) @ np.eye(3)
-    >>> labels = (rng.random((300, 1)) > truth[:, 2].cumsum(axis=1)).sum(axis=1)
-    >>> result = cr.credal_test(cr.Ensemble(members), labels, n_resamples=99, rng=0)
+    >>> labels = (rng.random((300, 1)) > members[:, 2].cumsum(axis=1)).sum(axis=1)
+    >>> result = cr.credal_test(cr.Ensemble(members), labels, n_resamples=39, rng=0)
     >>> result.verdict(), result.notion
     ('no conflict found', 'distribution')
     >>> result.combine(cr.Ensemble(members[:5]))
@@ -254,7 +252,7 @@ def _learner(given: Any) -> Learner:
 
 def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any, cv: Any, refit: Any) -> None:
     """Raise for options that would be ignored: they say something else was meant."""
-    if paper == "M23" and kind != "constant" or paper == "J25" and kind != "learned":
+    if (paper == "M23" and kind != "constant") or (paper == "J25" and kind != "learned"):
         raise InputError("`paper`", "fixes the weights", f"got weights={kind!r}", "Leave `weights` out.")
     given = {"learner": learner, "split": split, "cv": cv}
     if kind != "learned":
@@ -263,7 +261,7 @@ def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any,
                 raise InputError(
                     f"`{name}`", 'belongs to weights="learned"', f"got weights={kind!r}", "Leave it out."
                 )
-    if kind == "mean" and refit or paper is not None and refit:
+    if refit and (kind == "mean" or paper is not None):
         raise InputError("`refit`", "needs weights that are learned", f"got {refit!r} here", "Leave it out.")
     if split is not None and cv is not None:
         raise InputError("`split` and `cv`", "exclude each other", "got both", "Give one of them.")

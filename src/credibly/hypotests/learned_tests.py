@@ -1,12 +1,13 @@
 """Tests with weights learned on a part of the data (J25): a split, or folds that take turns.
 
-With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that was
-found, weights are learned again from them, and the statistic is computed as for the observed labels; so the
-error of learning is in the null too. Without it only labels of the tested part change.
+With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that
+was found, weights are learned again from them, and the statistic is computed as for the observed labels; so
+the error of learning is in the null too. Without it only labels of the tested part change.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -147,27 +148,24 @@ def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple
 
 
 def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:
-    """Combine the p-values of folds, which depend on each other: K / r times the r-th smallest, r = ceil(K / 2).
+    """Combine p-values of folds, which depend on each other: K / r times the r-th smallest, r = ceil(K / 2).
 
     Valid whatever the dependence (Rueger 1978); with two folds it is Bonferroni's twice the smaller.
     """
-    import dataclasses
-
     count = len(folds)
     rank = math.ceil(count / 2)
     ordered = sorted(folds, key=lambda fold: fold.pvalue)
     decisive = ordered[rank - 1]
     factor = count / rank
     interval = decisive.pvalue_interval
+    note = f"p is {factor:g} times p-value {rank} of {count} folds; the statistic is that fold's"
     return dataclasses.replace(
         decisive,
         pvalue=min(1.0, factor * decisive.pvalue),
-        pvalue_interval=None if interval is None else tuple(min(1.0, factor * end) for end in interval),
+        pvalue_interval=None
+        if interval is None
+        else (min(1.0, factor * interval[0]), min(1.0, factor * interval[1])),
         n=sum(fold.n for fold in folds),
-        notes=(
-            *decisive.notes,
-            f"p is {factor:g} times p-value {rank} of {count} folds, valid however they depend; "
-            "the statistic is that fold's",
-        ),
+        notes=(*decisive.notes, note),
         components={f"fold {at}": fold for at, fold in enumerate(folds)},
     )

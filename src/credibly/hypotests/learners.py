@@ -58,7 +58,7 @@ class LinearLearner(Learner):
         Folds of the cross-validation.
     """
 
-    basis: Basis = Basis()
+    basis: Basis = dataclasses.field(default_factory=Basis)
     penalties: tuple[float, ...] = PENALTIES
     constant_penalty: float = 0.005
     n_folds: int = 4
@@ -106,8 +106,14 @@ class GatingLearner(LinearLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
 
     Examples
     --------
@@ -137,8 +143,14 @@ class BoundaryLearner(GatingLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
     max_classes : int
         With more classes only the point towards the most probable class is added.
 
@@ -176,8 +188,14 @@ class TiltingLearner(LinearLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
 
     Examples
     --------
@@ -190,17 +208,16 @@ class TiltingLearner(LinearLearner):
     name: ClassVar[str] = "tilting"
 
     def columns(self, points: Points, made: Array) -> Columns:
-        """Deviations from the mean and from its logarithm, by class; the first also times mean and features."""
+        """Deviations from the mean, of it and of its logarithm, by class, also times mean and features."""
         xp = namespace(points.probs)
         probs = as_float64(points.probs)
-        n, a, k = probs.shape
+        n, _, k = probs.shape
         mean = xp.mean(probs, axis=1, keepdims=True)
         apart = probs - mean
         logs = xp.log(xp.clip(probs, 1e-6, None))
         ratio = logs - xp.mean(logs, axis=1, keepdims=True)
         parts = [apart, apart * mean * k, ratio]
-        for column in range(1, made.shape[1]):
-            parts.append(apart * made[:, column][:, None, None])
+        parts += [apart * made[:, column][:, None, None] for column in range(1, made.shape[1])]
         none = xp.zeros((n, 0), dtype=xp.float64, device=device(probs))
         return Columns(none, xp.concat(parts, axis=2), n_plain=3 * k)
 

@@ -1,7 +1,7 @@
-"""Learn instance-dependent weights on one part of the data, for the observed labels and for replicates of them.
+"""Learn instance-dependent weights on one part of the data, for observed labels and for replicates of them.
 
-The part that is learned on chooses its penalty by cross-validation, once; replicates keep it and start from the
-observed fit.
+The part that is learned on chooses its penalty by cross-validation, once; replicates keep it and start from
+the observed fit.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _best_penalty(
     if len(candidates) == 1 or folds < 2:
         return candidates[0]
     held_out = np.arange(n)[None, :] % folds == np.arange(folds)[:, None]  # rows are in random order already
-    losses = {}
+    losses: dict[float, float] = {}
     for flexible, own in columns.items():
         values = [value for value in candidates if np.isfinite(value) == flexible]
         kept = own.rows(rows)

@@ -137,8 +137,8 @@ def learn_network(
     torch = _torch()
     where = learner.device or (str(points.probs.device) if _is_tensor(points.probs) else "cpu")
     basis = Basis("raw").fit(features, seed)
-    members = torch.as_tensor(to_host(points.probs), dtype=torch.float64, device=where)
-    classes = torch.as_tensor(to_host(labels).astype(np.int64), device=where)
+    members = torch.tensor(to_host(points.probs), dtype=torch.float64, device=where)
+    classes = torch.tensor(to_host(labels).astype(np.int64), device=where)
     generator = np.random.default_rng([*seed, _STREAM])
     inputs = _inputs(basis, features, members)
     network = _network(inputs.shape[1], learner.hidden, members.shape[1], generator).to(where)
@@ -158,7 +158,7 @@ def learn_network(
 
     optimiser = torch.optim.Adam(network.parameters(), lr=learner.learning_rate)
     best, best_state, since, epoch = math.inf, copy.deepcopy(network.state_dict()), 0, 0
-    for epoch in range(1, learner.max_epochs + 1):  # noqa: B007
+    for epoch in range(1, learner.max_epochs + 1):
         optimiser.zero_grad()
         found = loss(fit_rows, ((proper, 1.0), (error, learner.gamma)))
         found.backward()

@@ -1,0 +1,64 @@
+"""Batched L-BFGS against scipy, problem by problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from credibly._arrays.lbfgs import minimise_batch
+from libraries import Library, read
+
+
+def _logistic(design: np.ndarray, signs: np.ndarray, penalty: float):
+    """Penalised logistic losses, one per row of signs, with their gradients."""
+
+    def objective(weights):
+        margins = signs * (weights @ design.T)
+        value = np.logaddexp(0.0, -margins).sum(axis=1) + 0.5 * penalty * (weights**2).sum(axis=1)
+        slope = -(signs / (1 + np.exp(margins))) @ design + penalty * weights
+        return value, slope
+
+    return objective
+
+
+def test_equals_scipy_on_every_problem() -> None:
+    rng = np.random.default_rng(0)
+    design, signs = rng.normal(size=(50, 6)), rng.choice([-1.0, 1.0], size=(7, 50))
+    objective = _logistic(design, signs, 0.1)
+    found = minimise_batch(objective, np.zeros((7, 6)), tolerance=1e-8, max_steps=500)
+    assert found.converged.all()
+    for at in range(7):
+        alone = _logistic(design, signs[at : at + 1], 0.1)
+        wanted = scipy.optimize.minimize(
+            lambda w, alone=alone: float(alone(w[None])[0][0]), np.zeros(6), method="BFGS", tol=1e-8
+        )
+        np.testing.assert_allclose(found.at[at], wanted.x, atol=1e-5)
+        assert found.value[at] == pytest.approx(wanted.fun, abs=1e-9)
+
+
+def test_a_problem_does_not_feel_the_others(library: Library) -> None:
+    scales = np.array([[1.0, 100.0], [1e-3, 1.0], [5.0, 5.0]])
+    goals = np.array([[1.0, 2.0], [-3.0, 0.5], [0.0, 4.0]])
+
+    def objective_of(rows: list[int]):
+        scale, goal = library.asarray(scales[rows]), library.asarray(goals[rows])
+
+        def objective(at):
+            gap = at - goal
+            return library.xp.sum(0.5 * scale * gap * gap, axis=1), scale * gap
+
+        return objective
+
+    zeros = library.asarray(np.zeros((3, 2)))
+    together = minimise_batch(objective_of([0, 1, 2]), zeros, tolerance=1e-9, max_steps=300)
+    np.testing.assert_allclose(read(together.at), goals, atol=1e-5)
+    for row in range(3):
+        alone = minimise_batch(objective_of([row]), zeros[:1, :], tolerance=1e-9, max_steps=300)
+        np.testing.assert_allclose(read(alone.at)[0], read(together.at)[row], atol=1e-12)
+
+
+def test_steps_are_limited_and_reported() -> None:
+    objective = _logistic(np.random.default_rng(1).normal(size=(30, 4)), np.ones((2, 30)), 1e-3)
+    found = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
+    assert found.steps == 2 and not found.converged.any()

@@ -1,0 +1,287 @@
+"""`credal_test`: what it equals, what it finds, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.simulate import MulticlassWorld
+from libraries import Library
+
+K = 3
+
+
+def members(n: int, m: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(K), size=(n, m))
+
+
+def draw(probs: np.ndarray, seed: int = 1) -> np.ndarray:
+    steps = probs.cumsum(axis=1)[:, :-1]
+    return (np.random.default_rng(seed).random((len(probs), 1)) >= steps).sum(axis=1)
+
+
+@pytest.mark.parametrize("weights", ["learned", "constant", "mean"])
+@pytest.mark.parametrize("statistic", ["skce", "confidence_ece", ("skce", "log_loss")])
+def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statistic: object) -> None:
+    probs = members(60, 1)
+    labels = draw(probs[:, 0])
+    plain = cr.calibration_test(probs[:, 0], labels, statistic=statistic, n_resamples=99, rng=3)
+    for given in (probs, np.repeat(probs, 4, axis=1)):
+        found = cr.credal_test(
+            cr.Ensemble(given, member_axis=1),
+            labels,
+            weights=weights,
+            statistic=statistic,
+            n_resamples=99,
+            rng=3,
+        )
+        assert found.pvalue == plain.pvalue
+        assert found.statistic == pytest.approx(plain.statistic, abs=1e-12)
+        assert found.test_rows.size == 60  # no split
+
+
+def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
+    # J25 App. B: members say 0.9 and 0.1 for every x; P(y = 1 | x) is 0.8 at x = 0 and 0.2 at x = 1. Calibrated are
+    # w(x) = (0.875, 0.125) and (0.125, 0.875), which is the truth, and w = (0.5, 0.5), which is the marginal.
+    x = np.arange(1000) % 2
+    chance = np.where(x == 0, 0.8, 0.2)
+    labels = draw(np.stack([1 - chance, chance], axis=1))
+    probs = np.broadcast_to([[0.1, 0.9], [0.9, 0.1]], (1000, 2, 2))
+    ensemble = cr.Ensemble(probs, member_axis=1)
+    learned = cr.credal_test(ensemble, labels, x, learner="gating", n_resamples=99, rng=1)
+    constant = cr.credal_test(ensemble, labels, weights="constant", n_resamples=99, rng=1)
+    assert not learned.rejects(0.05) and not constant.rejects(0.05)
+    # 500 labels per x: standard error 0.018 of a frequency, 0.022 of a weight
+    np.testing.assert_allclose(learned.weights[:2, 0], [0.875, 0.125], atol=0.07)
+    np.testing.assert_allclose(constant.weights, [0.5, 0.5], atol=0.06)
+    # neither saves a set that misses the truth: 0.9 and 0.6
+    outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (1000, 2, 2)), member_axis=1)
+    assert cr.credal_test(outside, labels, x, n_resamples=99, rng=1).rejects(0.05)
+    assert cr.credal_test(outside, labels, weights="constant", n_resamples=99, rng=1).rejects(0.05)
+
+
+def test_learned_weights_recover_a_known_gating() -> None:
+    rng = np.random.default_rng(0)
+    n = 4000
+    x = rng.uniform(-1, 1, n)
+    first = np.broadcast_to([0.9, 0.1], (n, 2))
+    second = np.broadcast_to([0.2, 0.8], (n, 2))
+    weight = 1 / (1 + np.exp(-3 * x))
+    labels = draw(weight[:, None] * first + (1 - weight)[:, None] * second)
+    ensemble = cr.Ensemble(np.stack([first, second], axis=1), member_axis=1)
+    found = cr.credal_test(ensemble, labels, x, learner="gating", n_resamples=19, cv=2, rng=0)
+    assert found.weight_names == ("member 0", "member 1")
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
+    # 4000 labels: standard error of a local frequency over a tenth of them is 0.025, of a weight 0.035
+    assert np.abs(found.weights[:, 0] - weight).mean() < 0.05
+    assert not found.rejects(0.05)
+
+
+@pytest.mark.parametrize(
+    ("learner", "refit"), [("boundary", True), ("boundary", False), ("gating", True), ("tilting", True)]
+)
+def test_one_seed_one_pvalue_on_every_library(learner: str, refit: bool, library: Library) -> None:
+    if library.name in ("array_api_strict", "second_device") and (learner, refit) != ("boundary", True):
+        pytest.skip("the strict library is slow: the default is enough")
+    probs = members(30, 2)
+    labels = draw(probs.mean(axis=1))
+    features = np.linspace(0, 1, 30)[:, None]
+    settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 19, "rng": 7}
+    host = cr.credal_test(probs, labels, features, **settings)
+    there = cr.credal_test(
+        library.asarray(probs), library.asarray(labels), library.asarray(features), **settings
+    )
+    assert there.pvalue == host.pvalue
+    np.testing.assert_allclose(there.weights, host.weights, atol=1e-6)
+    mixed = there.combine(cr.Ensemble(library.asarray(probs)), library.asarray(features))
+    assert library.owns(mixed.probs)
+
+
+@pytest.mark.parametrize("weights", ["constant", "mean"])
+def test_constant_weights_on_every_library(weights: str, library: Library) -> None:
+    probs = members(60, 3)
+    labels = draw(probs[:, 0])
+    host = cr.credal_test(probs, labels, weights=weights, n_resamples=19, rng=7)
+    there = cr.credal_test(
+        library.asarray(probs), library.asarray(labels), weights=weights, n_resamples=19, rng=7
+    )
+    assert there.pvalue == host.pvalue
+    np.testing.assert_allclose(there.weights, host.weights, atol=1e-9)
+
+
+def _sets(n: int) -> dict[str, cr.Ensemble | cr.Intervals | cr.Belief | cr.Dirichlet]:
+    ensemble = cr.Ensemble(members(n, 4), member_axis=1)
+    masses = np.random.default_rng(2).dirichlet(np.ones(4), size=n)
+    return {
+        "ensemble": ensemble,
+        "intervals": ensemble.to_intervals(),
+        "belief": cr.Belief(masses, [{0}, {1}, {2}, {0, 1, 2}], 3),
+        "dirichlet": cr.Dirichlet(1 + 5 * members(n, 1)[:, 0]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["ensemble", "intervals", "belief", "dirichlet"])
+@pytest.mark.parametrize("weights", ["learned", "constant", "mean"])
+def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: str) -> None:
+    given = _sets(60)[kind]
+    truth = given.mean().probs
+    options = {"cv": 2} if weights == "learned" else {}
+    found = cr.credal_test(given, draw(truth), weights=weights, n_resamples=19, n_draws=5, rng=0, **options)
+    assert 0 < found.pvalue <= 1
+    mixed = found.combine(given)
+    if kind != "dirichlet":  # its set is the hull of draws, which the notes say
+        assert bool(cr.credal_contains(given, mixed, tolerance=1e-6).all())
+    else:
+        assert any("draws" in note for note in found.notes)
+    scores = found.score(given, draw(truth))
+    assert set(scores) == {"accuracy", "brier", "log_loss", "skce"}
+    assert scores["accuracy"].value == pytest.approx((mixed.probs.argmax(axis=1) == draw(truth)).mean())
+
+
+def test_corners_are_indexed_by_orders_of_the_classes() -> None:
+    four = cr.Intervals(np.full((20, 4), 0.1), np.full((20, 4), 0.5))
+    labels = np.arange(20) % 4
+    found = cr.credal_test(four, labels, weights="constant", n_resamples=9, rng=0)
+    assert len(found.weight_names) == 24 and found.weight_names[0] == "corner of order (0, 1, 2, 3)"
+    five = cr.Intervals(np.full((20, 5), 0.1), np.full((20, 5), 0.5))
+    found = cr.credal_test(five, np.arange(20) % 5, weights="constant", n_resamples=9, rng=0)
+    assert len(found.weight_names) == 10 and found.weight_names[:2] == ("class 0 first", "class 0 last")
+    assert any("a part of the set" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "notion"),
+    [
+        ("confidence_ece", "confidence"),
+        ("classwise_ece", "classwise"),
+        ("skce", "distribution"),
+        (("confidence_ece", "skce"), "distribution"),
+    ],
+)
+def test_the_notion_is_named(statistic: object, notion: str) -> None:
+    probs = members(40, 2)
+    found = cr.credal_test(
+        probs, draw(probs[:, 0]), weights="constant", statistic=statistic, n_resamples=9, rng=0
+    )
+    assert found.notion == notion
+
+
+def test_folds_without_refits_are_combined_validly() -> None:
+    probs = members(90, 3)
+    labels = draw(probs.mean(axis=1))
+    found = cr.credal_test(probs, labels, cv=3, refit=False, n_resamples=99, rng=0)
+    folds = sorted(fold.pvalue for fold in found.components.values())
+    assert len(folds) == 3
+    assert found.pvalue == pytest.approx(min(1.0, 1.5 * folds[1]))  # K / r = 3 / 2 times the second smallest
+    assert found.n == 90
+
+
+def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
+    probs = members(100, 3)
+    labels = draw(probs.mean(axis=1))
+    found = cr.credal_test(probs, labels, split=0.7, n_resamples=19, rng=0)
+    assert found.n == found.test_rows.size == 30
+    whole = cr.credal_test(probs, labels, n_resamples=19, rng=0)
+    assert whole.n == 100 and whole.settings["cv"] == 4
+
+
+def test_ten_instances_constant_features_and_an_absent_class() -> None:
+    probs = members(10, 3)
+    labels = np.array([0, 1] * 5)  # class 2 never occurs
+    found = cr.credal_test(probs, labels, np.ones(10), n_resamples=19, rng=0)
+    assert 0 < found.pvalue <= 1
+    assert any("all features are constant" in note for note in found.notes)
+    assert any("classes without a label" in note and "2" in note for note in found.notes)
+
+
+def test_a_label_that_every_member_calls_impossible() -> None:
+    probs = np.zeros((40, 3, 3))
+    probs[:, :, 0], probs[:, :, 1] = 0.4, 0.6
+    probs[:, 1, :2] = 0.5
+    labels = np.array([0, 1] * 20)
+    labels[3] = 2
+    found = cr.credal_test(cr.Ensemble(probs), labels, n_resamples=39, rng=0)
+    assert np.isfinite(found.weights).all()
+    assert cr.credal_test(cr.Ensemble(probs), labels, statistic="log_loss", n_resamples=39, rng=0).rejects(
+        0.06
+    )
+
+
+def test_combine_wants_the_same_members_and_features() -> None:
+    probs = members(60, 3)
+    labels = draw(probs.mean(axis=1))
+    x = np.linspace(0, 1, 60)
+    found = cr.credal_test(probs, labels, x, n_resamples=9, rng=0)
+    assert len(found.combine(probs[:5], x[:5])) == 5
+    with pytest.raises(cr.InputError, match="must be of the kind that was tested"):
+        found.combine(members(5, 4), x[:5])
+    with pytest.raises(cr.InputError, match="`features` are needed"):
+        found.combine(probs[:5])
+    with pytest.raises(cr.InputError, match="must have 1 columns"):
+        found.combine(probs[:5], np.ones((5, 2)))
+    without = cr.credal_test(probs, labels, n_resamples=9, rng=0)
+    with pytest.raises(cr.InputError, match="were not given to the test"):
+        without.combine(probs[:5], x[:5])
+
+
+def test_members_may_change_places() -> None:
+    world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(120, rng=0)
+    probs, order = world.predictions.probs, [2, 0, 3, 1]
+    settings = {"learner": "tilting", "n_resamples": 19, "rng": 0}
+    one = cr.credal_test(probs, world.labels, world.features, **settings)
+    two = cr.credal_test(probs[:, order], world.labels, world.features, **settings)
+    np.testing.assert_allclose(two.weights, one.weights[:, order], atol=1e-6)
+    assert two.pvalue == one.pvalue
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"weights": "best"}, "`weights` must be one of"),
+        ({"paper": "X"}, "`paper` must be one of"),
+        ({"learner": "forest"}, "`learner` must be one of"),
+        ({"learner": 3}, "`learner` must be a name or a Learner"),
+        ({"split": 1.0}, "`split` must lie strictly between 0 and 1"),
+        ({"split": 0.5, "cv": 2}, "exclude each other"),
+        ({"cv": 1}, "`cv` must be an integer of at least 2"),
+        ({"cv": 30}, "need at least 60 instances"),
+        ({"refit": 1}, "`refit` must be True or False"),
+        ({"weights": "constant", "split": 0.5}, '`split` belongs to weights="learned"'),
+        ({"weights": "mean", "refit": True}, "`refit` needs weights that are learned"),
+        ({"weights": "mean", "paper": "J25"}, "`paper` fixes the weights"),
+        ({"learner": "neural", "refit": True}, "learns again for every replicate"),
+        ({"features": np.ones(39)}, "one row per prediction"),
+        ({"features": np.full((40, 1), np.nan)}, "`features` must be finite"),
+        ({"labels": np.zeros(39, dtype=int)}, "one entry per prediction"),
+        ({"labels": cr.LabelCounts(np.ones((40, 3), dtype=int))}, "takes one label per instance"),
+        ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
+        ({"n_draws": 0}, "`n_draws`"),
+        ({"statistic": ()}, "must name at least one"),
+        ({"paper": "M23", "statistic": ("skce", "brier")}, "minimises one statistic"),
+        ({"progress": 3}, "`progress`"),
+        ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
+    ],
+)
+def test_refusals(change: dict, match: str) -> None:
+    given = {"predictions": members(40, 3), "labels": np.arange(40) % 3, **change}
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.credal_test(given.pop("predictions"), given.pop("labels"), rng=0, **given)
+
+
+def test_a_result_is_json_safe_and_says_what_it_did() -> None:
+    import json
+
+    probs = members(40, 3)
+    found = cr.credal_test(probs, draw(probs[:, 0]), n_resamples=9, rng=0)
+    text = json.dumps(found.to_dict())
+    assert '"learner"' in text and '"boundary"' in text
+    assert found.name == "credal_test" and "this learner can represent" in found.hypothesis
+    assert found.settings["refit"] is True and found.settings["seed"]
+
+
+def test_progress_is_reported() -> None:
+    seen: list[tuple[int, int]] = []
+    probs = members(40, 3)
+    cr.credal_test(probs, draw(probs[:, 0]), n_resamples=9, rng=0, progress=lambda *pair: seen.append(pair))
+    assert seen[-1] == (10, 10)

@@ -1,0 +1,109 @@
+"""One weight vector for all instances: slopes, minima, and the papers' algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import credibly as cr
+from credibly.hypotests.constant import WeightSearch, on_weights
+from credibly.predictions import Classes
+
+
+def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:
+    rng = np.random.default_rng(0)
+    points = rng.dirichlet(np.ones(k), size=(n, a))
+    weights = np.array([0.6, 0.3, 0.1][:a])
+    truth = np.einsum("nak,a->nk", points, weights)
+    steps = truth.cumsum(axis=1)[:, :-1]
+    return points, Classes((rng.random((n, 1)) >= steps).sum(axis=1)[None, :], k)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "brier", "skce", "kde_ce", "kl_ce"])
+def test_slopes_equal_differences_of_values(name: str) -> None:
+    if name in ("kde_ce", "kl_ce"):
+        pytest.importorskip("torch", reason="other slopes come from torch")
+    points, labels = _data()
+    search = WeightSearch(points, cr.registered()[name])
+    slope = search._slope(labels)
+    assert slope is not None
+    at = np.array([0.2, 0.5, 0.3])
+    value, gradient = slope(at)
+    assert value == pytest.approx(search.value(at, labels), rel=1e-9)
+    for direction in ([1.0, -1.0, 0.0], [0.0, 1.0, -1.0]):  # inside the simplex
+        step = 1e-6 * np.array(direction)
+        wanted = (search.value(at + step, labels) - search.value(at - step, labels)) / 2e-6
+        assert gradient @ direction == pytest.approx(wanted, rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["log_loss", "brier", "skce", "confidence_ece"])
+def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
+    points, labels = _data()
+    search = WeightSearch(points, cr.registered()[name])
+    found = search.minimum(labels, np.random.default_rng(0))
+    np.testing.assert_allclose(found.weights.sum(), 1.0)
+    assert (found.weights >= 0).all()
+    lattice = [(i, j, 12 - i - j) for i in range(13) for j in range(13 - i)]
+    values = [search.value(np.array(weights) / 12, labels) for weights in lattice]
+    # a step function has flat floors that a lattice may hit by luck
+    slack = 0.02 if name == "confidence_ece" else 1e-4 * (max(values) - min(values))
+    assert found.value <= min(values) + slack
+    assert found.value == pytest.approx(search.value(found.weights, labels))
+
+
+def test_the_log_loss_minimum_is_that_of_a_general_solver() -> None:
+    points, labels = _data(a=2)
+    search = WeightSearch(points, cr.log_loss)
+    found = search.minimum(labels, np.random.default_rng(0))
+    wanted = scipy.optimize.minimize_scalar(
+        lambda w: search.value(np.array([w, 1 - w]), labels), bounds=(0, 1), method="bounded"
+    )
+    assert found.weights[0] == pytest.approx(wanted.x, abs=0.02)
+    assert found.value == pytest.approx(wanted.fun, abs=1e-4)
+
+
+def test_weights_outside_the_simplex_are_brought_back() -> None:
+    np.testing.assert_allclose(on_weights(np.array([0.5, -1e-9, 0.5])), [0.5, 0.0, 0.5])
+
+
+def test_refits_are_less_conservative() -> None:
+    points, labels = _data()
+    kept = cr.credal_test(points, labels.values[0], weights="constant", n_resamples=39, rng=0)
+    again = cr.credal_test(points, labels.values[0], weights="constant", refit=True, n_resamples=39, rng=0)
+    # replicates that are minimised too are smaller, so the observation looks larger among them
+    assert np.mean(again.null_distribution) < np.mean(kept.null_distribution)
+    assert again.pvalue <= kept.pvalue
+    assert any("conservative" in note for note in kept.notes)
+    assert not any("conservative" in note for note in again.notes)
+
+
+def test_several_statistics_share_the_likeliest_weights() -> None:
+    points, labels = _data()
+    found = cr.credal_test(
+        points, labels.values[0], weights="constant", statistic="omnibus", n_resamples=39, rng=0
+    )
+    assert set(found.components) == {"skce", "log_loss"}
+    best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
+    np.testing.assert_allclose(found.weights, best.weights, atol=1e-9)
+
+
+@pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
+def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
+    points, labels = _data()
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistic=statistic, rng=0)
+    assert found.n_resamples == 100 and found.settings["n_bins"] == n_bins
+    assert found.statistic_name == (statistic or "hosmer_lemeshow")
+    assert any("paper mode M23 sets" in note for note in found.notes)
+    assert found.weights.shape == (3,)
+
+
+def test_j25_uses_a_network_and_kde() -> None:
+    pytest.importorskip("torch", reason="needs the torch extra")
+    points, labels = _data()
+    found = cr.credal_test(points, labels.values[0], paper="J25", rng=0)
+    assert found.statistic_name == "kde_ce" and found.n_resamples == 100
+    assert found.settings["learner"]["name"] == "neural"
+    assert tuple(found.settings["learner"]["hidden"]) == (16, 16, 16)
+    assert found.settings["split"] == 0.5 and found.settings["refit"] is False
+    assert any("paper mode J25 sets" in note for note in found.notes)

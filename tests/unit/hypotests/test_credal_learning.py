@@ -1,0 +1,187 @@
+"""Learning weights: gradients, features, the points that are mixed, refits, networks."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import credibly as cr
+from credibly.hypotests.basis import Basis, log_probabilities
+from credibly.hypotests.learners import Points
+from credibly.hypotests.learning import learn_part, random_parts
+from credibly.hypotests.mixing import Columns, fit_weights, likelihoods, mixed
+from credibly.hypotests.points import points_of
+
+SEED = (1, 2)
+
+
+def _problem(n: int = 30, a: int = 3, k: int = 3, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    points = rng.dirichlet(np.ones(k), size=(n, a))
+    labels = rng.integers(0, k, size=(2, n))
+    columns = Columns(
+        np.concatenate([np.ones((n, 1)), rng.normal(size=(n, 2))], axis=1), rng.normal(size=(n, a, 2))
+    )
+    return points, labels, columns
+
+
+def _loss(parameters: np.ndarray, columns: Columns, points: np.ndarray, labels: np.ndarray) -> float:
+    """Penalised log loss of one label vector, written out."""
+    n, a, k = points.shape
+    q = columns.shared.shape[1]
+    weights = parameters[: q * a].reshape(q, a)
+    total = 0.5 * 0.3 * (parameters**2).sum()
+    for i in range(n):
+        logits = [
+            columns.shared[i] @ weights[:, j] + columns.own[i, j] @ parameters[q * a :] for j in range(a)
+        ]
+        share = np.exp(logits) / np.exp(logits).sum()
+        total -= np.log(sum(share[j] * points[i, j, labels[i]] for j in range(a)))
+    return total
+
+
+def test_fits_are_the_minima_of_the_penalised_log_loss() -> None:
+    points, labels, columns = _problem()
+    found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3))
+    for row in range(2):
+        at = found.parameters[row]
+        slope = scipy.optimize.approx_fprime(at, _loss, 1e-6, columns, points, labels[row])
+        assert np.abs(slope).max() < 5e-4 * 30 + 1e-4  # the tolerance: 5e-4 per instance
+        start = _loss(np.zeros_like(at), columns, points, labels[row])
+        assert _loss(at, columns, points, labels[row]) < start
+
+
+def test_left_out_rows_do_not_count_and_batches_equal_single_fits() -> None:
+    points, labels, columns = _problem()
+    penalty = np.full(columns.n_parameters, 0.3)
+    counted = np.ones((2, 30))
+    counted[1, 20:] = 0
+    both = fit_weights(columns, points, labels[:1], penalty, counted=counted)
+    short = Columns(columns.shared[:20], columns.own[:20])
+    alone = fit_weights(short, points[:20], labels[:1, :20], penalty)
+    np.testing.assert_allclose(both.parameters[1], alone.parameters[0], atol=0.02)
+    with cr.memory_limit(2**20):
+        again = fit_weights(columns, points, np.repeat(labels, 40, axis=0), penalty)
+    once = fit_weights(columns, points, labels, penalty)
+    np.testing.assert_allclose(again.parameters[[0, 40]], once.parameters, atol=1e-12)
+
+
+def test_likelihoods_and_mixtures_by_hand() -> None:
+    points = np.array([[[0.7, 0.3], [0.2, 0.8]]])
+    np.testing.assert_array_equal(likelihoods(points, np.array([[0], [1]]))[0], [[0.7, 0.3], [0.2, 0.8]])
+    # 0.25 * 0.7 + 0.75 * 0.2 = 0.325
+    np.testing.assert_allclose(mixed(np.array([[[0.25], [0.75]]]), points)[0], [[0.325, 0.675]])
+
+
+def test_bases() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 100.0] + [3.0, -7.0]
+    raw = Basis("raw").fit(x, SEED).columns(x)
+    assert raw.shape == (50, 3)
+    np.testing.assert_allclose(raw[:, 1:].std(axis=0), 1.0)
+    cubic = Basis("polynomial").fit(x, SEED)
+    assert cubic.columns(x).shape == (50, 1 + 2 + 3 + 4)  # products of degree 1, 2 and 3 of two features
+    np.testing.assert_allclose(cubic.columns(x[:5]), cubic.columns(x)[:5])  # scales stay those of the fit
+    assert Basis("auto").fit(x, SEED).basis.kind == "polynomial"
+    assert Basis("auto").fit(np.concatenate([x, x], axis=1), SEED).basis.kind == "raw"
+    fourier = Basis("fourier", n_fourier=4000).fit(x, SEED)
+    scaled = (x - x.mean(axis=0)) / x.std(axis=0)
+    angles = fourier._plain(x)
+    kernel = 2 * (angles @ angles.T) / 4000  # E 2 cos cos = Gaussian kernel
+    wanted = np.exp(-0.5 * ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2))
+    assert np.abs(kernel - wanted).max() < 0.1  # standard error of a mean of 4000 terms is 0.016
+    with pytest.raises(cr.InputError, match="`basis` must be one of"):
+        Basis("wavelet")
+    with pytest.raises(cr.InputError, match="degree"):
+        Basis("polynomial", degree=0)
+
+
+def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 4))
+    learner = cr.BoundaryLearner()
+    given = learner.points(points_of(cr.Ensemble(probs), 5, SEED))
+    assert given.names[4:] == (
+        "boundary towards class 0",
+        "boundary towards class 1",
+        "boundary towards class 2",
+        "boundary towards the most probable class",
+    )
+    turned = learner.points(points_of(cr.Ensemble(probs[:, ::-1]), 5, SEED))
+    np.testing.assert_allclose(turned.probs[:, 4:], given.probs[:, 4:], atol=1e-9)
+    for at in range(4, 8):
+        assert cr.credal_contains(cr.Ensemble(probs), given.probs[:, at]).all()
+    many = cr.Ensemble(np.random.default_rng(0).dirichlet(np.ones(25), size=(6, 3)))
+    assert len(learner.points(points_of(many, 5, SEED)).names) == 4
+
+
+def test_penalties_follow_the_data() -> None:
+    rng = np.random.default_rng(0)
+    n = 1500
+    x = rng.uniform(-1, 1, size=(n, 1))
+    probs = np.broadcast_to([[0.95, 0.05], [0.05, 0.95]], (n, 2, 2))
+    points = Points(probs, ("a", "b"), cr.Ensemble(probs, member_axis=1))
+    part = random_parts(n, 0.5, None, SEED)[0]
+    chance = np.where(x[:, 0] > 0, 0.9, 0.1)
+    follows = (rng.random(n) > chance).astype(int)
+    learner = cr.GatingLearner()
+    assert np.isfinite(learn_part(learner, points, x, follows, part, SEED).fitted.penalty)
+    # labels that ignore x: constant weights win most of the time (a useless cubic wins by luck now and then)
+    flat = [(rng.random(n) > 0.5).astype(int) for _ in range(10)]
+    chosen = [learn_part(learner, points, x, labels, part, SEED).fitted.penalty for labels in flat]
+    assert np.isinf(chosen).sum() >= 5
+
+
+def test_parts() -> None:
+    (part,) = random_parts(10, 0.3, None, SEED)
+    assert part.learn.size == 3 and sorted([*part.learn, *part.test]) == list(range(10))
+    folds = random_parts(10, None, 3, SEED)
+    assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(10))
+    for fold in folds:
+        assert not set(fold.learn) & set(fold.test) and fold.learn.size + fold.test.size == 10
+
+
+def test_log_probabilities_of_zero_are_finite() -> None:
+    assert np.isfinite(log_probabilities(np.array([[[1.0, 0.0]]]))).all()
+
+
+def test_learners_refuse() -> None:
+    with pytest.raises(cr.InputError, match="`penalties` must be positive"):
+        cr.GatingLearner(penalties=(0.0,))
+    with pytest.raises(cr.InputError, match="constant_penalty"):
+        cr.TiltingLearner(constant_penalty=-1.0)
+    with pytest.raises(cr.InputTypeError, match="`basis` must be a Basis"):
+        cr.BoundaryLearner(basis="raw")
+    with pytest.raises(cr.InputError, match="`score` must be one of"):
+        cr.NeuralLearner(score="accuracy")
+    with pytest.raises(cr.InputError, match="`gamma` must not be negative"):
+        cr.NeuralLearner(gamma=-1.0)
+
+
+@pytest.mark.parametrize("score", ["brier", "log_loss"])
+def test_a_network_learns_a_gating(score: str) -> None:
+    pytest.importorskip("torch", reason="needs the torch extra")
+    rng = np.random.default_rng(0)
+    n = 400
+    x = rng.uniform(-1, 1, n)
+    first = (x > 0)[:, None]
+    probs = np.broadcast_to([[0.9, 0.1], [0.1, 0.9]], (n, 2, 2))
+    truth = np.where(first, probs[:, 0], probs[:, 1])
+    labels = (rng.random(n) > truth[:, 0]).astype(int)
+    ensemble = cr.Ensemble(probs, member_axis=1)
+    seen: list[tuple[int, int]] = []
+    learner = cr.NeuralLearner(score=score, max_epochs=150)
+    settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
+    found = cr.credal_test(ensemble, labels, x, progress=lambda *pair: seen.append(pair), **settings)
+    assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
+    assert found.pvalue == cr.credal_test(ensemble, labels, x, **settings).pvalue
+    assert any("epochs" in note for note in found.notes) and seen
+    np.testing.assert_allclose(found.combine(ensemble, x).probs.sum(axis=1), 1.0)
+
+
+def test_without_torch_the_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 3))
+    with pytest.raises(cr.MissingExtraError, match="needs torch"):
+        cr.credal_test(probs, np.arange(20) % 3, learner="neural", rng=0)
