@@ -120,6 +120,7 @@ class AlphaCalibration(Recalibration):
     def __post_init__(self) -> None:
         one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
         check_penalty(self.penalty, self.penalties, self.folds)
+        self.rng = require_integer(self.rng, "rng", 0)
         if not isinstance(self.hidden, (tuple, list)):
             raise InputTypeError(
                 "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."
