@@ -43,6 +43,12 @@ class Basis:
         Number of cosines.
     length_scale : float
         Of the Gaussian kernel, in standard deviations of the features.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> cr.GatingLearner(basis=cr.Basis("fourier", n_fourier=50)).basis.kind
+    'fourier'
     """
 
     kind: BasisName = "auto"

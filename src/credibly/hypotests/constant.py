@@ -27,7 +27,7 @@ Slope = Callable[[HostArray], tuple[float, HostArray]]
 
 _RANDOM_STARTS = 4
 _DESCENTS = 2
-_ENOUGH = 1e-4  # decrease, in units of how much the statistic varies, that is not worth another step
+_ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
 _LEAST = 1e-300
 
 
@@ -85,7 +85,7 @@ class WeightSearch:
     ) -> Minimiser:
         """Return what one descent finds; the start itself where it finds nothing smaller.
 
-        Decreases below a ten-thousandth of `scale` end the descent; by default of a corner's value.
+        Decreases below a thousandth of `scale` end the descent; by default of a corner's value.
         """
         slope = self._slope(labels)
         unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
@@ -213,10 +213,12 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float) -> Slope:
         probs = combined(points, weights)
         residual = onehot - probs
         apart = distances(probs, probs, "euclidean")
-        kernel = np.exp(-apart / bandwidth)
+        kernel = np.exp(apart * (-1.0 / bandwidth))
         np.fill_diagonal(kernel, 0.0)
-        terms = kernel * (residual @ residual.T)
-        pull = np.divide(terms, apart, out=np.zeros_like(terms), where=apart > 0)
+        terms = residual @ residual.T
+        terms *= kernel
+        apart[apart == 0] = np.inf  # equal predictions do not pull
+        pull = np.divide(terms, apart, out=apart)
         moved = (pull @ probs - pull.sum(axis=1, keepdims=True) * probs) / bandwidth - kernel @ residual
         pairs = n * (n - 1)
         return float(terms.sum() / pairs), 2.0 * np.einsum("nak,nk->a", points, moved) / pairs

@@ -106,8 +106,14 @@ class GatingLearner(LinearLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
 
     Examples
     --------
@@ -137,8 +143,14 @@ class BoundaryLearner(GatingLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
     max_classes : int
         With more classes only the point towards the most probable class is added.
 
@@ -176,8 +188,14 @@ class TiltingLearner(LinearLearner):
 
     Parameters
     ----------
-    basis, penalties, constant_penalty, n_folds
-        As in every light learner.
+    basis : Basis
+        Columns made of the features.
+    penalties : tuple of float
+        Candidates for the penalty of weights on features, chosen by cross-validation.
+    constant_penalty : float
+        Penalty of all other weights.
+    n_folds : int
+        Folds of the cross-validation.
 
     Examples
     --------

@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, like
 from credibly._arrays.tiles import blas_threads
 from credibly.predictions import ClassPredictions
-from credibly.recalibration.affine_loss import curvature, loss_and_gradient, mapped
+from credibly.recalibration.affine_loss import curvature, loss_and_gradient, mapped, why_diverging
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, dense, with_scores
 from credibly.recalibration.optima import Objective, diverging, minimum, newton_minimum
@@ -56,6 +57,7 @@ class AffineScaling(Recalibration):
 
     def __post_init__(self) -> None:
         check_penalty(self.penalty, self.penalties, self.folds)
+        self.rng = require_integer(self.rng, "rng", 0)  # a setting that files can hold
 
     def describe(self) -> str:
         """Return the penalty in words."""
@@ -121,7 +123,7 @@ class AffineScaling(Recalibration):
             return centred
 
         def reason() -> str:
-            return _why(counts, penalty)
+            return why_diverging(counts, penalty)
 
         def hessian(parameters: HostArray) -> HostArray:
             found = curvature(z, counts, *self._split(parameters, k))
@@ -289,12 +291,3 @@ class MatrixScaling(AffineScaling):
     def _penalty_curvature(self, k: int) -> HostArray:
         off = (1.0 - np.eye(k)) * 2 / (k * (k - 1))
         return np.append(off.ravel(), np.full(k, 2.0 / k))
-
-
-def _why(counts: HostArray, penalty: float) -> str:
-    """Say what makes a fit diverge."""
-    absent = np.flatnonzero(counts.sum(axis=0) == 0)
-    if absent.size:
-        which = ", ".join(map(str, absent[:5])) + (", ..." if absent.size > 5 else "")
-        return f"no label is of class {which}, penalty {penalty:g}"
-    return f"the classes can be separated, penalty {penalty:g}"

@@ -64,3 +64,12 @@ def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: H
                 total[np.ix_(at, at)] += block
         total -= (slopes * number[:, None]).T @ slopes
     return total / float(counts.sum())
+
+
+def why_diverging(counts: HostArray, penalty: float) -> str:
+    """Say what makes a fit diverge."""
+    absent = np.flatnonzero(counts.sum(axis=0) == 0)
+    if absent.size:
+        which = ", ".join(map(str, absent[:5])) + (", ..." if absent.size > 5 else "")
+        return f"no label is of class {which}, penalty {penalty:g}"
+    return f"the classes can be separated, penalty {penalty:g}"

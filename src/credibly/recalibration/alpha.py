@@ -87,8 +87,8 @@ class AlphaCalibration(Recalibration):
     >>> alpha = cr.AlphaCalibration().fit(mean, counts)
     >>> 4.5 < alpha.alpha0(mean)[0] < 5.5
     np.True_
-    >>> alpha.apply(mean)  # doctest: +SKIP
-    Dirichlet(n=2000, k=3, dtype=float64, 2 notes)
+    >>> alpha.apply(mean[:100])
+    Dirichlet(n=100, k=3, dtype=float64, 1 note)
     """
 
     head: Kind | None = None
@@ -120,6 +120,7 @@ class AlphaCalibration(Recalibration):
     def __post_init__(self) -> None:
         one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
         check_penalty(self.penalty, self.penalties, self.folds)
+        self.rng = require_integer(self.rng, "rng", 0)
         if not isinstance(self.hidden, (tuple, list)):
             raise InputTypeError(
                 "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."

@@ -71,6 +71,7 @@ class Chain(Recalibration):
         self.steps[0]._require_kind(predictions)
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        self.steps = tuple(step.unfitted() for step in self.steps)  # those given belong to the caller
         ended: list[Convergence] = []
         at = data
         for step in self.steps:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import scalar
+from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, namespace, to_host
 from credibly._arrays.philox import as_seed
@@ -106,6 +106,7 @@ class CredalRecalibration(Recalibration):
         one_of("`temperatures`", self.temperatures, ("members", "shared", None))
         one_of("`weights`", self.weights, ("learned", "constant"))
         require_level(self.level)
+        self.rng = require_integer(self.rng, "rng", 0)
         if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
             raise InputError(
                 "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."

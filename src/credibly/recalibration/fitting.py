@@ -63,7 +63,7 @@ class Convergence(Result):
                 f"{name} did not converge after {self.n_iterations} steps ({self.message}; largest gradient "
                 f"{self.gradient:.2g}): its parameters are not the optimum",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
 

@@ -18,12 +18,11 @@ HostArray = np.ndarray[Any, Any]
 Objective = Callable[[HostArray], tuple[float, HostArray]]
 Outputs = Callable[[HostArray], HostArray]
 
-_COARSE, _FINE = 1e-5, 1e-8
-_MOVED = 1.0
-_STEPS = 2000
-_NEWTON_STEPS = 60
-_STILL = 1e-6
-_FLAT, _CREEPS = 1e-9, 0.05
+_COARSE, _FINE = 1e-5, 1e-8  # largest entries of the gradient, between which outputs may move by
+_MOVED = 1.0  # at most this much: a loss that creeps needs log 1000
+_FLAT, _CREEPS = 1e-9, 0.05  # the same for Newton steps: gradient, and the last move
+_STILL = 1e-6  # a move this small ends the search
+_STEPS, _NEWTON_STEPS = 2000, 60
 _SHORTEST = 1e-8
 _LEAST_CURVATURE = 1e-30
 

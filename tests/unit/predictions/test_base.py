@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import credibly as cr
 import strategies
-from libraries import read
+from libraries import Library, read
 
 PROBS = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5], [0.0, 1.0]])
 ONE_OF_EACH = [
@@ -163,3 +163,20 @@ def test_predictions_are_not_read_as_arrays(given_one):
 @each
 def test_the_number_of_members(given_one):
     assert given_one.n_members == (3 if isinstance(given_one, cr.Ensemble) else 1)
+
+
+@pytest.mark.parametrize("make", [cr.Point.from_logits, cr.Ensemble.from_logits])
+def test_logits_go_along_with_their_rows(make, library: Library) -> None:
+    shape = (4, 3) if make == cr.Point.from_logits else (4, 2, 3)
+    logits = np.random.default_rng(0).normal(size=shape) * 1000  # probabilities saturate
+    made = make(library.asarray(logits))
+    assert np.array_equal(read(made.logits), logits)
+    assert np.array_equal(read(made[1:3].logits), logits[1:3])
+    assert np.array_equal(read(made[[3, 0]].logits), logits[[3, 0]])
+    assert made.replace_rows(probs=made.probs).logits is None  # other rows, other logits
+    assert type(made)(made.probs, **({"member_axis": 1} if len(shape) == 3 else {})).logits is None
+
+
+def test_logits_of_members_first_are_put_in_order() -> None:
+    logits = np.random.default_rng(0).normal(size=(2, 4, 3))
+    assert np.array_equal(cr.Ensemble.from_logits(logits, member_axis=0).logits, np.moveaxis(logits, 0, 1))

@@ -279,6 +279,9 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
         middle = first.apply(probs)
     second = cr.AlphaCalibration().fit(middle, histogram)
     assert np.allclose(chain.apply(probs[1:]).alpha, second.apply(first.apply(probs[1:])).alpha)
+    first_of_chain = cr.TemperatureScaling()
+    first_of_chain.then(cr.AlphaCalibration()).fit(probs, histogram)
+    assert not first_of_chain.is_fitted  # what is given stays as it was
     longer = chain.then(cr.TemperatureScaling())
     assert [step.method for step in longer.steps] == ["temperature", "alpha", "temperature"]
 
@@ -288,6 +291,9 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
     [
         (lambda: cr.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
         (lambda: cr.VectorScaling(penalties=()), "`penalty`"),
+        (lambda: cr.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
+        (lambda: cr.CredalRecalibration(rng="x"), "`rng` must be an integer"),
+        (lambda: cr.AlphaCalibration(rng=-1), "`rng` must be an integer"),
         (lambda: cr.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
         (lambda: cr.AlphaCalibration(head="cubic"), "`head` must be one of"),
         (lambda: cr.AlphaCalibration(hidden=(0,)), "`hidden` must be an integer of at least 1"),

@@ -1,0 +1,85 @@
+"""Under the hypothesis credal tests reject about as often as their level says, and outside the set they reject.
+
+Refits make a test asymptotic, so its size is held to the upper 99.9 % bound of the level plus 2 points; the
+large study behind the default is docs/studies/credal-level.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.simulate import EnsembleWorld, MulticlassWorld, World
+from validity import worlds
+
+pytestmark = pytest.mark.validity
+
+REPETITIONS = worlds.repetitions(16, 300)
+N = 120
+
+
+def pvalues(world: World, **settings: object) -> np.ndarray:
+    found = []
+    for repetition in range(REPETITIONS):
+        sample = world.draw(N, rng=np.random.default_rng([5, repetition]))
+        result = cr.credal_test(
+            sample.predictions, sample.labels, sample.features, rng=repetition, n_resamples=39, **settings
+        )
+        found.append(result.pvalue)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        MulticlassWorld("H0,1", n_members=3, n_classes=3),
+        MulticlassWorld("H0,2", n_members=3, n_classes=3),
+        MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3),
+    ],
+    ids=lambda world: world.name,
+)
+def test_size_of_the_default(world: World) -> None:
+    for level in (0.05, 0.2):
+        rejected = int((pvalues(world) <= level + 1e-12).sum())
+        assert rejected <= worlds.bounds(REPETITIONS, level + 0.02)[1]
+
+
+def test_power_of_the_default() -> None:
+    world = MulticlassWorld("H1", delta=0.4, n_members=4, n_classes=3)
+    assert (pvalues(world) <= 0.05 + 1e-12).mean() > 0.5
+
+
+@pytest.mark.parametrize("statistic", ["hosmer_lemeshow", "classwise_ece", "confidence_ece"])
+def test_m23_is_conservative_in_s1_for_errors_bounded_below_by_zero(statistic: str) -> None:
+    world = EnsembleWorld("S1", n_members=5, n_classes=4, spread=0.1)
+    found = pvalues(world, paper="M23", statistic=statistic)
+    for level in (0.05, 0.2):
+        assert (found <= level + 1e-12).sum() <= worlds.bounds(REPETITIONS, level)[1]
+
+
+def test_constant_weights_are_conservative_without_refits() -> None:
+    world = EnsembleWorld("S1", n_members=4, n_classes=3, spread=0.1, weight_concentration=1.0)
+    kept = pvalues(world, weights="constant")
+    assert (kept <= 0.2 + 1e-12).sum() <= worlds.bounds(REPETITIONS, 0.2)[1]
+    assert kept.mean() > 0.5  # uniform p-values have mean 0.5
+
+
+def test_weights_by_member_alone_fail_the_control() -> None:
+    """Why "boundary" is the default: the truth on the boundary is in the set, but not in reach of gating."""
+    world = MulticlassWorld("H1", delta=0.0, n_members=10, n_classes=5)
+    rejected = [
+        cr.credal_test(
+            sample.predictions,
+            sample.labels,
+            sample.features,
+            learner=learner,
+            split=0.5,
+            rng=repetition,
+            n_resamples=19,
+        ).rejects(0.05)
+        for learner in ("gating", "boundary")
+        for repetition in range(4)
+        for sample in [world.draw(400, rng=np.random.default_rng([9, repetition]))]
+    ]
+    assert sum(rejected[:4]) >= sum(rejected[4:]) + 2
