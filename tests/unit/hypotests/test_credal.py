@@ -229,6 +229,16 @@ def test_combine_wants_the_same_members_and_features() -> None:
         without.combine(probs[:5], x[:5])
 
 
+def test_a_small_memory_budget_changes_nothing() -> None:
+    probs = members(200, 3)
+    labels = draw(probs.mean(axis=1))
+    whole = cr.credal_test(probs, labels, cv=2, n_resamples=39, rng=0)
+    with cr.memory_limit(2**20):  # replicates in tiles of a few
+        tiled = cr.credal_test(probs, labels, cv=2, n_resamples=39, rng=0)
+    assert tiled.pvalue == whole.pvalue
+    np.testing.assert_allclose(tiled.null_distribution, whole.null_distribution, rtol=1e-9, atol=1e-12)
+
+
 def test_members_may_change_places() -> None:
     world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(120, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
