@@ -101,6 +101,8 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
 
 def test_j25_uses_a_network_and_kde() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
+    few, some = _data(n=12)  # too few to stop early
+    assert cr.credal_test(few, some.values[0], paper="J25", rng=0).n == 6
     points, labels = _data()
     found = cr.credal_test(points, labels.values[0], paper="J25", rng=0)
     assert found.statistic_name == "kde_ce"

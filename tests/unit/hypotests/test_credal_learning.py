@@ -92,6 +92,8 @@ def test_bases() -> None:
     kernel = 2 * (angles @ angles.T) / 4000  # E 2 cos cos = Gaussian kernel
     wanted = np.exp(-0.5 * ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2))
     assert np.abs(kernel - wanted).max() < 0.1  # standard error of a mean of 4000 terms is 0.016
+    huge = Basis("raw").fit(1e200 * x, SEED).columns(1e200 * x)
+    np.testing.assert_allclose(huge, raw, atol=1e-9)
     with pytest.raises(cr.InputError, match="`basis` must be one of"):
         Basis("wavelet")
     with pytest.raises(cr.InputError, match="degree"):
