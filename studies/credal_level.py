@@ -166,7 +166,7 @@ def table(done: dict[str, Any], worlds: dict[str, World], say: Callable[[str], N
             for level in LEVELS:
                 share = float((values <= level + 1e-12).mean())
                 low, high = bounds(values.size, level)
-                outside = "!" if worlds[world].null is True and not low <= share <= high else ""
+                outside = "!" if world not in ALTERNATIVES and not low <= share <= high else ""
                 cells.append(f"{share:.3f}{outside}")
             interval = clopper_pearson(int((values <= 0.05 + 1e-12).sum()), values.size)
             shown = f"{interval[0]:.2f} to {interval[1]:.2f}"

@@ -65,7 +65,10 @@ class Basis:
     def fit(self, features: Array, seed: Seed) -> FittedBasis:
         """Settle centres, scales and random frequencies on these features."""
         host = to_host(as_float64(features))  # a few sums; one result for all libraries
-        centre, spread = host.mean(axis=0), host.std(axis=0)
+        size = np.maximum(
+            np.abs(host).max(axis=0), np.finfo(np.float64).tiny
+        )  # squares of huge ones overflow
+        centre, spread = (host / size).mean(axis=0) * size, (host / size).std(axis=0) * size
         kept = spread > 1e-9 * np.maximum(np.abs(centre), 1e-300)
         kind = self.kind
         if kind == "auto":

@@ -17,6 +17,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, like, namespace, to_host
 from credibly._arrays.results import HypotestResult
+from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.basis import check_features, log_probabilities
 from credibly.hypotests.combinations import LearnedCombination
 from credibly.hypotests.credal_tasks import CredalTask, Finding
@@ -28,6 +29,8 @@ from credibly.hypotests.resampling import paired_values, resampled_values
 from credibly.predictions import Classes, Point
 
 AnyFit = PartFit | NeuralPartFit
+
+_ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
 
 
 def learned_test(
@@ -126,21 +129,26 @@ def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple
     xp = namespace(task.points.probs)
     tested, seen, rows, order = _tested(task, fits)
     bounds = [one.bind(tested) for one in task.statistics]
-    drawn = Replicates(source.probs(), task.seed).labels(slice(0, task.n_resamples))
-    again, unfinished = [], 0
-    for fit in fits:
-        assert isinstance(fit, PartFit)
-        found, left = fit.refitted(drawn.values)
-        again.append(found)
-        unfinished += left
-    combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (b, tested, k)
-    labels = _labels_at(drawn, rows)
+    replicates = Replicates(source.probs(), task.seed)
+    n, k = len(task.given), task.given.n_classes
+    unfinished = 0
 
     def pairs() -> Iterator[tuple[Point, Classes]]:
+        nonlocal unfinished
         yield tested, seen
-        for d in range(task.n_resamples):
-            own = Classes(labels.values[d : d + 1, :], labels.n_classes)
-            yield Point._trusted(combinations[d, ...]), own
+        for reps in tiles(task.n_resamples, rows_within_budget(_ARRAYS * 8 * n * k, 0.25)):
+            drawn = replicates.labels(reps)
+            again = []
+            for fit in fits:
+                assert isinstance(fit, PartFit)
+                found, left = fit.refitted(drawn.values)
+                again.append(found)
+                unfinished += left
+            combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (reps, tested, k)
+            labels = _labels_at(drawn, rows)
+            for d in range(combinations.shape[0]):
+                own = Classes(labels.values[d : d + 1, :], labels.n_classes)
+                yield Point._trusted(combinations[d, ...]), own
 
     settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
     values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)

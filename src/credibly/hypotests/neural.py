@@ -167,7 +167,7 @@ def learn_network(
             with torch.no_grad():
                 score = float(loss(stop_rows, ((proper, 1.0),)))
         else:
-            score = float(found)
+            score = float(found.detach())
         if score < best - 1e-6:
             best, best_state, since = score, copy.deepcopy(network.state_dict()), 0
         else:

@@ -61,4 +61,5 @@ def test_a_problem_does_not_feel_the_others(library: Library) -> None:
 def test_steps_are_limited_and_reported() -> None:
     objective = _logistic(np.random.default_rng(1).normal(size=(30, 4)), np.ones((2, 30)), 1e-3)
     found = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
-    assert found.steps == 2 and not found.converged.any()
+    assert found.steps == 2
+    assert not found.converged.any()

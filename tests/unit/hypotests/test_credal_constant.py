@@ -92,7 +92,8 @@ def test_several_statistics_share_the_likeliest_weights() -> None:
 def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
     points, labels = _data()
     found = cr.credal_test(points, labels.values[0], paper="M23", statistic=statistic, rng=0)
-    assert found.n_resamples == 100 and found.settings["n_bins"] == n_bins
+    assert found.n_resamples == 100
+    assert found.settings["n_bins"] == n_bins
     assert found.statistic_name == (statistic or "hosmer_lemeshow")
     assert any("paper mode M23 sets" in note for note in found.notes)
     assert found.weights.shape == (3,)
@@ -100,10 +101,14 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
 
 def test_j25_uses_a_network_and_kde() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
+    few, some = _data(n=12)  # too few to stop early
+    assert cr.credal_test(few, some.values[0], paper="J25", rng=0).n == 6
     points, labels = _data()
     found = cr.credal_test(points, labels.values[0], paper="J25", rng=0)
-    assert found.statistic_name == "kde_ce" and found.n_resamples == 100
+    assert found.statistic_name == "kde_ce"
+    assert found.n_resamples == 100
     assert found.settings["learner"]["name"] == "neural"
     assert tuple(found.settings["learner"]["hidden"]) == (16, 16, 16)
-    assert found.settings["split"] == 0.5 and found.settings["refit"] is False
+    assert found.settings["split"] == 0.5
+    assert found.settings["refit"] is False
     assert any("paper mode J25 sets" in note for note in found.notes)

@@ -30,7 +30,7 @@ def _problem(n: int = 30, a: int = 3, k: int = 3, seed: int = 0):
 
 def _loss(parameters: np.ndarray, columns: Columns, points: np.ndarray, labels: np.ndarray) -> float:
     """Penalised log loss of one label vector, written out."""
-    n, a, k = points.shape
+    n, a, _ = points.shape
     q = columns.shared.shape[1]
     weights = parameters[: q * a].reshape(q, a)
     total = 0.5 * 0.3 * (parameters**2).sum()
@@ -82,7 +82,7 @@ def test_bases() -> None:
     assert raw.shape == (50, 3)
     np.testing.assert_allclose(raw[:, 1:].std(axis=0), 1.0)
     cubic = Basis("polynomial").fit(x, SEED)
-    assert cubic.columns(x).shape == (50, 1 + 2 + 3 + 4)  # products of degree 1, 2 and 3 of two features
+    assert cubic.columns(x).shape == (50, 1 + 2 + 3 + 4)  # products of degree 1, 2 and 3 of two
     np.testing.assert_allclose(cubic.columns(x[:5]), cubic.columns(x)[:5])  # scales stay those of the fit
     assert Basis("auto").fit(x, SEED).basis.kind == "polynomial"
     assert Basis("auto").fit(np.concatenate([x, x], axis=1), SEED).basis.kind == "raw"
@@ -92,6 +92,8 @@ def test_bases() -> None:
     kernel = 2 * (angles @ angles.T) / 4000  # E 2 cos cos = Gaussian kernel
     wanted = np.exp(-0.5 * ((scaled[:, None] - scaled[None]) ** 2).sum(axis=2))
     assert np.abs(kernel - wanted).max() < 0.1  # standard error of a mean of 4000 terms is 0.016
+    huge = Basis("raw").fit(1e200 * x, SEED).columns(1e200 * x)
+    np.testing.assert_allclose(huge, raw, atol=1e-9)
     with pytest.raises(cr.InputError, match="`basis` must be one of"):
         Basis("wavelet")
     with pytest.raises(cr.InputError, match="degree"):
@@ -135,11 +137,13 @@ def test_penalties_follow_the_data() -> None:
 
 def test_parts() -> None:
     (part,) = random_parts(10, 0.3, None, SEED)
-    assert part.learn.size == 3 and sorted([*part.learn, *part.test]) == list(range(10))
+    assert part.learn.size == 3
+    assert sorted([*part.learn, *part.test]) == list(range(10))
     folds = random_parts(10, None, 3, SEED)
     assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(10))
     for fold in folds:
-        assert not set(fold.learn) & set(fold.test) and fold.learn.size + fold.test.size == 10
+        assert not set(fold.learn) & set(fold.test)
+        assert fold.learn.size + fold.test.size == 10
 
 
 def test_log_probabilities_of_zero_are_finite() -> None:
@@ -176,7 +180,8 @@ def test_a_network_learns_a_gating(score: str) -> None:
     found = cr.credal_test(ensemble, labels, x, progress=lambda *pair: seen.append(pair), **settings)
     assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
     assert found.pvalue == cr.credal_test(ensemble, labels, x, **settings).pvalue
-    assert any("epochs" in note for note in found.notes) and seen
+    assert any("epochs" in note for note in found.notes)
+    assert seen
     np.testing.assert_allclose(found.combine(ensemble, x).probs.sum(axis=1), 1.0)
 
 
