@@ -39,7 +39,7 @@ def check_part(
         return None, [(_WHAT, "with one member it is the hypothesis of the calibration tests")]
     cheap = [one for one in chosen if one.traits.reduction == "sum"][:MOST_STATISTICS]
     if not cheap:
-        return None, [(_WHAT, "no statistic that is a sum over instances was chosen")]
+        return None, [(_WHAT, "no statistic that is a sum over instances was tested")]
     if groups is not None and len(as_grouping(groups, len(predictions)).rows) > MOST_GROUPS:
         groups = None
     check = predictive_check(

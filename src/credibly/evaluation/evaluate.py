@@ -153,7 +153,8 @@ def evaluate(
         tell("curves", 1, 1)
     check = None
     if tests and chosen:
-        check, unchecked = check_part(given, labels, chosen, groups, n_resamples, seed, tell)
+        tested = [one for one in chosen if one.name in results]
+        check, unchecked = check_part(given, labels, tested, groups, n_resamples, seed, tell)
         limits += unchecked
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
