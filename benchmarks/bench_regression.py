@@ -40,7 +40,7 @@ def rows(threads: int) -> Iterator[Row]:
         for start in range(0, 1000, 100):
             replicates.labels(slice(start, start + 100))
 
-    found = best_of(2, test=test, curve=curve, once=once, bind=bind, draw=draw)
+    found = best_of(1, test=test, curve=curve, once=once, bind=bind, draw=draw)
     size = f"n = {N:,}, m = {M}, 99 levels, 1000 replicates"
     loop = 1000 * found["once"]
     for name, seconds in (

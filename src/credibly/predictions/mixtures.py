@@ -17,11 +17,15 @@ from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
-_NODES = 33
+_NODES = 49
 _FRACTIONS = [j / (_NODES - 1) for j in range(_NODES)]
+_FEW_LEVELS = 8
+"""Below this many levels Newton steps from the middle of the bracket cost less than the table."""
 _MOST_STEPS = 200
 _EXACT, _ROUNDING = 1e-14, 2.0**-53
 _THINNEST = 1e-280
+_NARROWEST = 1e-100
+"""Width of a member, in widths of the widest, below which it is a step to every number there is."""
 _STEEPEST = math.exp(-0.5) / math.sqrt(2.0 * math.pi)
 """Largest slope of the standard normal density, at z = 1."""
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
@@ -49,6 +53,14 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array) -> Array:
 
 
 def _invert(mean: Array, std: Array, levels: Array) -> Array:
+    """Return quantiles of some rows, in units of the row: squares of its widths then stay in range."""
+    xp = namespace(mean)
+    unit = xp.max(std, axis=1, keepdims=True)
+    std = xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
+    return unit * _invert_scaled(mean / unit, std, levels)
+
+
+def _invert_scaled(mean: Array, std: Array, levels: Array) -> Array:
     xp = namespace(mean)
     normal = ndtri(levels)
     low = high = mean[:, :1] + std[:, :1] * normal
@@ -56,6 +68,8 @@ def _invert(mean: Array, std: Array, levels: Array) -> Array:
         own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
         low, high = xp.minimum(low, own), xp.maximum(high, own)
     target = xp.zeros_like(low) + levels
+    if levels.shape[0] < _FEW_LEVELS:
+        return _solve(mean, std, low, high, target, 0.5 * low + 0.5 * high)
     nodes = like(_FRACTIONS, mean, mean.dtype) * (xp.max(high, axis=1) - xp.min(low, axis=1))[:, None]
     nodes = nodes + xp.min(low, axis=1)[:, None]
     table = (*_two(mean, std, nodes), _density_slopes(mean, std, nodes))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import Labels, Quantiles, RealPredictions
-from credibly.statistics.coverage import CoverageShares, picp
+from credibly.statistics.coverage import MOST_LEVELS, CoverageShares, picp
 from credibly.statistics.protocol import State
 
 _SAME_LEVEL = 1e-9
@@ -61,6 +61,8 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         Bound shares, by rising level.
     """
     number = require_integer(levels, "levels", 2)
+    if number > MOST_LEVELS:
+        raise InputError("`levels`", f"must be at most {MOST_LEVELS}", f"got {number}", "Try 50.")
     if isinstance(predictions, Quantiles):
         own = to_host(as_float64(predictions.levels))
         partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL

@@ -28,6 +28,8 @@ from credibly.predictions import Labels, Predictions, Quantiles, RealPredictions
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.reals import Loss, LossBound, RealMean, central_interval, real_traits
 
+MOST_LEVELS = 10_000
+
 
 class ShareBound(LossBound):
     """A share of instances: one that is not weighted is a binomial count."""
@@ -183,14 +185,14 @@ class QuantileCalibrationError(Statistic):
 
     def __post_init__(self) -> None:
         given: Any = self.levels
-        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 2:
+        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and 2 <= given <= MOST_LEVELS:
             object.__setattr__(self, "levels", int(given))
         elif isinstance(given, (tuple, list)) and _are_levels(given):
             object.__setattr__(self, "levels", tuple(map(float, given)))
         else:
             raise InputError(
                 "`levels`",
-                "must be an integer of at least 2 or increasing numbers strictly between 0 and 1",
+                f"must be an integer from 2 to {MOST_LEVELS} or increasing numbers strictly between 0 and 1",
                 f"got {given!r}",
                 "Write 100 for 0.01, 0.02, ..., 0.99.",
             )

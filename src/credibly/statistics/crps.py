@@ -70,12 +70,12 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 def _of_mixture(mean: Array, std: Array) -> Loss:
     """Return the score of mixtures of normal members (n, m)."""
-    m = mean.shape[1]
+    xp, m = namespace(std), mean.shape[1]
     # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    spread = namespace(std).sum(std, axis=1) * (2.0 / math.sqrt(math.pi))
+    spread = xp.sum(std, axis=1) * (2.0 / math.sqrt(math.pi))
     for j in range(m - 1):
-        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], _hypot(std[:, j + 1 :], std[:, j : j + 1])
-        spread = spread + 2.0 * namespace(std).sum(_distance(gap, scale), axis=1)
+        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
+        spread = spread + 2.0 * xp.sum(_distance(gap, scale), axis=1)
     half = spread / (2.0 * m * m)
 
     def score(labels: Array) -> Array:
@@ -92,10 +92,6 @@ def _distance(gap: Array, scale: Array) -> Array:
     xp = namespace(gap)
     z = gap / scale
     return gap * (2.0 * ndtr(z) - 1.0) + scale * (_TWO_DENSITY * xp.exp(-0.5 * z * z))
-
-
-def _hypot(first: Array, second: Array) -> Array:
-    return namespace(first).sqrt(first * first + second * second)
 
 
 def _of_draws(predictions: Samples, estimator: str) -> Loss:

@@ -72,6 +72,21 @@ def test_members_far_apart_and_very_unequal() -> None:
     assert quantiles[0, 2] > -1e3
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-6, 1e6, 1e200])
+def test_quantiles_have_the_unit_of_the_members(unit: float) -> None:
+    plain = mixture(5, 3)
+    scaled = cr.Gaussian(unit * plain.mean, unit * plain.std)
+    assert np.allclose(scaled.quantile(LEVELS) / unit, plain.quantile(LEVELS), rtol=1e-9, atol=1e-9)
+
+
+def test_a_member_without_width_is_a_step() -> None:
+    members = cr.Gaussian([[0.0, 0.0]], [[1.0, 1e-300]])
+    low, centre, high = members.quantile([0.2, 0.5, 0.8])[0]
+    assert centre == pytest.approx(0.0, abs=1e-12)
+    assert low == pytest.approx(scipy.stats.norm.ppf(0.4))  # half of the probability is at 0
+    assert high == pytest.approx(scipy.stats.norm.ppf(0.6))
+
+
 def test_equal_members_are_one_normal() -> None:
     members = cr.Gaussian(np.full((3, 7), 2.0), np.full((3, 7), 0.5))
     expected = scipy.stats.norm.ppf(LEVELS, 2.0, 0.5)
