@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from harness import Row, best_of, limited_threads, peak_bytes
+from harness import Row, limited_threads, peak_bytes
 
 import credibly as cr
 
@@ -22,13 +22,14 @@ def rows(threads: int) -> Iterator[Row]:
         yield from _regression()
 
 
-def _cpu_seconds(task: Callable[[], object], repeats: int) -> float:
-    """Return the shortest processor time of a task: other programs on the machine do not count."""
-    shortest = float("inf")
+def _cpu_seconds(repeats: int, **tasks: Callable[[], object]) -> dict[str, float]:
+    """Return the shortest processor time of every task, in turns: other programs do not count."""
+    shortest = dict.fromkeys(tasks, float("inf"))
     for _ in range(repeats):
-        began = time.process_time()
-        task()
-        shortest = min(shortest, time.process_time() - began)
+        for name, task in tasks.items():
+            began = time.process_time()
+            task()
+            shortest[name] = min(shortest[name], time.process_time() - began)
     return shortest
 
 
@@ -81,12 +82,11 @@ def _classification(threads: int) -> Iterator[Row]:
             null = found.under(hypothesis).checks[name].null_distribution
             spread = values[:, column].std() / np.sqrt(REPLICATES)
             assert abs(null.mean() - values[:, column].mean()) < 6 * spread
-    times = best_of(5, ours=ours, loop=lambda: _loop(probs, labels))
-    task = f"predictive_check, ECE and accuracy, both, n = {N:,}, m = {M}, k = {K}, 1000 replicates"
-    fast = times["loop"] >= 5 * times["ours"]
-    yield Row(task, times["ours"], times["loop"], "a NumPy loop over replicates", ">= 5", fast, threads)
-    cpu = _cpu_seconds(ours, 5)
-    yield Row(f"{task}, CPU time", cpu, 0.5, "0.5 s", ">= 1", cpu <= 0.5, threads)
+    cpu = _cpu_seconds(5, ours=ours, loop=lambda: _loop(probs, labels))
+    task = f"predictive_check, ECE and accuracy, both, n = {N:,}, m = {M}, k = {K}, 1000 replicates, CPU time"
+    fast = cpu["loop"] >= 5 * cpu["ours"]
+    yield Row(task, cpu["ours"], cpu["loop"], "a NumPy loop over replicates", ">= 5", fast, threads)
+    yield Row(task, cpu["ours"], 0.5, "0.5 s", ">= 1", cpu["ours"] <= 0.5, threads)
     peak = peak_bytes(ours)
     yield Row(f"{task}: peak of {peak / GIB:.2f} GiB", peak / GIB, 1.0, "1 GiB", ">= 1", peak <= GIB, threads)
 
@@ -97,7 +97,7 @@ def _million() -> Iterator[Row]:
     def ours() -> cr.PredictiveCheck:
         return cr.predictive_check(ensemble, labels, n_resamples=99, rng=0)
 
-    took = best_of(1, ours=ours)["ours"]
+    took = _cpu_seconds(1, ours=ours)["ours"]
     peak = peak_bytes(ours)
     task = f"the same in chunks, n = 1,000,000, m = 10, 99 replicates, peak of {peak / GIB:.2f} GiB"
     yield Row(task, took, 1.0, "1 s", "reported", peak <= GIB, 1)
@@ -121,9 +121,8 @@ def _regression() -> Iterator[Row]:
                 rng=0,
             )
 
-        took, cpu = best_of(2, ours=ours)["ours"], _cpu_seconds(ours, 2)
+        cpu = _cpu_seconds(3, ours=ours)["ours"]
         task = f"quantile_calibration_error, {hypothesis}, n = {N:,}, m = {M}, 100 levels, 1000 replicates"
-        yield Row(task, took, 5.0, "5 s", ">= 1", took <= 5.0, 1)
         yield Row(f"{task}, CPU time", cpu, 5.0, "5 s", ">= 1", cpu <= 5.0, 1)
 
 

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import Seed
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.evaluation.results import PredictionSummary
@@ -14,10 +13,9 @@ from credibly.evaluation.stages import MOST_GROUPS, Progress, Reasons
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
-from credibly.hypotests.drawable import require_drawable
 from credibly.hypotests.grouping import as_grouping
 from credibly.hypotests.limits import has_members
-from credibly.predictions import LabelCounts, Predictions, RealPredictions
+from credibly.predictions import LabelCounts, Predictions
 from credibly.statistics import Statistic
 
 MOST_STATISTICS = 6
@@ -40,11 +38,9 @@ def check_part(
         return None, [(_WHAT, "only averages are stored: which member drew the labels is lost")]
     if predictions.n_members < 2:
         return None, [(_WHAT, "with one member it is the hypothesis of the calibration tests")]
-    summed = [one for one in chosen if one.traits.reduction == "sum"]
-    cheap, undrawn = _drawable(predictions, summed)
-    cheap = cheap[:MOST_STATISTICS]
+    cheap = [one for one in chosen if one.traits.reduction == "sum"][:MOST_STATISTICS]
     if not cheap:
-        return None, [(_WHAT, "no statistic that is a sum over instances was chosen"), *undrawn]
+        return None, [(_WHAT, "no statistic that is a sum over instances was tested")]
     if groups is not None and len(as_grouping(groups, len(predictions)).rows) > MOST_GROUPS:
         groups = None
     check = predictive_check(
@@ -56,22 +52,7 @@ def check_part(
         rng=seed,
         progress=lambda done, total: tell("predictive checks", done, total),
     )
-    return check, undrawn
-
-
-def _drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> tuple[list[Statistic], Reasons]:
-    """Return the statistics for which labels can be drawn, and why the others are left out."""
-    if not isinstance(predictions, RealPredictions):
-        return list(chosen), []
-    kept: list[Statistic] = []
-    reasons: Reasons = []
-    for one in chosen:
-        try:
-            require_drawable(predictions, [one.bind(predictions[:1])])
-            kept.append(one)
-        except UnsupportedError as error:
-            reasons.append((f"predictive check of {one.name}", f"it {error.rule}, {error.evidence}"))
-    return kept, reasons
+    return check, []
 
 
 def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: float) -> tuple[Verdict, ...]:

@@ -171,7 +171,8 @@ def evaluate(
         tell("curves", 1, 1)
     check = None
     if tests and chosen:
-        check, unchecked = check_part(given, labels, chosen, groups, n_resamples, seed, tell)
+        tested = [one for one in chosen if one.name in results]
+        check, unchecked = check_part(given, labels, tested, groups, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
         given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed

@@ -91,6 +91,14 @@ def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
     assert len(page.encode()) < 500_000
 
 
+def test_statistics_whose_labels_cannot_be_drawn_are_not_checked() -> None:
+    rng = np.random.default_rng(0)
+    given = cr.Samples(rng.normal(size=(40, 3, 9)))  # too few draws for the interval score
+    result = cr.evaluate(given, rng.normal(size=40), n_resamples=19)
+    assert "interval_score" not in result.check.statistics
+    assert {"picp", "crps"} <= set(result.check.statistics)
+
+
 def test_real_values_are_checked_too() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 5))
