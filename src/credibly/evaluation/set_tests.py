@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
-
+from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import CrediblyError
-from credibly._arrays.namespace import is_array, like, to_host
+from credibly._arrays.namespace import Array, like
 from credibly._arrays.philox import Seed
 from credibly._arrays.region_results import LocalDeviations
 from credibly._arrays.results import HypotestResult
@@ -20,6 +19,7 @@ from credibly.evaluation.stages import MOST_PAIRED_ROWS, Progress, Reasons
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.evaluation.words import evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
+from credibly.hypotests.basis import check_features
 from credibly.hypotests.pvalues import acceptance_region
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Predictions, as_labels
 
@@ -55,6 +55,10 @@ def credal_parts(
     """Return the tests of the set that can be run, and the reasons of those that cannot."""
     if isinstance(predictions, Point) or not isinstance(predictions, ClassPredictions):
         return None, []
+    try:
+        columns = None if features is None else check_features(features, predictions)
+    except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
+        return None, [(SET_TEST, f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}")]
     if not tests:
         return None, [(SET_TEST, f"tests=False; {_MEAN_ONLY}")]
     if isinstance(labels, LabelCounts):
@@ -78,7 +82,7 @@ def credal_parts(
             found[weights] = credal_test(
                 predictions,
                 labels,
-                features,
+                columns if weights == "learned" else None,
                 weights=weights,
                 n_resamples=refits if weights == "learned" else n_resamples,
                 rng=seed,
@@ -88,7 +92,7 @@ def credal_parts(
         tell("set", len(found), 2)
     if not found:
         return None, reasons
-    regions = _regions(next(iter(found.values())), predictions, labels, features, n_resamples, seed)
+    regions = _regions(next(iter(found.values())), predictions, labels, columns, n_resamples, seed)
     answers = tuple(_credal_verdict(name, one, summary, level) for name, one in found.items())
     return CredalParts(found, regions, answers), reasons
 
@@ -97,7 +101,7 @@ def _regions(
     test: CredalTestResult,
     predictions: ClassPredictions,
     labels: Any,
-    features: Any,
+    columns: Array | None,
     n_resamples: int,
     seed: Seed,
 ) -> LocalDeviations:
@@ -105,11 +109,8 @@ def _regions(
     xp, rows = predictions.xp, test.test_rows
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
-    columns = None
-    if features is not None:
-        host = np.asarray(to_host(features) if is_array(features) else features)
-        columns = like(host[rows], predictions._leading)
-    return test.regions(predictions[rows], seen, columns, n_resamples=n_resamples, rng=seed)
+    chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
+    return test.regions(predictions[rows], seen, chosen, n_resamples=n_resamples, rng=seed)
 
 
 def validity_parts(

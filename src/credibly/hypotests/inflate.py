@@ -155,10 +155,10 @@ def inflate(
     one_of("`by`", by, ("vacuous", "ball"))
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
+    report = as_progress(progress)
     require_order(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
-    report = as_progress(progress)
     most = 1 + int(np.log2(1 / _FIRST)) + 1 + max(1, int(np.ceil(np.log2(1 / resolution))))
     tried: list[tuple[float, float]] = []
 

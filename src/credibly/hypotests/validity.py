@@ -115,6 +115,7 @@ def validity_test(
     ('conflict', True)
     """
     require_resamples(n_resamples)
+    report = as_progress(progress)
     require_order(predictions, counts)
     credal, seed = _as_set(predictions), as_seed(rng)
     observed = counts
@@ -127,7 +128,6 @@ def validity_test(
     sums, largest = np.zeros(n_resamples), np.zeros(n_resamples)
     deviance, pvalues = np.empty(n), np.empty(n)
     fitted = []
-    report = as_progress(progress)
     first = np.append(0, np.cumsum(raters))
     for rows in tiles(n, _rows_at_once(credal, raters, n_resamples)):
         part = _Part(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))

@@ -54,6 +54,20 @@ def test_features_reach_learner_and_regions() -> None:
     assert found.credal.regions.columns == ("feature 0", "feature 1")
 
 
+def test_features_of_another_length() -> None:
+    sets = cr.Ensemble(members())
+    with pytest.raises(cr.InputError, match="features"):
+        cr.evaluate(sets, drawn(sets.mean().probs), features=np.ones((119, 1)), **FEW)
+
+
+def test_features_with_gaps_are_a_reason() -> None:
+    sets, features = cr.Ensemble(members()), np.ones((120, 1))
+    features[3] = np.nan
+    found = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEW)
+    assert found.credal is None
+    assert "`features` must be finite, row 3" in dict(found.not_run)["test of the set"]
+
+
 def test_json_keeps_means_of_weights_and_no_rows() -> None:
     sets = cr.Ensemble(members())
     found = json.loads(json.dumps(cr.evaluate(sets, drawn(sets.mean().probs), **FEW).to_dict()))
