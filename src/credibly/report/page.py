@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credibly.evaluation import Evaluation
 from credibly.plots import printable
 from credibly.report import content
+from credibly.report.compact import summarised
 from credibly.report.figures import class_figures, main_figure, null_figures
 from credibly.report.methods import method_notes
+from credibly.report.scripts import content_policy, packaged
 from credibly.report.sections import sections
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+SCRIPTS = ("tables.js",)
+"""What makes the page nicer; nothing on it waits for them."""
 
 
 def render_report(evaluation: Evaluation) -> str:
@@ -34,13 +38,16 @@ def render_report(evaluation: Evaluation) -> str:
     """
     from markupsafe import Markup
 
+    scripts = tuple(map(packaged, SCRIPTS))
     numbers, footnotes = content.key_numbers(evaluation)
     filled = sections(evaluation)
     class_finding, classes = class_figures(evaluation)
     page = _template().render(
-        # The style sheet and the figures are our own markup; everything else is escaped by the template.
-        style=Markup(_packaged("style.css")),
-        results=Markup(embedded_json(evaluation.to_dict())),
+        # Style sheet, scripts and figures are our own markup; everything else is escaped by the template.
+        style=Markup(packaged("style.css")),
+        scripts=tuple(map(Markup, scripts)),
+        policy=content_policy(scripts),
+        results=Markup(embedded_json(summarised(evaluation.to_dict()))),
         title=content.page_title(evaluation),
         facts=content.facts(evaluation),
         hypothesis=content.hypothesis(evaluation),
@@ -102,10 +109,6 @@ def embedded_json(results: dict[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _packaged(name: str) -> str:
-    return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
-
-
 @cache
 def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
@@ -115,4 +118,4 @@ def _template() -> Template:
     )
     # a number and its % sign stay on one line
     environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
-    return environment.from_string(_packaged("template.html"))
+    return environment.from_string(packaged("template.html"))
