@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import typer
 
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly.cli import codes, options
+from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
@@ -51,34 +51,17 @@ PAIRS = frozenset({"interval", "acceptance", "pvalue_interval"})
 
 
 def evaluate_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    replication: Replication,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """The numbers, with intervals and verdicts."""
-    output = Output(as_json, quiet)
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
     data = reading.labelled(output)
-    evaluation = run(
-        data,
-        "evaluate",
-        reading.words(),
-        output,
-        statistics=statistic,
-        n_resamples=n_resamples,
-        n_bins=n_bins,
-        seed=seed,
-    )
-    if as_json:
+    evaluation = run(data, "evaluate", reading.words(), output, replication, statistic)
+    if output.as_json:
         output.json(evaluation.to_dict())
     else:
         table = _estimates(evaluation)
@@ -94,38 +77,31 @@ def evaluate_file(
 
 
 def test_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    replication: Replication,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Test of calibration.
 
     Could the labels have been drawn from the predictions?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
-    chosen = [_with_bins(as_statistic(name), n_bins) for name in statistic or [DEFAULT_STATISTIC]]
-    with progress(quiet=quiet) as tell:
+    data = reading.labelled(output)
+    chosen = [_with_bins(as_statistic(name), replication.n_bins) for name in statistic or [DEFAULT_STATISTIC]]
+    with progress(quiet=output.quiet) as tell:
         result = calibration_test(
             data.predictions,
             data.labels,
             statistic=chosen if len(chosen) > 1 else chosen[0],
-            n_resamples=n_resamples,
-            rng=seed,
+            n_resamples=replication.n_resamples,
+            rng=replication.seed,
             progress=None if tell is None else lambda done, total: tell("tests", done, total),
         )
     results = [*result.components.values(), result]
-    if as_json:
+    if output.as_json:
         output.json(result.to_dict())
     else:
         output.table(_tests(results, data.predictions.n_members))
@@ -138,21 +114,17 @@ def run(
     verb: str,
     words: Iterable[str],
     output: Output,
-    *,
+    replication: Replication,
     statistics: list[str] | None = None,
-    n_resamples: int = 999,
-    n_bins: int = 15,
-    seed: int = 0,
 ) -> Evaluation:
     """Evaluate a data set, with progress, and record the command that does it again."""
-    flags: list[Any] = [flag for name in statistics or () for flag in ("--statistic", name)]
-    flags += ["--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
+    flags = [flag for name in statistics or () for flag in ("--statistic", name)]
     source = {
         "path": str(data.source),
         "digest": data.digest,
         "dropped": data.dropped,
         "notes": data.notes,
-        "command": command(verb, *words, *flags),
+        "command": command(verb, *words, *flags, *replication.words()),
     }
     with progress(quiet=output.quiet) as tell:
         return evaluate(
@@ -161,9 +133,9 @@ def run(
             classes=data.classes,
             groups=data.groups,
             statistics=statistics,
-            n_bins=n_bins,
-            n_resamples=n_resamples,
-            rng=seed,
+            n_bins=replication.n_bins,
+            n_resamples=replication.n_resamples,
+            rng=replication.seed,
             level=LEVEL,
             progress=tell,
             source=source,
