@@ -24,6 +24,7 @@ from credibly.evaluation.stages import (
     estimate_groups,
     summarise,
 )
+from credibly.evaluation.subsample import Subsampled, rows_for_pairs, subsampled
 from credibly.evaluation.words import nothing_tested, title, verdicts
 from credibly.hypotests.calibration import HYPOTHESIS, require_resamples
 from credibly.predictions import (
@@ -50,6 +51,7 @@ def evaluate(
     n_resamples: int = 999,
     rng: Any = 0,
     level: float = 0.05,
+    pairwise_rows: int | None = None,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> Evaluation:
@@ -77,6 +79,9 @@ def evaluate(
         Seed; the same seed gives the same evaluation, byte by byte.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
+    pairwise_rows : int, optional
+        Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
+        given: 20 000 for named statistics; unasked 2500, fewer beyond ten classes.
     progress : callable, optional
         Called with (stage, done, total).
     source : mapping, optional
@@ -117,6 +122,8 @@ def evaluate(
     limits = list(input_limits(given, labels))
     chosen, unsuited = choose(given, batch, statistics, n_bins, tests)
     limits += unsuited
+    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
+    chosen = [subsampled(one, len(given), most, seed) for one in chosen]
 
     facts = summarise(given)
     estimates = estimate_all(given, labels, chosen, tell)
@@ -163,6 +170,7 @@ def evaluate(
             "n_bins": int(n_bins),
             "level": float(level),
             "tests": bool(tests),
+            "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in chosen},
             "methods": {one.name: _method(one) for one in chosen},
         },
@@ -204,7 +212,8 @@ def _rater_notes(given: Predictions, raters: RaterParts | None) -> tuple[str, ..
 
 def _method(statistic: Statistic) -> dict[str, str]:
     """Return what a statistic says of itself, for reports that know nothing else about it."""
-    written = inspect.getdoc(getattr(statistic, "function", type(statistic))) or ""
+    whole = statistic.inner if isinstance(statistic, Subsampled) else statistic
+    written = inspect.getdoc(getattr(whole, "function", type(whole))) or ""
     return {"meaning": written.partition("\n")[0], "reference": statistic.reference}
 
 

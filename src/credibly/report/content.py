@@ -186,6 +186,7 @@ def command(evaluation: Evaluation) -> str:
         f"    n_resamples={settings['n_resamples']},",
         f"    rng={seed_text(evaluation)},",
         f"    level={settings['level']},",
+        f"    pairwise_rows={settings['pairwise_rows']},",
         ').report("report.html")',
     ]
     return "\n".join(lines)
