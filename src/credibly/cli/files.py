@@ -27,7 +27,10 @@ def inspect_files(
     member_axis: options.MemberAxis = None,
     output: Output,
 ) -> None:
-    """Shapes, kind and axes, problems, what can be computed."""
+    """Shapes, kind and axes, problems, what can be computed.
+
+    Exits with 2 where a file has problems.
+    """
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
@@ -39,6 +42,7 @@ def inspect_files(
             sys.stderr.write(f"credibly: {sentence(error)}\n")
             entries.append({"source": str(file), "error": sentence(error)})
             continue
+        failed = failed or bool(found.problems)
         entries.append({**found.to_dict(), "computable": found.computable(registered())})
         facts = _facts(found)
         if output.terminal and not output.as_json:
