@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import typer
 
-from credibly._arrays.results import Estimate, HypotestResult
+from credibly._arrays.results import HypotestResult
 from credibly.cli import codes, options
 from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, evaluate
+from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
 from credibly.hypotests import calibration_test
 from credibly.io import Dataset
 from credibly.statistics import Statistic, as_statistic, registered
@@ -164,38 +164,33 @@ def _with_bins(statistic: Statistic, n_bins: int) -> Statistic:
 
 
 def _estimates(evaluation: Evaluation) -> Table:
-    words = {one.statistic: one.word for one in evaluation.verdicts}
-    rows: list[tuple[Cell, ...]] = []
-    for name, estimate in evaluation.estimates.items():
-        test = evaluation.tests.get(name)
-        tested = (
-            (None, None, None)
-            if test is None
-            else (test.acceptance_region, test.pvalue, test.adjusted_pvalue)
-        )
-        rows.append((None, *_estimate(estimate), *tested, words.get(name)))
-        parts = evaluation.decomposition
-        if name == "brier" and parts is not None:  # what recalibration could remove, and what it could not
-            rows += [
-                (None, *_estimate(part), None, None, None, None)
-                for part in (parts.calibration, parts.refinement)
-            ]
-    for group, estimates in evaluation.groups.items():
-        rows += [(group, *_estimate(one), None, None, None, None) for one in estimates.values()]
+    """One row per statistic, the parts of the Brier score below it, then groups."""
+    found = number_rows(evaluation)
+    below = [one for one in found if one.part == "decomposition" and one.statistic != "brier"]
+    rows = []
+    for one in found:
+        part, _, group = one.part.partition(".")
+        if part in ("estimates", "groups"):
+            rows.append(_number(one, group or None))
+            if part == "estimates" and one.statistic == "brier":
+                rows += [_number(each, None) for each in below]
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
+
+
+def _number(one: NumberRow, group: str | None) -> tuple[Cell, ...]:
+    interval, accepted = _pair(one.low, one.high), _pair(one.acceptance_low, one.acceptance_high)
+    tested = (accepted, one.pvalue, one.adjusted_pvalue, one.verdict)
+    return (group, one.statistic, one.value, one.stderr, interval, one.n, *tested)
+
+
+def _pair(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
 
 
 def _why_nothing(evaluation: Evaluation) -> str:
     """Say what kept every statistic from being computed."""
     reasons = dict.fromkeys(with_flags(reason) for name, reason in evaluation.not_run if name in registered())
     return f"nothing was computed: every statistic was left out, because {', or because '.join(reasons)}."
-
-
-def _estimate(estimate: Estimate) -> tuple[Cell, ...]:
-    """Name, value, standard error, 95 % interval where one holds, n."""
-    refused = estimate.interval_refusal is not None or estimate.stderr is None
-    interval = None if refused else estimate.interval(0.95)
-    return estimate.name, estimate.value, estimate.stderr, interval, estimate.n
 
 
 def _tests(results: Iterable[HypotestResult], members: int) -> Table:
