@@ -72,6 +72,7 @@ from credibly.predictions import (
 )
 from credibly.statistics import (
     BrierDecomposition,
+    RunningStatistic,
     Statistic,
     Traits,
     accuracy,
@@ -124,6 +125,7 @@ __all__ = [
     "RaterStatistic",
     "ReliabilityCurve",
     "RootEstimate",
+    "RunningStatistic",
     "Samples",
     "SimplexMap",
     "Statistic",
