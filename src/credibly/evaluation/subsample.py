@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import require_positive
+from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import Array, like, namespace
 from credibly._arrays.philox import Seed, Uniforms
 from credibly.predictions import Labels, Predictions
@@ -38,6 +38,8 @@ def rows_for_pairs(given: int | None, *, asked: bool, n_classes: int) -> int:
     """Return how many instances a statistic over pairs may see."""
     if given is not None:
         require_positive("`pairwise_rows`", given, "Try 2500.")
+        if given < 2:
+            raise InputError("`pairwise_rows`", "must leave a pair", f"got {given}", "Try 2500.")
         return int(given)
     if asked:
         return MOST_ROWS_ASKED

@@ -70,13 +70,15 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
         One row per number.
     """
     level = evaluation.settings["level"]
-    answers = {one.statistic: one for one in evaluation.verdicts}
+    answers: dict[str | None, Any] = {}
+    for verdict in evaluation.verdicts:
+        answers.setdefault(verdict.statistic, verdict)
     rows = []
     for part, name, found in _numbers(evaluation, "", ""):
         if isinstance(found, Estimate):
             row = _estimate_row(part, found)
             tested = evaluation.tests.get(name) if part == "estimates" else None
-            if tested is not None:
+            if tested is not None and name in answers:
                 cells = _test_cells(tested, answers[name].limit, answers[name].word)
                 row = dataclasses.replace(row, **cells)
             rows.append(row)
