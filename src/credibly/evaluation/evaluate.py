@@ -25,7 +25,7 @@ from credibly.evaluation.stages import (
     summarise,
 )
 from credibly.evaluation.subsample import Subsampled, rows_for_pairs, subsampled
-from credibly.evaluation.words import nothing_tested, title, verdicts
+from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration import HYPOTHESIS, require_resamples
 from credibly.predictions import (
     ClassPredictions,
@@ -191,13 +191,17 @@ def _origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
 def _notes(
     given: Predictions, estimates: Mapping[str, Estimate], results: Mapping[str, HypotestResult]
 ) -> tuple[str, ...]:
-    """Return what concerns all numbers once, then what concerns one of them under its name."""
+    """Return what concerns all numbers once, then what concerns some of them under their names."""
     shared = given.notes
     if isinstance(given, ClassPredictions):
         shared = as_point(given)[1]
     own = [(name, note) for name, estimate in estimates.items() for note in estimate.notes]
     own += [(name, note) for name, result in results.items() if name != OMNIBUS for note in result.notes]
-    told = [f"{title(name)}: {note}" for name, note in own if note not in shared]
+    names: dict[str, dict[str, None]] = {}
+    for name, note in own:
+        if note not in shared:
+            names.setdefault(note, {})[title(name)] = None
+    told = [f"{joined(list(whose), most=4)}: {note}" for note, whose in names.items()]
     return tuple(dict.fromkeys((*shared, *told)))
 
 

@@ -85,7 +85,8 @@ def test_evaluate_states_the_part_and_runs_again_from_its_settings() -> None:
     found = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, n_resamples=19, rng=5)
     assert found.estimates["skce"].n == found.tests["skce"].n == PART
     assert found.estimates["brier"].n == N
-    assert any("SKCE: computed on 40 of 300 instances" in note for note in found.notes)
+    (note,) = [note for note in found.notes if "computed on 40 of 300 instances" in note]
+    assert note.startswith("SKCE, KDE calibration error, KL calibration error: ")
     (verdict,) = [one for one in found.verdicts if one.statistic == "skce"]
     assert verdict.scope.startswith("n = 40,")
     names = list(found.settings["statistics"])
