@@ -116,6 +116,7 @@ from credibly.selection import epistemic_score, rank_models, score_stability
 from credibly.simulate import power_study
 from credibly.statistics import (
     BrierDecomposition,
+    RunningStatistic,
     Statistic,
     Traits,
     accuracy,
@@ -205,6 +206,7 @@ __all__ = [
     "RecalibrationReport",
     "ReliabilityCurve",
     "RootEstimate",
+    "RunningStatistic",
     "Samples",
     "ScoreStability",
     "SimplexMap",

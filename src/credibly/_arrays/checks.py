@@ -23,6 +23,9 @@ from credibly._arrays.tiles import tiles
 NOISE = 1e-6
 """Row sums and bounds may be off by this much before it is an error; the prediction notes it."""
 
+NAMED_ROWS = 5
+"""Rows that an error names; `InvalidRowsError.rows` holds all of them."""
+
 _CHECK_ELEMENTS = 2**20
 
 
@@ -176,7 +179,7 @@ def describe_rows(rows: list[int], fact: str, total: int) -> str:
     """Write 'row 44 <fact> (24 of 10000 rows do this)', the evidence of an error about rows."""
     if len(rows) == 1:
         return f"row {rows[0]} {fact} (1 of {total} rows)"
-    shown = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    shown = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", ..." if len(rows) > NAMED_ROWS else "")
     return f"row {rows[0]} {fact} ({len(rows)} of {total} rows: {shown})"
 
 

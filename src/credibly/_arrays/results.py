@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -32,7 +33,9 @@ def jsonable(value: Any) -> Any:
         return jsonable(to_host(value).tolist())
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (set, frozenset)):
+        return [jsonable(item) for item in sorted(value, key=str)]  # sets have no order of their own
+    if isinstance(value, (list, tuple)):
         return [jsonable(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -51,6 +54,10 @@ class Result:
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
         }
         return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def require_level(level: float) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from credibly.cli import (
     checks,
     codes,
     comparing,
+    config,
     files,
     numbers,
     raters,
@@ -26,15 +28,19 @@ from credibly.cli import (
     testing,
     wording,
 )
+from credibly.cli.groups import flattened
+from credibly.cli.output import printable
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
+COMPLETION = "_CREDIBLY_COMPLETE"
+"""Set by the shell that asks for completions (`--install-completion`)."""
+
 app = typer.Typer(
     name="credibly",
-    add_completion=False,
     rich_markup_mode=None,  # plain help: examples can be copied from a narrow terminal
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -79,7 +85,7 @@ GROUPS: dict[str, tuple[str, dict[str, tuple[Callable[..., None], str]]]] = {
 
 def _add(group: typer.Typer, verbs: dict[str, tuple[Callable[..., None], str]]) -> None:
     for name, (verb, example) in verbs.items():
-        group.command(name, epilog=f"Example:\n\n\b\n    {example}")(verb)
+        group.command(name, epilog=f"Example:\n\n\b\n    {example}")(flattened(verb))
 
 
 _add(app, VERBS)
@@ -105,6 +111,14 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    options_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help=f"Options of repeated runs; default: {config.NAME} where you are.",
+        ),
+    ] = None,
 ) -> None:
     """How far can a model's claims about its own uncertainty be believed?
 
@@ -112,6 +126,21 @@ def root(
     """
     if context.invoked_subcommand is None:
         sys.stdout.write(f"{context.get_help()}\n")
+        return
+    path = config.find_config(options_file)
+    if path is not None and not context.resilient_parsing:
+        _use_config(path, context)
+
+
+def _use_config(path: Path, context: Any) -> None:
+    """Give the verb its options from a file, and say so."""
+    context.default_map = config.read_config(path, context.command)
+    used = context.default_map[context.invoked_subcommand]
+    for word in context.obj:  # down to the verb of a verb
+        used = used[word] if isinstance(used.get(word), dict) else used
+    silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
+    if used and not silent:
+        sys.stderr.write(f"note: defaults from {printable(f'{path}: {config.in_words(used)}')}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -136,6 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except typer.Exit as wanted:
         return wanted.exit_code
+    except SystemExit as wanted:  # typer leaves like this after it has answered a shell
+        return int(wanted.code or 0)
     except CrediblyError as error:
         return _fail(wording.sentence(error))
     except UsageProblem as error:
@@ -167,7 +198,13 @@ def _open_closed_streams() -> None:
 def _invoke(arguments: list[str]) -> None:
     """Run the verb; typer's own `main` has other exit codes for closed pipes and interrupts."""
     group = typer.main.get_command(app)
-    with group.make_context("credibly", arguments) as context:
+    if COMPLETION in os.environ:
+        group.main(prog_name="credibly")  # answers the shell that asks, and leaves
+    try:
+        context = group.make_context("credibly", arguments, obj=tuple(arguments))
+    except typer.Exit as wanted:  # no verb has run yet, so this is no conflict
+        raise typer.Exit(codes.BAD_INPUT if wanted.exit_code else codes.RAN) from None
+    with context:
         group.invoke(context)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.results import SCHEMA_VERSION
-from credibly.cli.options import AsJson, Quiet
 from credibly.cli.output import Output, Table
 from credibly.hypotests import (
     calibration_test,
@@ -32,14 +31,13 @@ TESTS: dict[Callable[..., Any], tuple[str, ...]] = {
 COLUMNS = ("name", "kind", "tail", "labels", "settings", "reference", "summary")
 
 
-def list_names(as_json: AsJson = False, quiet: Quiet = False) -> None:
+def list_names(output: Output) -> None:
     """Every statistic and test, with its reference."""
     entries = [
         *map(_statistic, registered().values()),
         *(_test(test, labels) for test, labels in TESTS.items()),
     ]
-    output = Output(as_json, quiet)
-    if as_json:
+    if output.as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})
         return
     rows = [[_cell(entry[name]) for name in COLUMNS] for entry in entries]

@@ -21,14 +21,16 @@ COLUMNS = ("file", "what", "value")
 
 def inspect_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
+    *,
     labels: options.Labels = None,
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
-    """Shapes, kind and axes, problems, what can be computed."""
-    output = Output(as_json, quiet)
+    """Shapes, kind and axes, problems, what can be computed.
+
+    Exits with 2 where a file has problems.
+    """
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
@@ -40,12 +42,13 @@ def inspect_files(
             sys.stderr.write(f"credibly: {sentence(error)}\n")
             entries.append({"source": str(file), "error": sentence(error)})
             continue
+        failed = failed or bool(found.problems)
         entries.append({**found.to_dict(), "computable": found.computable(registered())})
         facts = _facts(found)
-        if output.terminal and not as_json:
+        if output.terminal and not output.as_json:
             output.pairs(facts, heading=str(file))
         rows += [(str(file), what, value) for what, value in facts]
-    if as_json:
+    if output.as_json:
         output.json(entries)
     elif rows and not output.terminal:
         output.table(Table(COLUMNS, rows))
@@ -54,19 +57,13 @@ def inspect_files(
 
 
 def convert_file(
-    file: options.PredictionsFile,
+    reading: Reading,
+    *,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
     force: options.Force = False,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """The same predictions and labels in another format."""
-    output = Output(as_json, quiet)
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
     reading.require_elsewhere(out)
     if out.suffix.lower() == ".npy":
         reading.require_elsewhere(labels_beside(out))
@@ -86,7 +83,7 @@ def convert_file(
     files = {"written": str(written)}
     if out.suffix.lower() == ".npy" and data.labels is not None:
         files["labels"] = str(labels_beside(written))
-    if as_json:
+    if output.as_json:
         output.json({**files, "n": len(data), "dropped": data.dropped})
     else:
         for name in files.values():

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import typer
 
-from credibly._arrays.results import Estimate
 from credibly.cli import codes, options
+from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, Verdict, evaluate
+from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
 from credibly.io import Dataset
 from credibly.statistics import Statistic, registered
 
@@ -35,34 +34,17 @@ PAIRS = frozenset({"interval", "acceptance"})
 
 
 def evaluate_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    replication: Replication,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """The numbers, with intervals and verdicts."""
-    output = Output(as_json, quiet)
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
     data = reading.labelled(output)
-    evaluation = run(
-        data,
-        "evaluate",
-        reading.words(),
-        output,
-        statistics=statistic,
-        n_resamples=n_resamples,
-        n_bins=n_bins,
-        seed=seed,
-    )
-    if as_json:
+    evaluation = run(data, "evaluate", reading.words(), output, replication, statistic)
+    if output.as_json:
         output.json(evaluation.to_dict())
     else:
         table = _estimates(evaluation)
@@ -82,23 +64,19 @@ def run(
     verb: str,
     words: Iterable[str],
     output: Output,
-    *,
+    replication: Replication,
     statistics: list[str] | None = None,
-    n_resamples: int = 999,
-    n_bins: int = 15,
-    seed: int = 0,
     recalibrate: list[str] | None = None,
 ) -> Evaluation:
     """Evaluate a data set, with progress, and record the command that does it again."""
-    flags: list[Any] = [flag for name in statistics or () for flag in ("--statistic", name)]
+    flags = [flag for name in statistics or () for flag in ("--statistic", name)]
     flags += [flag for name in recalibrate or () for flag in ("--recalibrate", name)]
-    flags += ["--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
     source = {
         "path": str(data.source),
         "digest": data.digest,
         "dropped": data.dropped,
         "notes": data.notes,
-        "command": command(verb, *words, *flags),
+        "command": command(verb, *words, *flags, *replication.words()),
     }
     with progress(quiet=output.quiet) as tell:
         return evaluate(
@@ -108,9 +86,9 @@ def run(
             groups=data.groups,
             features=data.features,
             statistics=statistics,
-            n_bins=n_bins,
-            n_resamples=n_resamples,
-            rng=seed,
+            n_bins=replication.n_bins,
+            n_resamples=replication.n_resamples,
+            rng=replication.seed,
             level=LEVEL,
             progress=tell,
             source=source,
@@ -148,35 +126,30 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
 
 
 def _estimates(evaluation: Evaluation) -> Table:
-    words = {one.statistic: one.word for one in evaluation.verdicts}
-    rows: list[tuple[Cell, ...]] = []
-    for name, estimate in evaluation.estimates.items():
-        test = evaluation.tests.get(name)
-        tested = (
-            (None, None, None)
-            if test is None
-            else (test.acceptance_region, test.pvalue, test.adjusted_pvalue)
-        )
-        rows.append((None, *_estimate(estimate), *tested, words.get(name)))
-        parts = evaluation.decomposition
-        if name == "brier" and parts is not None:  # what recalibration could remove, and what it could not
-            rows += [
-                (None, *_estimate(part), None, None, None, None)
-                for part in (parts.calibration, parts.refinement)
-            ]
-    for group, estimates in evaluation.groups.items():
-        rows += [(group, *_estimate(one), None, None, None, None) for one in estimates.values()]
+    """One row per statistic, the parts of the Brier score below it, then groups."""
+    found = number_rows(evaluation)
+    below = [one for one in found if one.part == "decomposition" and one.statistic != "brier"]
+    rows = []
+    for one in found:
+        part, _, group = one.part.partition(".")
+        if part in ("estimates", "groups"):
+            rows.append(_number(one, group or None))
+            if part == "estimates" and one.statistic == "brier":
+                rows += [_number(each, None) for each in below]
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
+
+
+def _number(one: NumberRow, group: str | None) -> tuple[Cell, ...]:
+    interval, accepted = _pair(one.low, one.high), _pair(one.acceptance_low, one.acceptance_high)
+    tested = (accepted, one.pvalue, one.adjusted_pvalue, one.verdict)
+    return (group, one.statistic, one.value, one.stderr, interval, one.n, *tested)
+
+
+def _pair(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
 
 
 def _why_nothing(evaluation: Evaluation) -> str:
     """Say what kept every statistic from being computed."""
     reasons = dict.fromkeys(with_flags(reason) for name, reason in evaluation.not_run if name in registered())
     return f"nothing was computed: every statistic was left out, because {', or because '.join(reasons)}."
-
-
-def _estimate(estimate: Estimate) -> tuple[Cell, ...]:
-    """Name, value, standard error, 95 % interval where one holds, n."""
-    refused = estimate.interval_refusal is not None or estimate.stderr is None
-    interval = None if refused else estimate.interval(0.95)
-    return estimate.name, estimate.value, estimate.stderr, interval, estimate.n

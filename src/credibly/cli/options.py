@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-KINDS = "probs, logits, alpha, belief, mass, intervals, gaussian, samples, quantiles, counts"
+from credibly.io.content import KINDS
+from credibly.statistics import registered
+
+
+def _kinds(incomplete: str) -> list[str]:
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def _statistics(incomplete: str) -> list[str]:
+    return [name for name in registered() if name.startswith(incomplete)]
+
 
 PredictionsFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Predictions: npz, npy, csv, tsv, json, parquet, pt, netCDF.")
@@ -19,7 +29,10 @@ Labels = Annotated[
 Kind = Annotated[
     str | None,
     typer.Option(
-        "--kind", metavar="KIND", help=f"What the numbers are, where the file does not say: {KINDS}."
+        "--kind",
+        metavar="KIND",
+        help=f"What the numbers are, where the file does not say: {', '.join(KINDS)}.",
+        autocompletion=_kinds,
     ),
 ]
 MemberAxis = Annotated[
@@ -35,7 +48,10 @@ DropInvalid = Annotated[
 Statistics = Annotated[
     list[str] | None,
     typer.Option(
-        "--statistic", metavar="NAME", help="Statistic to use; repeat for several (`credibly list`)."
+        "--statistic",
+        metavar="NAME",
+        help="Statistic to use; repeat for several (`credibly list`).",
+        autocompletion=_statistics,
     ),
 ]
 Resamples = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Replicates of each test.")]

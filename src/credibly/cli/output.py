@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.results import jsonable
+from credibly.cli import options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,8 +62,8 @@ class Table:
 class Output:
     """Where the results of one command go."""
 
-    as_json: bool = False
-    quiet: bool = False
+    as_json: options.AsJson = False
+    quiet: options.Quiet = False
 
     @property
     def terminal(self) -> bool:

@@ -32,27 +32,22 @@ Weights = Annotated[
 
 
 def annotators_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     n_bins: options.Bins = 15,
     debias: Debias = "full",
     weights: Weights = "instances",
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Losses and disagreement of several raters.
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
+    data = reading.labelled(output)
     counts = data.labels
     if not isinstance(counts, LabelCounts):
         raise InputError(
-            f"'{file}'",
+            f"'{reading.file}'",
             "must come with counts of raters' labels",
             "it has one label per instance",
             "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
@@ -66,7 +61,7 @@ def annotators_file(
         warnings.simplefilter("ignore", UserWarning)
         loss = decompose_loss(data.predictions, counts, **settings)  # type: ignore[arg-type]
         pairs = decompose_disagreement(data.predictions, counts, **settings)  # type: ignore[arg-type]
-    if as_json:
+    if output.as_json:
         output.json(
             {
                 "schema_version": SCHEMA_VERSION,

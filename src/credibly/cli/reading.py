@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import InputError
+from credibly.cli import options
 from credibly.cli.output import Output
 from credibly.cli.wording import with_flags
 from credibly.io import Dataset, load
@@ -17,11 +18,11 @@ from credibly.io import Dataset, load
 class Reading:
     """How a file is to be read."""
 
-    file: Path
-    labels: str | None = None
-    kind: str | None = None
-    member_axis: int | None = None
-    drop_invalid: bool = False
+    file: options.PredictionsFile
+    labels: options.Labels = None
+    kind: options.Kind = None
+    member_axis: options.MemberAxis = None
+    drop_invalid: options.DropInvalid = False
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""

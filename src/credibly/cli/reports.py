@@ -10,12 +10,13 @@ import typer
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
+from credibly.cli.groups import Replication
 from credibly.cli.numbers import leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
 from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
-from credibly.io import require_writable
+from credibly.io import demo_models, require_writable
 
 ReportFile = Annotated[
     Path | None,
@@ -31,70 +32,59 @@ SENTENCES = 3
 """What the demo says of its report."""
 
 
+def _models(incomplete: str) -> list[str]:
+    return [name for name in demo_models() if name.startswith(incomplete)]
+
+
 def report_file(
-    file: options.PredictionsFile,
+    reading: Reading,
+    *,
     out: ReportFile = None,
     force: options.Force = False,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
     statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
     recalibrate: Recalibrate = None,
+    replication: Replication,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
     One FILE, one report; for several files run it once for each.
     """
-    output = Output(as_json, quiet)
-    target = out or file.with_name(f"{file.stem}-report.html")
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    target = out or reading.file.with_name(f"{reading.file.stem}-report.html")
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
     data = reading.labelled(output)
     words = [*reading.words(), "--out", str(target)]
-    evaluation = run(
-        data,
-        "report",
-        words,
-        output,
-        statistics=statistic,
-        n_resamples=n_resamples,
-        n_bins=n_bins,
-        seed=seed,
-        recalibrate=recalibrate,
-    )
+    evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
     _write(evaluation, target, force, output, len(evaluation.verdicts))
     leave(fail_on, (one.word for one in evaluation.verdicts))
 
 
 def demo(
+    *,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path(
         "demo-report.html"
     ),
     force: options.Force = False,
     model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="Which of the bundled models to evaluate.")
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Which of the bundled models to evaluate.",
+            autocompletion=_models,
+        ),
     ] = "ensemble",
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    replication: Replication,
+    output: Output,
 ) -> None:
     """The main job on bundled real predictions, no download."""
-    output = Output(as_json, quiet)
     require_writable(out, overwrite=force)
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
-    evaluation = run(data, "demo", words, output, n_resamples=n_resamples, n_bins=n_bins, seed=seed)
+    evaluation = run(data, "demo", words, output, replication)
     _write(evaluation, out, force, output, SENTENCES)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Sequence
 
-from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly.cli.output import printable
 
@@ -29,6 +30,9 @@ _CALLS: tuple[tuple[str, str], ...] = (
     (r", or use `\w+\.from_scores` to normalise on purpose", ""),
 )
 
+MOST_ROWS = 100
+"""Rows that an error lists; who needs more of them has another problem."""
+
 
 def with_flags(text: str) -> str:
     """Return a note or a remedy with flags instead of Python."""
@@ -39,9 +43,19 @@ def sentence(error: CrediblyError) -> str:
     """Return an error of the library in one line."""
     # Paths stand in the subject and in the evidence, and a path is never reworded.
     subject, rule, remedy = _reworded(error.subject, _NAMES), with_flags(error.rule), with_flags(error.remedy)
-    if isinstance(error, InvalidRowsError) and "--drop-invalid" not in remedy:
-        remedy += " To leave these rows out: `--drop-invalid`."
+    if isinstance(error, InvalidRowsError):
+        remedy += all_rows(error.rows)
+        if "--drop-invalid" not in remedy:
+            remedy += " To leave these rows out: `--drop-invalid`."
     return printable(f"{subject} {rule}; {error.evidence}. {remedy}")
+
+
+def all_rows(rows: Sequence[int]) -> str:
+    """List the rows of a complaint, which names only the first few itself."""
+    if len(rows) <= NAMED_ROWS:
+        return ""
+    more = f" and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
+    return f" All {len(rows)} rows: {', '.join(map(str, rows[:MOST_ROWS]))}{more}."
 
 
 def system_sentence(error: OSError | MemoryError) -> str:

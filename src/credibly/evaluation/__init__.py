@@ -7,6 +7,7 @@ from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.tidy import NumberRow, number_rows
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import shown, shown_range, title
 
@@ -15,6 +16,7 @@ __all__ = [
     "CredalParts",
     "Curves",
     "Evaluation",
+    "NumberRow",
     "PredictionSummary",
     "RaterParts",
     "RealParts",
@@ -24,6 +26,7 @@ __all__ = [
     "check_verdicts",
     "compare",
     "evaluate",
+    "number_rows",
     "shown",
     "shown_range",
     "title",

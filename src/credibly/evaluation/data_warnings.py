@@ -48,10 +48,15 @@ def data_warnings(
     return tuple(found)
 
 
+def n_dropped(source: Mapping[str, Any]) -> int:
+    """Return how many rows were left out when the data were read."""
+    dropped = source.get("dropped") or 0
+    return dropped if isinstance(dropped, int) else len(dropped)
+
+
 def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what the reader of the file had to say."""
-    dropped = source.get("dropped") or 0
-    rows = dropped if isinstance(dropped, int) else len(dropped)
+    rows = n_dropped(source)
     found = [f"{rows} rows were dropped when the data were read."] if rows else []
     return (*found, *(str(note) for note in source.get("notes") or ()))
 

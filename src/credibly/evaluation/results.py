@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve,
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.tidy import to_frame
 from credibly.evaluation.verdict import Verdict
 from credibly.statistics import BrierDecomposition
 
@@ -175,9 +176,54 @@ class Evaluation(Result):
 
         return write_report(self, path, overwrite=overwrite)
 
-    def __str__(self) -> str:
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return all numbers as a data frame, one row per number.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            Whose data frame; the first that is installed where not given.
+
+        Returns
+        -------
+        DataFrame
+            Columns part, statistic, value, stderr, low, high, n, acceptance_low, acceptance_high, pvalue,
+            adjusted_pvalue and verdict.
+        """
+        return to_frame(self, library)
+
+    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
+        """Log numbers, settings, verdict and report to the active run of MLflow, where that is installed.
+
+        Parameters
+        ----------
+        prefix : str
+            Put before every name.
+        """
+        from credibly.evaluation.rendering import log_to_mlflow
+
+        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
+        from credibly.report import render_report
+
+        log_to_mlflow(self, render_report(self), prefix)
+
+    def _repr_html_(self) -> str:
+        from credibly.evaluation.rendering import as_html  # its words need the classes above
+
+        return as_html(self)
+
+    def __rich__(self) -> Any:
+        from credibly.evaluation.rendering import as_rich
+
+        return as_rich(self)
+
+    @property
+    def heading(self) -> str:
+        """What was evaluated, in one line."""
         facts = self.predictions
         sizes = f"n = {facts.n}, m = {facts.m}" + ("" if facts.k is None else f", k = {facts.k}")
-        lines = [f"Evaluation of {facts.kind} ({sizes})"]
-        lines += [f"  {verdict.word}: {verdict.finding}" for verdict in self.verdicts]
+        return f"Evaluation of {facts.kind} ({sizes})"
+
+    def __str__(self) -> str:
+        lines = [self.heading, *(f"  {verdict.word}: {verdict.finding}" for verdict in self.verdicts)]
         return "\n".join(lines)

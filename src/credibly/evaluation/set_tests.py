@@ -15,7 +15,8 @@ from credibly._arrays.results import HypotestResult
 from credibly._arrays.validity_results import ValidityResult
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
-from credibly.evaluation.stages import MOST_PAIRED_ROWS, Progress, Reasons
+from credibly.evaluation.stages import Progress, Reasons
+from credibly.evaluation.subsample import MOST_ROWS_UNASKED
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.evaluation.words import evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
@@ -65,8 +66,8 @@ def credal_parts(
         reason = "it takes one label per instance, and the labels are counts"
         return None, [(SET_TEST, f"{reason}; {_MEAN_ONLY}")]
     n = len(predictions)
-    if n > MOST_PAIRED_ROWS:
-        reason = f"it compares all pairs of {n} instances; up to {MOST_PAIRED_ROWS} unasked"
+    if n > MOST_ROWS_UNASKED:
+        reason = f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked"
         return None, [(SET_TEST, f"{reason}, beyond with `credal_test`; {_MEAN_ONLY}")]
     found: dict[str, CredalTestResult] = {}
     reasons: Reasons = []
@@ -128,9 +129,9 @@ def validity_parts(
     if not isinstance(labels, LabelCounts) or not isinstance(predictions, ClassPredictions):
         return None, []
     n = len(predictions)
-    if not tests or isinstance(predictions, Dirichlet) or n > MOST_PAIRED_ROWS:
+    if not tests or isinstance(predictions, Dirichlet) or n > MOST_ROWS_UNASKED:
         reason = "tests=False" if not tests else "a Dirichlet is no set; make one with `credal_set`"
-        if tests and n > MOST_PAIRED_ROWS:
+        if tests and n > MOST_ROWS_UNASKED:
             reason = f"it takes minutes for {n} instances; use `validity_test`"
         return None, [(VALIDITY, reason)]
     try:

@@ -13,6 +13,7 @@ from credibly._arrays.namespace import is_array, like, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.subsample import compares_pairs
 from credibly.hypotests import calibration_test
 from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, RealPredictions, Reals
 from credibly.statistics import Statistic, as_statistic, registered
@@ -21,8 +22,6 @@ Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]
 
 MOST_GROUPS = 100
-MOST_PAIRED_ROWS = 2500
-"""Instances up to which statistics over pairs are computed unasked: beyond, their tests take minutes."""
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
@@ -106,7 +105,7 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
 
 
 def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tests: bool) -> str | None:
-    if not tests and statistic.traits.reduction in ("pairwise", "smoother"):
+    if not tests and compares_pairs(statistic):
         return "it compares pairs of instances, which tests=False leaves out"
     try:
         statistic.require_predictions(predictions)
@@ -127,11 +126,8 @@ def _why_not_unasked(statistic: Statistic, predictions: Predictions) -> str | No
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another kernel"
-    n = len(predictions)
-    if statistic.traits.reduction in ("pairwise", "smoother") and not 2 <= n <= MOST_PAIRED_ROWS:
-        return (
-            f"it compares all pairs of {n} instances; up to {MOST_PAIRED_ROWS} unasked, beyond if it is named"
-        )
+    if compares_pairs(statistic) and len(predictions) < 2:
+        return "it compares pairs, and there is one instance"
     return None
 
 

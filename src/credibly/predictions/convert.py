@@ -6,11 +6,10 @@ from typing import Any
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import is_array
+from credibly._arrays.namespace import is_numpy, is_torch
 from credibly.predictions.base import Predictions
-from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble, refuse_member_axis
-from credibly.predictions.intervals import Intervals
+from credibly.predictions.foreign import from_foreign
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point
@@ -28,9 +27,10 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     obj : object
         Predictions (returned as they are); an array (n, k), read as `Point`, or (n, m, k), read as
         `Ensemble`; a list of these numbers; a labelled array (xarray, ArviZ) with dimensions ``chain``
-        and ``draw``, whose draws become members (of real labels: `Samples` with one draw per member); or
-        an object with attributes ``probabilities``, ``alphas``, ``lower_bounds`` and ``upper_bounds``, or
-        ``samples.probabilities``.
+        and ``draw``, whose draws become members (of real labels: `Samples` with one draw per member); or an
+        object of another library (probly) with ``probabilities``, ``alphas``, ``lower_bounds`` and
+        ``upper_bounds``, ``mean`` and ``var``, or draws in ``array`` or ``tensor`` with their ``sample_axis``
+        or ``sample_dim``.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
 
@@ -50,8 +50,8 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if hasattr(obj, "dims") and hasattr(obj, "transpose"):
         return _from_labelled(obj)
     # columns of a table and methods of an array can have any name
-    if not is_array(obj) and not hasattr(obj, "to_numpy"):
-        carried = _from_attributes(obj, member_axis)
+    if not is_numpy(obj) and not is_torch(obj) and not hasattr(obj, "to_numpy"):
+        carried = from_foreign(obj, member_axis)
         if carried is not None:
             return carried
     array = as_array(obj, "predictions", "Pass an array, or wrap it: `Point`, `Ensemble`, `Dirichlet`, ...")
@@ -121,19 +121,3 @@ def _joint_draws(values: Any) -> Samples:
             "For drawn classes use `from_posterior_predictive(data, n_classes=k)`; counts: `.astype(float)`.",
         )
     return Samples(values.reshape(-1, values.shape[-1]).T[:, :, None])
-
-
-def _from_attributes(obj: Any, member_axis: int | None) -> Predictions | None:
-    """Read objects of other libraries by the names of what they carry."""
-    if hasattr(obj, "alphas"):
-        return Dirichlet(obj.alphas, member_axis=member_axis)
-    if hasattr(obj, "lower_bounds") and hasattr(obj, "upper_bounds"):
-        return Intervals(obj.lower_bounds, obj.upper_bounds)
-    samples = getattr(obj, "samples", None)
-    inner = getattr(samples, "probabilities", None)
-    if inner is None and hasattr(obj, "probabilities"):
-        inner = obj.probabilities
-        inner = getattr(inner, "probabilities", inner)
-    if inner is None:
-        return None
-    return as_predictions(as_array(inner, "probabilities"), member_axis=member_axis)

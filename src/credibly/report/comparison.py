@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from pathlib import Path
 
 from credibly.evaluation import Comparison
 from credibly.plots import members_data, printable, score_bar_data, tradeoff_data, violin_data
 from credibly.report import comparison_tables as tables
-from credibly.report.page import embedded_json, packaged, template
+from credibly.report.page import embedded_json, template
 from credibly.report.parts import MethodNote, ReportFigure, report_figure
 from credibly.report.score import METHOD, group_table
+from credibly.report.scripts import content_policy, packaged
+
+SCRIPTS = ("slider.js", "tables.js")
 
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
@@ -39,14 +40,13 @@ def render_comparison(comparison: Comparison) -> str:
     """
     from markupsafe import Markup
 
-    script = packaged("slider.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = tuple(map(packaged, SCRIPTS))
     ranking = comparison.ranking
     lines = tradeoff_data(ranking)
     page = template("comparison.html").render(
         style=Markup(packaged("style.css")),
-        script=Markup(script),
-        script_hash=digest,
+        scripts=tuple(map(Markup, scripts)),
+        policy=content_policy(scripts),
         results=Markup(embedded_json(comparison.to_dict())),
         title=f"{len(comparison.models)} models compared",
         facts=tables.facts(comparison),

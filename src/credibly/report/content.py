@@ -9,6 +9,7 @@ from typing import Any
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, shown, shown_range, title
+from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
 
@@ -39,10 +40,12 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     seen, settings = evaluation.predictions, evaluation.settings
     digest = str(evaluation.source.get("digest") or "")
     k = "real values" if seen.k is None else str(seen.k)
+    dropped = n_dropped(evaluation.source)
+    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", f"{seen.kind}, {seen.dtype}"),
-        ("Instances N", str(seen.n)),
+        ("Instances N", f"{seen.n}{left_out}"),
         ("Members M", str(seen.m)),
         ("Classes K", k),
         ("Seed", seed_text(evaluation)),
@@ -189,6 +192,7 @@ def command(evaluation: Evaluation) -> str:
         f"    n_resamples={settings['n_resamples']},",
         f"    rng={seed_text(evaluation)},",
         f"    level={settings['level']},",
+        f"    pairwise_rows={settings['pairwise_rows']},",
         ').report("report.html")',
     ]
     return "\n".join(lines)

@@ -27,6 +27,14 @@ _CRPS = (
     "Matheson and Winkler, Scoring rules for continuous probability distributions, Management Science, 1976; "
     "Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006."
 )
+_KDE = (
+    "Popordanoska, Sayer and Blaschko, A consistent and differentiable Lp canonical calibration error "
+    "estimator, NeurIPS 2022."
+)
+_KL = (
+    "Popordanoska et al., Consistent and asymptotically unbiased estimation of proper calibration errors, "
+    "AISTATS 2024."
+)
 _NOTES = {
     "accuracy": (
         "Share of instances whose most probable class is the label.",
@@ -97,6 +105,26 @@ _NOTES = {
         "Mean distance between the label and the median of the predicted distribution.",
         "mean of |y − median F|",
         "",
+    ),
+    "skce": (
+        "Do errors of similar predictions point in one direction? Unbiased, so it may be slightly negative.",
+        "mean over i ≠ j of k(pᵢ, pⱼ) ⟨e_yᵢ − pᵢ, e_yⱼ − pⱼ⟩",
+        "Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS 2019.",
+    ),
+    "mmd_ce": (
+        "Distance of observed labels to labels drawn from the predictions, with a kernel L on labels.",
+        "mean over i ≠ j of k(pᵢ, pⱼ) (e_yᵢ − pᵢ)ᵀ L (e_yⱼ − pⱼ)",
+        "Marx, Zalouk and Ermon, Calibration by distribution matching, NeurIPS 2023.",
+    ),
+    "kde_ce": (
+        "Distance of predictions to the frequencies of labels near them, smoothed by a Dirichlet kernel.",
+        "(mean over j of ‖m(pⱼ) − pⱼ‖ᵖ)^(1/p), m(pⱼ) = Σᵢ≠ⱼ wⱼᵢ e_yᵢ",
+        _KDE,
+    ),
+    "kl_ce": (
+        "The part of the log loss that recalibration could remove, with the same smoothed frequencies m.",
+        "mean over j of Σ_c m_c(pⱼ) log(m_c(pⱼ) / pⱼ_c)",
+        _KL,
     ),
 }
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import printable
 from credibly.report import content
+from credibly.report.compact import summarised
 from credibly.report.figures import class_figures, main_figure, null_figures
 from credibly.report.methods import method_notes
+from credibly.report.scripts import content_policy, packaged
 from credibly.report.sections import sections
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+SCRIPTS = ("tables.js",)
+"""What makes the page nicer; nothing on it waits for them."""
 
 
 def render_report(evaluation: Evaluation) -> str:
@@ -34,13 +38,16 @@ def render_report(evaluation: Evaluation) -> str:
     """
     from markupsafe import Markup
 
+    scripts = tuple(map(packaged, SCRIPTS))
     numbers, footnotes = content.key_numbers(evaluation)
     filled = sections(evaluation)
     class_finding, classes = class_figures(evaluation)
     page = template("template.html").render(
-        # The style sheet and the figures are our own markup; everything else is escaped by the template.
+        # Style sheet, scripts and figures are our own markup; everything else is escaped by the template.
         style=Markup(packaged("style.css")),
-        results=Markup(embedded_json(evaluation.to_dict())),
+        scripts=tuple(map(Markup, scripts)),
+        policy=content_policy(scripts),
+        results=Markup(embedded_json(summarised(evaluation.to_dict()))),
         title=content.page_title(evaluation),
         facts=content.facts(evaluation),
         hypothesis=content.hypothesis(evaluation),
@@ -100,11 +107,6 @@ def embedded_json(results: dict[str, Any]) -> str:
     """Return JSON that cannot end the script element it stands in."""
     text = json.dumps(results, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def packaged(name: str) -> str:
-    """Return a text file that comes with the report."""
-    return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

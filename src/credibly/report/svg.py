@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from credibly.plots import BLUE, INK, printable
+from credibly.report.compact import compact_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PAGE_COLOURS = {INK: "currentColor", BLUE: "var(--blue)"}
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-_LONG_NUMBER = re.compile(r"(-?\d+\.\d{2})\d+")
-_NUMERIC = frozenset({"d", "x", "y", "width", "height", "transform", "points"})
 _TEXT = frozenset({"text", "tspan"})
 _DROPPED = frozenset({"metadata", "style"})
 
@@ -54,6 +53,7 @@ def inline_svg(figure: Figure, prefix: str, title: str, finding: str) -> str:
         if element.tag not in _TEXT:
             element.text = None
         element.tail = None
+    compact_picture(root)
     _announce(root, prefix, title, finding)
     return ET.tostring(root, encoding="unicode")
 
@@ -95,8 +95,6 @@ def _page_value(name: str, value: str, prefix: str) -> str:
     if name == "href":
         return f"#{prefix}-{value.removeprefix('#')}"
     value = _REFERENCE.sub(rf"url(#{prefix}-\1)", value)
-    if name in _NUMERIC:
-        return " ".join(_LONG_NUMBER.sub(r"\1", value).split())
     for colour, word in _PAGE_COLOURS.items():
         value = value.replace(colour, word)
     return value

@@ -47,7 +47,7 @@ def test_inspect_lists_problems_with_the_flag_that_helps(
 ) -> None:
     np.save(tmp_path / "logits.npy", np.log(world.calibrated) - 3)
     ran = credibly("inspect", tmp_path / "logits.npy")
-    assert ran.code == 0
+    assert ran.code == 2
     (problem,) = values(ran, "problem")
     assert "`--kind logits`" in problem
     assert "kind=" not in problem

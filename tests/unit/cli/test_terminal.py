@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -131,6 +132,24 @@ def test_errors_are_one_sentence(folder: Path) -> None:
         f"credibly: '{folder / 'none.npz'}' must exist; there is no such file. "
         "Check the name and the directory.\n"
     )
+
+
+def test_a_pipe_in_a_terminal_carries_columns_and_no_colour(folder: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "credibly",
+        "test",
+        str(folder / "overconfident.npz"),
+        "--n-resamples",
+        "99",
+    ]
+    screen = in_terminal(command=["bash", "-c", f"{shlex.join(words)} | cat"], width=40)
+    header, row = [line.split("\t") for line in screen.text.splitlines() if "\t" in line]
+    assert header[:3] == ["statistic", "value", "acceptance_low"]
+    assert dict(zip(header, row, strict=True))["verdict"] == "conflict"
+    assert not screen.coloured
+    assert "note: hypothesis" in screen.text  # notes still reach the person, on stderr
 
 
 def test_progress_after_a_second_then_ctrl_c(world: World, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_inspect_tells_wrong_numbers_and_refuses_unreadable_files(
 ) -> None:
     assert "must be a whole" in complaint(credibly("inspect", write_truncated(tmp_path, world)))
     ran = credibly("inspect", write_logits(tmp_path, world))
-    assert ran.code == 0
+    assert ran.code == 2
     assert any(row["what"] == "problem" and "--kind logits" in row["value"] for row in ran.rows)
 
 
@@ -190,6 +190,9 @@ class TestCorruptRows:
         line = complaint(credibly(verb, *words))
         assert "24 of 10000 rows: 44, 391" in line
         assert "`--drop-invalid`" in line
+        listed = line.partition("All 24 rows: ")[2].partition(".")[0].split(", ")
+        probs = np.load(words[0])  # type: ignore[arg-type]
+        assert [int(row) for row in listed] == np.flatnonzero(np.abs(probs.sum(axis=1) - 1) > 1e-3).tolist()
 
     def test_dropped_on_purpose(self, words: tuple[object, ...], credibly: Command) -> None:
         ran = credibly("test", *words, "--drop-invalid", *FAST)
@@ -197,9 +200,18 @@ class TestCorruptRows:
         assert ran.rows[0]["n"] == "9976"  # 10000 - 24
         assert "24 rows were dropped" in ran.err
 
+    def test_counted_in_the_header_of_the_report(
+        self, words: tuple[object, ...], credibly: Command, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "r.html"
+        chosen = ("--statistic", "brier", "--n-resamples", 19)
+        assert credibly("report", *words, "--drop-invalid", "--out", out, *chosen).code == 0
+        header = out.read_text(encoding="utf-8").partition("</header>")[0]
+        assert "9976 (24 invalid rows dropped)" in header
+
     def test_inspected(self, words: tuple[object, ...], credibly: Command) -> None:
         ran = credibly("inspect", *words)
-        assert ran.code == 0
+        assert ran.code == 2
         (problem,) = [row["value"] for row in ran.rows if row["what"] == "problem"]
         assert "24 of 10000 rows" in problem
 

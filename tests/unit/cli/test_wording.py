@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from credibly import FileError, InputError, InvalidRowsError
-from credibly.cli.wording import sentence, system_sentence
+from credibly.cli.wording import all_rows, sentence, system_sentence
 
 
 def said(remedy: str, subject: str = "`probs`") -> str:
@@ -67,3 +67,11 @@ def test_full_disk_and_small_memory() -> None:
     assert system_sentence(PermissionError(errno.EACCES, "Permission denied", "x.html")) == (
         "x.html: Permission denied."
     )
+
+
+def test_every_row_of_a_complaint_is_listed_up_to_a_hundred() -> None:
+    assert all_rows([1, 2, 3, 4, 5]) == ""  # the sentence itself names five
+    assert all_rows(list(range(6))) == " All 6 rows: 0, 1, 2, 3, 4, 5."
+    many = all_rows(list(range(250)))
+    assert many.startswith(" All 250 rows: 0, 1,")
+    assert many.endswith(" 98, 99 and 150 more.")

@@ -144,6 +144,67 @@ def test_objects_with_bounds(library):
     assert found.lower is given.lower_bounds
 
 
+class ArrayLike:
+    """As probly's representations: it has an array namespace, and its shape leaves the classes out."""
+
+    def __init__(self, **held):
+        self.__dict__ |= held
+
+    def __array_namespace__(self, api_version=None):
+        return np
+
+    @property
+    def shape(self):
+        return (len(PROBS),)
+
+
+def test_representations_that_look_like_arrays():
+    found = cr.as_predictions(ArrayLike(probabilities=PROBS))
+    assert found.probs is PROBS
+
+
+@pytest.mark.parametrize(("held", "said"), [("array", "sample_axis"), ("tensor", "sample_dim")])
+def test_draws_say_which_axis_is_theirs(held, said, library):
+    members = library.asarray(MEMBERS_FIRST)
+    distributions = ArrayLike(probabilities=members)
+    for inner in (members, distributions):
+        found = cr.as_predictions(ArrayLike(**{held: inner, said: 0}))
+        assert isinstance(found, cr.Ensemble)
+        assert found.probs.shape == (3, 4, 2)
+    weighted = ArrayLike(**{held: members, said: 0}, weights=library.asarray([0.1, 0.2, 0.3, 0.4]))
+    assert read(cr.as_predictions(weighted).weights).tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_sets_of_members_hold_them_before_the_classes(library):
+    members = library.asarray(np.swapaxes(MEMBERS_FIRST, 0, 1))
+    found = cr.as_predictions(ArrayLike(array=members))
+    assert found.probs.shape == (3, 4, 2)
+
+
+def test_gaussians_have_variances(library):
+    given = ArrayLike(mean=library.asarray([0.0, 1.0]), var=library.asarray([4.0, 9.0]))
+    found = cr.as_predictions(given)
+    assert isinstance(found, cr.Gaussian)
+    assert read(found.std).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        (ArrayLike(nominal=PROBS, radius=0.1), r"it is a ball.*`Intervals\(obj.lower\(\), obj.upper\(\)\)`"),
+        (
+            ArrayLike(array=PROBS, sample_axis=0),
+            r"must hold draws of \(n, k\) probabilities; got shape \(3, 2\)",
+        ),
+        (ArrayLike(array=MEMBERS_FIRST, sample_axis=2), "axis 2 holds them"),
+        (ArrayLike(array=np.ones((2, 2, 2, 2)) / 2), r"got shape \(2, 2, 2, 2\)"),
+    ],
+)
+def test_representations_that_cannot_be_read(given, match):
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.as_predictions(given)
+
+
 def test_what_objects_carry_is_validated():
     with pytest.raises(cr.InvalidRowsError, match="rows must sum to 1"):
         cr.as_predictions(SimpleNamespace(probabilities=PROBS * 2))

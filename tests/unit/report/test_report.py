@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import itertools
 import json
 import re
@@ -14,6 +16,7 @@ import pytest
 
 import credibly as cr
 from credibly.report import render_report, write_report
+from credibly.report.compact import summarised
 from credibly.report.page import embedded_json
 
 HOSTILE = '<script>alert("x")</script>'
@@ -29,7 +32,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.text: list[tuple[str, str]] = []
         self.styles: list[str] = []
-        self.results = ""
+        self.scripts: list[str] = []
         self.feed(html)
         self.close()
         assert not self.open, f"not closed: {self.open}"
@@ -50,7 +53,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         where = self.open[-1] if self.open else ""
         if where == "script":
-            self.results += data
+            self.scripts.append(data)
         elif where == "style":
             self.styles.append(data)
         elif data.strip():
@@ -58,6 +61,11 @@ class Page(HTMLParser):
 
     def attributes(self, name: str) -> list[str]:
         return [attrs[name] or "" for _, attrs in self.elements if name in attrs]
+
+    @property
+    def results(self) -> str:
+        """The embedded JSON: the first script element."""
+        return self.scripts[0]
 
     @property
     def visible(self) -> str:
@@ -103,6 +111,17 @@ def test_page_is_below_half_a_megabyte(html: str) -> None:
     assert len(html.encode("utf-8")) < 500_000
 
 
+@pytest.mark.parametrize("larger", [{"n": 30_000}, {"n_resamples": 1999}])
+def test_page_grows_neither_with_instances_nor_with_replicates(larger: dict[str, int]) -> None:
+    def size(n: int = 300, n_resamples: int = 99) -> int:
+        probs, labels = world(n=n, k=3)
+        chosen = ["accuracy", "brier", "confidence_ece"]
+        evaluation = cr.evaluate(probs, labels, statistics=chosen, n_resamples=n_resamples)
+        return len(render_report(evaluation).encode("utf-8"))
+
+    assert size(**larger) < 1.1 * size()
+
+
 def test_ids_are_unique_and_references_lead_somewhere(page: Page) -> None:
     ids = page.attributes("id")
     assert len(ids) == len(set(ids))
@@ -131,19 +150,25 @@ def test_nothing_is_fetched(page: Page, html: str) -> None:
     assert "http://" not in html
     assert "https://" not in html
     policy = next(attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs)
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    (script,) = page.scripts[1:]
+    allowed = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
 
 
-def test_no_script_runs_and_nothing_waits_for_one(page: Page) -> None:
+def test_one_script_sorts_tables_and_nothing_waits_for_it(page: Page) -> None:
     scripts = [attrs for tag, attrs in page.elements if tag == "script"]
-    assert scripts == [{"type": "application/json", "id": "credibly-results"}]
+    assert scripts == [{"type": "application/json", "id": "credibly-results"}, {}]
     assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
     assert not page.attributes("hidden")
 
 
 def test_results_are_embedded_as_json(page: Page, evaluation: cr.Evaluation) -> None:
-    assert json.loads(page.results) == evaluation.to_dict()
-    assert json.loads(page.results)["classes"][0] == HOSTILE
+    results = json.loads(page.results)
+    assert results == summarised(evaluation.to_dict())
+    assert results["classes"][0] == HOSTILE
+    whole = evaluation.tests["brier"]
+    assert results["tests"]["brier"]["pvalue"] == whole.pvalue
+    assert results["tests"]["brier"]["null_distribution"]["length"] == whole.n_resamples
 
 
 def test_embedded_json_cannot_end_its_element() -> None:
@@ -274,7 +299,7 @@ def test_the_introduction_says_the_rule_that_decides(page: Page, evaluation: cr.
 def test_corners_still_give_a_whole_page(predictions: Any, labels: Any, keywords: dict[str, Any]) -> None:
     evaluation = cr.evaluate(predictions, labels, **keywords)
     page = Page(render_report(evaluation))
-    assert json.loads(page.results) == evaluation.to_dict()
+    assert json.loads(page.results) == summarised(evaluation.to_dict())
     for verdict in evaluation.verdicts:
         assert verdict.finding in page.visible
     for name, reason in evaluation.not_run:
@@ -304,4 +329,4 @@ def test_a_thousand_classes_are_summarised() -> None:
     assert len(html.encode("utf-8")) < 500_000
     assert html.count('aria-labelledby="figure-class-') == 12
     assert "988 classes with smaller errors are not shown" in page.visible
-    assert json.loads(page.results) == evaluation.to_dict()
+    assert json.loads(page.results) == summarised(evaluation.to_dict())

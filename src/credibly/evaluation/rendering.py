@@ -1,0 +1,98 @@
+"""An evaluation where people work: HTML in a notebook, a table on a terminal, a run of MLflow."""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from credibly._arrays.errors import MissingExtraError
+from credibly.evaluation.tidy import NumberRow, number_rows
+from credibly.evaluation.words import shown, shown_range
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+HEADINGS = ("statistic", "value", "95 % interval", "accepted", "p", "adjusted p", "verdict")
+
+
+def cells(row: NumberRow) -> tuple[str, ...]:
+    """Return a row as text under `HEADINGS`."""
+    interval = "" if row.low is None or row.high is None else shown_range((row.low, row.high))
+    accepted = ""
+    if row.acceptance_low is not None and row.acceptance_high is not None:
+        accepted = shown_range((row.acceptance_low, row.acceptance_high))
+    values = ("" if number is None else shown(number) for number in (row.pvalue, row.adjusted_pvalue))
+    name = row.statistic if row.part == "estimates" else f"{row.part}: {row.statistic}"
+    return name, shown(row.value), interval, accepted, *values, row.verdict or ""
+
+
+def as_html(evaluation: Any) -> str:
+    """Return verdicts and numbers as HTML for a notebook; names are escaped, nothing is fetched or run."""
+    verdicts = "".join(
+        f"<li><strong>{html.escape(one.word)}</strong>: {html.escape(one.finding)}</li>"
+        for one in evaluation.verdicts
+    )
+    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in HEADINGS)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td style="text-align:left">{html.escape(cell)}</td>' for cell in cells(row))
+        + "</tr>"
+        for row in number_rows(evaluation)
+    )
+    return (
+        f"<div><p><strong>{html.escape(evaluation.heading)}</strong></p><ul>{verdicts}</ul>"
+        f"<details><summary>All numbers</summary><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></details>"
+        '<p>The whole report: <code>.report("report.html")</code></p></div>'
+    )
+
+
+def as_rich(evaluation: Any) -> Group:
+    """Return verdicts and numbers for `rich.print`."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    verdicts = Table.grid(padding=(0, 2))
+    verdicts.add_column(no_wrap=True)
+    verdicts.add_column()
+    for one in evaluation.verdicts:
+        verdicts.add_row(Text(one.word), Text(one.finding))
+    numbers = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in HEADINGS:
+        numbers.add_column(name, overflow="fold")
+    for row in number_rows(evaluation):
+        numbers.add_row(*(Text(cell) for cell in cells(row)))
+    return Group(Text(evaluation.heading, style="bold"), verdicts, numbers)
+
+
+def log_to_mlflow(evaluation: Any, page: str, prefix: str) -> None:
+    """Log numbers as metrics, settings as parameters, results and report as artifacts of the active run."""
+    if find_spec("mlflow") is None:
+        raise MissingExtraError(
+            "logging to MLflow", "needs mlflow", "it is not installed", "Install it: `pip install mlflow`."
+        )
+    mlflow = import_module("mlflow")
+    metrics = {}
+    for row in number_rows(evaluation):
+        path = f"{row.part}/{row.statistic}" if row.part != "estimates" else row.statistic
+        metrics[f"{prefix}{_plain(path)}"] = row.value
+        if row.pvalue is not None:
+            metrics[f"{prefix}{_plain(path)}.pvalue"] = row.pvalue
+    mlflow.log_metrics(metrics)
+    settings = evaluation.settings
+    named = ("version", "rng", "n_resamples", "n_bins", "level")
+    mlflow.log_params({f"{prefix}{name}": settings[name] for name in named})
+    worst = evaluation.verdicts[0]
+    mlflow.set_tags({f"{prefix}verdict": worst.word, f"{prefix}finding": worst.finding})
+    mlflow.log_text(json.dumps(evaluation.to_dict(), allow_nan=False), f"{prefix}evaluation.json")
+    mlflow.log_text(page, f"{prefix}report.html")
+
+
+def _plain(name: str) -> str:
+    """Return a name of the letters that MLflow takes."""
+    return "".join(letter if letter.isalnum() or letter in "_-. /" else "_" for letter in name)

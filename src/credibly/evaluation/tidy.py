@@ -1,0 +1,150 @@
+"""All numbers of an evaluation as one table: a row per number, the same columns everywhere.
+
+Estimates and tests are found wherever they stand in the evaluation, so a new part of it is a new set of rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from credibly._arrays.errors import MissingExtraError, one_of
+from credibly._arrays.results import Estimate, HypotestResult
+
+LIBRARIES = ("pandas", "polars")
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberRow:
+    """One number.
+
+    Attributes
+    ----------
+    part : str
+        Where it stands in the evaluation: ``"estimates"``, ``"groups.b"``, ``"raters.loss"``.
+    statistic : str
+        What it is.
+    value : float
+        Its value.
+    stderr, low, high : float or None
+        Standard error and the ends of the 95 % interval, where there are any.
+    n : int
+        Number of instances.
+    acceptance_low, acceptance_high, pvalue, adjusted_pvalue : float or None
+        Of its test, where it was tested.
+    verdict : str or None
+        The test's answer.
+    """
+
+    part: str
+    statistic: str
+    value: float
+    stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    acceptance_low: float | None = None
+    acceptance_high: float | None = None
+    pvalue: float | None = None
+    adjusted_pvalue: float | None = None
+    verdict: str | None = None
+
+
+COLUMNS = tuple(field.name for field in dataclasses.fields(NumberRow))
+
+
+def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
+    """Return every number: estimates with their tests first, then the other parts in their order.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        What to list.
+
+    Returns
+    -------
+    tuple of NumberRow
+        One row per number.
+    """
+    level = evaluation.settings["level"]
+    answers: dict[str | None, Any] = {}
+    for verdict in evaluation.verdicts:
+        answers.setdefault(verdict.statistic, verdict)
+    rows = []
+    for part, name, found in _numbers(evaluation, "", ""):
+        if isinstance(found, Estimate):
+            row = _estimate_row(part, found)
+            tested = evaluation.tests.get(name) if part == "estimates" else None
+            if tested is not None and name in answers:
+                cells = _test_cells(tested, answers[name].limit, answers[name].word)
+                row = dataclasses.replace(row, **cells)
+            rows.append(row)
+        elif part != "tests" or name not in evaluation.estimates:  # the others stand beside their estimates
+            cells = _test_cells(found, found.acceptance_region, found.verdict(level))
+            rows.append(NumberRow(part, name, found.statistic, n=found.n, **cells))
+    return tuple(rows)
+
+
+def to_frame(evaluation: Any, library: str | None = None) -> Any:
+    """Return `number_rows` as a data frame of `library`, or of the first one that is installed."""
+    if library is not None:
+        one_of("`library`", library, LIBRARIES)
+    installed = [name for name in LIBRARIES if find_spec(name) is not None]
+    chosen = library or (installed[0] if installed else LIBRARIES[0])
+    if chosen not in installed:
+        raise MissingExtraError(
+            "a data frame",
+            f"needs {chosen}" if library else "needs pandas or polars",
+            "it is not installed",
+            f"Install it: `pip install {chosen}`, or use `number_rows`.",
+        )
+    rows = number_rows(evaluation)
+    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    if chosen == "polars":
+        kinds = import_module("polars")
+        types = {
+            name: kinds.String if name in _TEXTS else kinds.Int64 if name == "n" else kinds.Float64
+            for name in columns
+        }
+        return kinds.DataFrame(columns, schema=types)
+    frame = import_module("pandas").DataFrame(columns)
+    return frame.astype({name: float for name in COLUMNS if name not in (*_TEXTS, "n")})
+
+
+_TEXTS = ("part", "statistic", "verdict")
+
+
+def _numbers(value: Any, part: str, name: str) -> Iterator[tuple[str, str, Estimate | HypotestResult]]:
+    """Yield (part, name, number) of everything below `value`; arrays of numbers are no single ones."""
+    if isinstance(value, (Estimate, HypotestResult)):
+        yield part, name, value
+        return
+    items: Any = ()
+    if isinstance(value, Mapping):
+        items = value.items()
+    elif dataclasses.is_dataclass(value):
+        items = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+    above = f"{part}.{name}" if part and name else part or name
+    for key, item in items:
+        yield from _numbers(item, above, str(key))
+
+
+def _estimate_row(part: str, estimate: Estimate) -> NumberRow:
+    row = NumberRow(part, estimate.name, estimate.value, estimate.stderr, n=estimate.n)
+    if estimate.interval_refusal is not None or estimate.stderr is None:
+        return row
+    low, high = estimate.interval()
+    return dataclasses.replace(row, low=low, high=high)
+
+
+def _test_cells(result: HypotestResult, limit: tuple[float, float], word: str) -> dict[str, Any]:
+    return {
+        "acceptance_low": limit[0],
+        "acceptance_high": limit[1],
+        "pvalue": result.pvalue,
+        "adjusted_pvalue": result.adjusted_pvalue,
+        "verdict": word,
+    }

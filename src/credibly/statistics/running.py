@@ -1,0 +1,182 @@
+"""A statistic that is fed batch by batch: sums are kept, rows are not."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import is_torch, namespace, to_host
+from credibly._arrays.results import Estimate
+from credibly.predictions import ClassPredictions, Predictions, as_predictions, require_order
+from credibly.statistics.protocol import Bound, State, Statistic
+from credibly.statistics.registry import as_statistic
+
+_NO_ERROR = "batches were added up and let go, and a standard error needs all rows at once"
+_MOST_NOTES = 10
+_MORE_NOTES = "further notes of single batches are left out"
+
+
+class RunningStatistic:
+    """A statistic over batches, as in a validation loop: `update` with each, `compute` at the end.
+
+    Parameters
+    ----------
+    statistic : str or Statistic
+        A statistic that is a sum over instances. Bins must be of equal width: those of equal mass are known
+        only when all rows are.
+    **settings
+        Override its settings.
+
+    Attributes
+    ----------
+    statistic : Statistic
+        What is computed.
+    n : int
+        Number of instances so far.
+
+    Notes
+    -----
+    The value is that of all rows at once, up to the order of summation. To share the work between processes,
+    give each its own and `merge` them; objects can be pickled. Gradients are not kept.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> running = cr.RunningStatistic("confidence_ece", n_bins=10)
+    >>> for probs, labels in [([[0.75, 0.25]], [0]), ([[0.75, 0.25]], [1])]:
+    ...     running.update(probs, labels)
+    >>> float(running.compute())
+    0.25
+    """
+
+    def __init__(self, statistic: str | Statistic, **settings: Any) -> None:
+        chosen = as_statistic(statistic)
+        self.statistic = chosen.with_(**settings) if settings else chosen
+        _require_sums(self.statistic)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self.n = 0
+        self._state: State | None = None
+        self._first: Predictions | None = None
+        self._notes: tuple[str, ...] = ()
+
+    def update(self, predictions: Any, labels: Any, *, sample_weight: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            (b, k) probabilities, (b, m, k) members, or any prediction object.
+        labels : array (b,) or LabelCounts
+            What was observed.
+        sample_weight : array (b,), optional
+            Non-negative weights of the instances.
+        """
+        require_order(predictions, labels)
+        given = as_predictions(predictions)
+        batch = self.statistic.labels(given, labels, sample_weight)
+        bound = self.statistic.bind(given)
+        state = State({name: _without_graph(value) for name, value in bound.state(batch).items()})
+        self._add(state, _one_row(given), len(given), bound.notes)
+
+    def merge(self, other: RunningStatistic) -> Self:
+        """Add the batches of another one with the same statistic.
+
+        Parameters
+        ----------
+        other : RunningStatistic
+            Usually of another process.
+
+        Returns
+        -------
+        RunningStatistic
+            This one.
+        """
+        if other.statistic != self.statistic:
+            raise InputError(
+                "running statistics",
+                "must be the same to be merged",
+                f"got {self.statistic} and {other.statistic}",
+                "Give both the same settings.",
+            )
+        if other._state is not None and other._first is not None:
+            self._add(other._state, other._first, other.n, other._notes)
+        return self
+
+    def compute(self) -> Estimate:
+        """Return the value over all batches so far.
+
+        Returns
+        -------
+        Estimate
+            The value; without a standard error, and with the reason.
+        """
+        if self._state is None:
+            raise InputError(
+                f"`{self.statistic.name}`", "needs at least one batch", "got none", "Call `update` first."
+            )
+        bound = self._bound()
+        value = float(to_host(bound.finish(self._state))[0])
+        name, settings = self.statistic.name, self.statistic.settings()
+        return Estimate(name, value, None, self.n, settings, self._notes, _NO_ERROR)
+
+    def _bound(self) -> Bound:
+        """Bind one row: turning sums into a value needs the statistic and the number of classes only."""
+        assert self._first is not None
+        return self.statistic.bind(self._first)
+
+    def _add(self, state: State, first: Predictions, n: int, notes: tuple[str, ...]) -> None:
+        if self._state is None or self._first is None:
+            self._state, self._first = state, first
+        else:
+            _require_alike(self._first, first)
+            self._state = self._state + state
+        self.n += n
+        known = tuple(dict.fromkeys((*self._notes, *notes)))
+        # notes that count rows differ from batch to batch, and thousands of them help nobody
+        self._notes = known if len(known) <= _MOST_NOTES else (*known[:_MOST_NOTES], _MORE_NOTES)
+
+    def __repr__(self) -> str:
+        return f"RunningStatistic({self.statistic!r}, n={self.n})"
+
+
+def _require_sums(statistic: Statistic) -> None:
+    if statistic.traits.reduction != "sum":
+        raise UnsupportedError(
+            f"`{statistic.name}`",
+            "must be a sum over instances to be fed in batches",
+            f"it is declared {statistic.traits.reduction!r}",
+            "Collect the predictions and compute it once.",
+        )
+    if statistic.settings().get("binning") == "equal_mass":
+        raise UnsupportedError(
+            f"`{statistic.name}`",
+            "needs bins that are known before the data",
+            "its bins have equal mass",
+            'Use binning="equal_width", or collect the predictions and compute it once.',
+        )
+
+
+def _require_alike(first: Predictions, other: Predictions) -> None:
+    """Raise unless batches have the same classes and live in the same place."""
+    namespace(first._leading, other._leading, what="batches")
+    classes = [one.n_classes for one in (first, other) if isinstance(one, ClassPredictions)]
+    if len(set(classes)) > 1:
+        raise InputError(
+            "batches",
+            f"must have the same number of classes ({classes[0]})",
+            f"got {classes[1]}",
+            "Use one running statistic per task.",
+        )
+
+
+def _one_row(predictions: Predictions) -> Predictions:
+    """Return the first row outside any graph: all that is needed of a batch later."""
+    rows = {name: _without_graph(getattr(predictions, name)[:1, ...]) for name in predictions.row_fields}
+    return predictions.replace_rows(**rows)
+
+
+def _without_graph(value: Any) -> Any:
+    return value.detach() if is_torch(value) else value

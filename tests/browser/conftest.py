@@ -1,0 +1,72 @@
+"""One browser for all tests, and the reports it opens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from browser.chromium import Chromium, find_chromium
+from credibly.cli import main
+
+HOSTILE = '<script>document.title = "run"</script>'
+
+
+def demo_report(path: Path) -> None:
+    assert main(["demo", "--out", str(path), "--quiet"]) == 0
+
+
+def raters_report(path: Path) -> None:
+    """Label counts, groups, and names that try to be markup."""
+    rng = np.random.default_rng(5)
+    probs = rng.dirichlet(0.5 * np.ones(3), size=200)
+    counts = cr.LabelCounts(rng.multinomial(5, probs))
+    groups = np.where(np.arange(200) % 2, "odd", HOSTILE)
+    cr.evaluate(probs, counts, classes=[HOSTILE, "b", "c"], groups=groups).report(path)
+
+
+REPORTS: dict[str, Callable[[Path], None]] = {"demo": demo_report, "raters": raters_report}
+"""A new kind of report is one entry here; every test of `test_pages.py` then opens it."""
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    program = find_chromium()
+    if program is None:
+        reason = "needs Chromium: none on PATH, and CREDIBLY_CHROMIUM names none"
+        if os.environ.get("CREDIBLY_REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    browser = Chromium(program, tmp_path_factory.mktemp("chromium"))
+    try:
+        yield browser
+    finally:
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Give the path of a report by name; each is made once."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    def path_of(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            REPORTS[name](path)
+        return path
+
+    return path_of
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest, chromium: Chromium, written: Callable[[str], Path]) -> Path:
+    return written(request.param)
+
+
+@pytest.fixture
+def demo(chromium: Chromium, written: Callable[[str], Path]) -> Path:
+    return written("demo")

@@ -1,0 +1,161 @@
+"""Every report in a real browser, opened from disk with the network off."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser.chromium import Chromium, Page
+from browser.questions import CONTRASTS, HEADINGS, REFERENCES
+
+pytestmark = pytest.mark.browser
+
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+"""Where people look at them; `build` is not in git."""
+ENOUGH = 4.5  # WCAG 2.2, 1.4.3, level AA
+
+
+def names_by_role(page: Page) -> dict[str, list[str]]:
+    """What a screen reader is told: the names of all nodes, role by role."""
+    found: dict[str, list[str]] = {}
+    for node in page.call("Accessibility.getFullAXTree")["nodes"]:
+        if not node["ignored"]:
+            name = str(node.get("name", {}).get("value", ""))
+            found.setdefault(str(node["role"]["value"]), []).append(name)
+    return found
+
+
+def test_it_loads_itself_and_nothing_else_and_says_nothing(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        assert page.requests() == [report.resolve().as_uri()]
+        assert page.complaints() == []
+        assert page.evaluate("document.title").endswith("report")
+        results = "JSON.parse(document.getElementById('credibly-results').textContent)"
+        assert page.evaluate(f"{results}.schema_version") == 1
+
+
+def test_what_would_be_seen_if_it_did_otherwise(chromium: Chromium, report: Path) -> None:
+    """The policy refuses foreign scripts and addresses, and the tests above would have noticed."""
+    with chromium.page(report) as page:
+        page.evaluate(
+            "(() => {"
+            "const script = document.createElement('script'); script.textContent = 'window.foreign = 1';"
+            "const image = document.createElement('img'); image.src = 'http://example.org/x.png';"
+            "document.body.append(script, image);"
+            "})()"
+        )
+        page.evaluate("new Promise((done) => setTimeout(done, 100))")
+        assert page.evaluate("typeof window.foreign") == "undefined"
+        refused = " ".join(page.complaints())
+        assert "script-src" in refused
+        assert "example.org" in refused
+
+
+def test_ids_are_unique_and_every_reference_has_its_target(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        assert page.evaluate(REFERENCES) == {"twice": [], "missing": [], "outside": []}
+
+
+def test_headings_go_down_one_step_at_a_time(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        levels = page.evaluate(HEADINGS)
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_a_screen_reader_finds_its_way(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        names = names_by_role(page)
+        pictures = page.evaluate("document.querySelectorAll('svg').length")
+        without_alt = page.evaluate("document.querySelectorAll('img:not([alt])').length")
+    assert names["main"] == [""]
+    assert len(names["image"]) == pictures > 0
+    assert all(names["image"])  # the alternative text of every picture
+    assert all(names["region"])
+    assert names["columnheader"]
+    assert all(names["columnheader"])
+    assert without_alt == 0
+
+
+@pytest.mark.parametrize("look", [{}, {"dark": True}, {"media": "print", "dark": True}], ids=str)
+def test_every_text_can_be_read(look: dict[str, Any], chromium: Chromium, report: Path) -> None:
+    with chromium.page(report, **look) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        texts = page.evaluate(CONTRASTS)
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert len(texts) > 200
+    assert [one for one in texts if one["ratio"] < ENOUGH] == []
+    light = look != {"dark": True}
+    assert (paper == "rgb(255, 255, 255)") == light
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_the_screen(width: int, chromium: Chromium, report: Path) -> None:
+    with chromium.page(report, width=width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        picture = page.screenshot()
+    assert struct.unpack(">I", picture[16:20])[0] == width  # the width in the header of a PNG
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    (SCREENSHOTS / f"{report.stem}-{width}.png").write_bytes(picture)
+
+
+def test_the_first_screen_has_verdicts_numbers_and_the_figure(chromium: Chromium, report: Path) -> None:
+    shown = "(name) => document.querySelector(name).getBoundingClientRect()"
+    with chromium.page(report, width=1280, height=800) as page:
+        for name in ("header h1", ".verdict", ".cards li", ".picture svg"):
+            box = page.evaluate(f"(({shown})({name!r})).toJSON()")
+            assert box["top"] >= 0
+            assert box["bottom"] <= 800, name
+
+
+def test_details_open_with_the_keyboard_alone(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        for _ in range(100):
+            page.press("Tab")
+            if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+                break
+        opened = "document.activeElement.parentElement.open"
+        visible = "document.activeElement.parentElement.querySelector('table').checkVisibility()"
+        assert (page.evaluate(opened), page.evaluate(visible)) == (False, False)
+        page.press("Enter", "\r")
+        assert (page.evaluate(opened), page.evaluate(visible)) == (True, True)
+        page.press(" ", " ")
+        assert page.evaluate(opened) is False
+
+
+def test_nothing_is_missing_without_javascript(chromium: Chromium, report: Path) -> None:
+    text = "document.querySelector('main').textContent.replace(/\\s+/g, ' ')"
+    with chromium.page(report) as page:
+        with_script = page.evaluate(text)
+        assert page.evaluate("document.querySelectorAll('th button').length") > 0
+    with chromium.page(report, javascript=False) as page:
+        assert page.evaluate("document.querySelectorAll('th button').length") == 0
+        assert page.evaluate(text) == with_script
+        page.evaluate("document.querySelector('summary').focus()")
+        page.press("Enter", "\r")
+        assert page.evaluate("document.querySelector('details').open") is True
+
+
+def test_it_prints_with_the_numbers_behind_its_figures(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report, media="print", width=794) as page:
+        hidden = (
+            "[...document.querySelectorAll('details table')].filter((one) => !one.checkVisibility()).length"
+        )
+        heights = (
+            "[...document.querySelectorAll('details table')].map((one) => one.getBoundingClientRect().height)"
+        )
+        assert page.evaluate("document.querySelectorAll('details table').length") > 0
+        assert page.evaluate(hidden) == 0
+        assert min(page.evaluate(heights)) > 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 794  # A4 at 96 dots per inch
+        printed = page.pdf()
+    assert printed.startswith(b"%PDF-")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 40
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    (SCREENSHOTS / f"{report.stem}.pdf").write_bytes(printed)

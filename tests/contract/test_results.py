@@ -1,0 +1,133 @@
+"""Promises about whole runs: one seed, one text; every kind of prediction gets a report; large files fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.io import demo, demo_models
+
+ROOT = Path(__file__).resolve().parents[2]
+FULL = os.environ.get("CREDIBLY_VALIDITY") == "full"
+
+
+def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "2"} | environment
+    command = [sys.executable, "-m", "credibly", *map(str, words)]
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
+
+
+def write(path: Path, n: int, k: int) -> Path:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(0.5 * np.ones(k), size=n)
+    labels = np.minimum((rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1), k - 1)
+    np.savez(path, probs=probs, y=labels)
+    return path
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "test"])
+def test_one_seed_gives_the_same_bytes_in_every_process(verb: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "x.npz", n=150, k=3)
+    words = (verb, file, "--json", "--n-resamples", 49, "--seed", 3)
+    first = run(*words, PYTHONHASHSEED="1")
+    again = run(*words, PYTHONHASHSEED="2")
+    assert first.returncode == 0, first.stderr
+    assert json.loads(first.stdout)
+    assert first.stdout == again.stdout
+
+
+def test_one_seed_gives_the_same_report(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.npz", n=150, k=3)
+    pages = []
+    for salt in ("1", "2"):
+        words = ("report", file, "--out", tmp_path / "r.html", "--force", "--n-resamples", 49)
+        assert run(*words, PYTHONHASHSEED=salt).returncode == 0
+        pages.append((tmp_path / "r.html").read_bytes())
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("model", demo_models())
+def test_every_bundled_model_gets_a_report(model: str, tmp_path: Path) -> None:
+    data = demo(model)
+    chosen = ["accuracy", "brier", "classwise_ece"]
+    evaluation = cr.evaluate(
+        data.predictions,
+        data.labels,
+        classes=data.classes,
+        groups=data.groups,
+        statistics=chosen,
+        n_resamples=19,
+    )
+    assert set(evaluation.tests) == {*chosen, "omnibus"}
+    assert evaluation.report(tmp_path / "r.html").stat().st_size < 500_000
+
+
+def digits() -> tuple[dict[str, Any], np.ndarray]:
+    """A hundred bundled predictions as every kind there is, and their labels."""
+    data = demo("ensemble")
+    members = np.asarray(data.predictions.probs[:100], dtype=np.float64)
+    probs = members.mean(axis=1)
+    probs /= probs.sum(axis=1, keepdims=True)
+    masses = np.concatenate([0.9 * probs, np.full((100, 1), 0.1)], axis=1)
+    digit = np.arange(10.0)
+    mean = probs @ digit
+    std = np.sqrt(probs @ digit**2 - mean**2 + 1.0)
+    rng = np.random.default_rng(0)
+    samples = mean[:, None] + std[:, None] * rng.standard_normal((100, 20))
+    kinds = {
+        "probs": probs,
+        "logits": cr.Point.from_logits(np.log(probs + 1e-9)),
+        "members": members,
+        "alpha": cr.Dirichlet(20 * probs + 1e-3),
+        "mass": cr.Belief(masses, [*({c} for c in range(10)), set(range(10))]),
+        "intervals": cr.Intervals(members.min(axis=1), members.max(axis=1)),
+        "gaussian": cr.Gaussian(mean, std),
+        "samples": cr.Samples(samples),
+        "quantiles": cr.Quantiles(np.quantile(samples, [0.1, 0.5, 0.9], axis=1).T, [0.1, 0.5, 0.9]),
+    }
+    return kinds, np.asarray(data.labels[:100])
+
+
+KINDS = ("probs", "logits", "members", "alpha", "mass", "intervals", "gaussian", "samples", "quantiles")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_prediction_gets_a_report(kind: str, tmp_path: Path) -> None:
+    kinds, labels = digits()
+    assert set(kinds) == set(KINDS)
+    real = kind in ("gaussian", "samples", "quantiles")
+    evaluation = cr.evaluate(kinds[kind], labels.astype(float) if real else labels, n_resamples=19)
+    page = evaluation.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"Evaluation of {evaluation.predictions.kind}" in str(evaluation)
+    assert evaluation.verdicts[0].finding.partition(":")[0] in page
+
+
+def test_counts_of_raters_get_a_report(tmp_path: Path) -> None:
+    kinds, labels = digits()
+    counts = np.eye(10, dtype=int)[labels] * 3 + np.eye(10, dtype=int)[(labels + 1) % 10]
+    page = cr.evaluate(kinds["probs"], cr.LabelCounts(counts)).report(tmp_path / "r.html")
+    assert "whose loss is it?" in page.read_text(encoding="utf-8")
+
+
+def test_a_file_of_200_000_rows_is_reported_in_a_minute_and_two_gibibytes(tmp_path: Path) -> None:
+    """By default with 99 replicates; the whole 999 with CREDIBLY_VALIDITY=full, as in docs/benchmarks.md."""
+    file = write(tmp_path / "large.npz", n=200_000, k=10)
+    resource = pytest.importorskip("resource", reason="needs getrusage, which this system lacks")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    words = ("report", file, "--out", tmp_path / "r.html", "--n-resamples", 999 if FULL else 99, "--quiet")
+    ran = run(*words, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    assert ran.returncode == 0, ran.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # seconds of one core: other tests run beside this one
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60
+    # the largest of all child processes so far, in KiB on Linux and in bytes on macOS
+    assert after.ru_maxrss * (1 if sys.platform == "darwin" else 1024) < 2 * 2**30
+    assert (tmp_path / "r.html").stat().st_size < 500_000

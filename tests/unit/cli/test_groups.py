@@ -1,0 +1,54 @@
+"""Groups of options become parameters of their own, and come back as values."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+from credibly.cli.groups import Replication, flattened
+from credibly.cli.output import Output
+from credibly.cli.reading import Reading
+
+
+def test_fields_become_parameters_in_their_place() -> None:
+    seen = []
+
+    def verb(reading: Reading, *, extra: int = 3, replication: Replication, output: Output) -> None:
+        """What it does."""
+        seen.append((reading, extra, replication, output))
+
+    flat = flattened(verb)
+    parameters = inspect.signature(flat).parameters
+    assert list(parameters) == [
+        "file",
+        "labels",
+        "kind",
+        "member_axis",
+        "drop_invalid",
+        "extra",
+        "n_resamples",
+        "n_bins",
+        "seed",
+        "as_json",
+        "quiet",
+    ]
+    assert parameters["file"].default is inspect.Parameter.empty
+    assert parameters["n_resamples"].default == 999
+    assert (flat.__name__, flat.__doc__) == ("verb", "What it does.")
+    given = {name: one.default for name, one in parameters.items()} | {"file": Path("x.npz"), "seed": 4}
+    flat(**given)
+    assert seen == [(Reading(Path("x.npz")), 3, Replication(seed=4), Output())]
+
+
+def test_a_verb_without_groups_is_called_as_it_is() -> None:
+    seen = []
+
+    def verb(one: int, two: str = "b") -> None:
+        seen.append((one, two))
+
+    flattened(verb)(one=1, two="c")
+    assert seen == [(1, "c")]
+
+
+def test_words_make_the_same_group_again() -> None:
+    assert Replication(99, 10, 3).words() == ["--n-resamples", "99", "--n-bins", "10", "--seed", "3"]
