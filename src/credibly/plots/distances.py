@@ -11,7 +11,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.study_results import PowerStudy
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.style import INK, LINES
+from credibly.plots.style import INK, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ class DistanceDisplay(Display):
                 linewidth=1.3,
                 elinewidth=0.8,
                 markersize=4,
-                **LINES[place % len(LINES)],
+                **line_style(place),
             )
         ax.set_ylim(-0.02, 1.02)
 

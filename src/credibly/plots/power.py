@@ -10,14 +10,12 @@ import numpy as np
 from credibly._arrays.power_results import PowerCurve
 from credibly.evaluation import shown, title
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
+from credibly.plots.style import INK, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HostArray = np.ndarray[Any, Any]
-
-_LINES = ((BLUE, "-", "o"), (VERMILION, (0, (5, 2)), "D"), (ORANGE, (0, (1, 1.5)), "s"), (SKY, "-.", "^"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +70,7 @@ class PowerDisplay(Display):
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one curve per statistic with its interval, the level and the wanted power."""
         for place, name in enumerate(self.names):
-            color, dash, marker = _LINES[place % len(_LINES)]
+            color, marker, dash = series(place)
             ax.plot(
                 self.amounts,
                 self.power[place],

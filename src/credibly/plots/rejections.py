@@ -11,7 +11,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.study_results import PowerStudy
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.style import INK, LINES, new_figure
+from credibly.plots.style import INK, line_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ class RejectionDisplay(Display):
         """Draw the diagonal and one line with its band per test."""
         ax.plot([0, 1], [0, 1], color=INK, linestyle=":", linewidth=1.0)
         for place, name in enumerate(self.tests):
-            style = LINES[place % len(LINES)]
+            style = line_style(place)
             ax.fill_between(
                 self.levels, self.low[place], self.high[place], color=style["color"], alpha=0.08, linewidth=0
             )

@@ -24,12 +24,6 @@ INK = "#1a1a1a"
 """Colour of text, ticks and frames. Never pure black, so that a page can tell it from its own black."""
 
 
-LINES: tuple[dict[str, Any], ...] = tuple(
-    {"color": color, "linestyle": dash, "marker": marker}
-    for dash, markers in (("-", "os^Dv"), ("--", "osDv^"))
-    for color, marker in zip((BLUE, VERMILION, GREEN, PURPLE, ORANGE), markers, strict=True)
-)
-"""Styles of lines side by side: no two share colour, dash and marker, and none is told by colour alone."""
 _SERIES = (
     (BLUE, "o", "-"),
     (VERMILION, "s", (0, (6, 2))),
@@ -50,6 +44,12 @@ def series(place: int) -> tuple[str, str, Any]:
     if place // len(_SERIES) % 2:  # the second round keeps colours and changes dashes
         dashes = _SERIES[(place + 3) % len(_SERIES)][2]
     return color, marker, dashes
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Return the same as keywords of `Axes.plot`."""
+    color, marker, dashes = series(place)
+    return {"color": color, "marker": marker, "linestyle": dashes}
 
 
 def printable(text: str) -> str:

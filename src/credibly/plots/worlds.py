@@ -11,7 +11,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.study_results import WorldPicture
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.style import INK, LINES, SKY, VERMILION, new_figure
+from credibly.plots.style import INK, SKY, VERMILION, line_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +154,7 @@ def _member_lines(ax: Axes, x: HostArray, values: HostArray) -> None:
     """Draw a line per member; few are named, many are pale."""
     few = values.shape[1] <= _NAMED_MEMBERS
     for place, own in enumerate(values.T):
-        style = {**LINES[place % len(LINES)], "marker": None}
+        style = {**line_style(place), "marker": None}
         ax.plot(
             x,
             own,
