@@ -70,6 +70,7 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
+from credibly.scale import scan
 from credibly.statistics import (
     BrierDecomposition,
     Statistic,
@@ -171,6 +172,7 @@ __all__ = [
     "registered",
     "reliability_curve",
     "save",
+    "scan",
     "skce",
     "statistic",
     "top_label_ece",

@@ -20,10 +20,11 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
+from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.pvalues import (
     acceptance_region,
     monte_carlo_pvalue,
@@ -40,16 +41,20 @@ from credibly.hypotests.resampling import (
     without_graph,
 )
 from credibly.predictions import (
+    Chunks,
     Classes,
     ClassPredictions,
+    Counts,
     LabelCounts,
     Predictions,
     as_labels,
     as_point,
     as_predictions,
+    require_no_labels,
     require_order,
 )
 from credibly.statistics import Bound, Statistic, as_statistic
+from credibly.statistics.chunked import gathered, planned
 
 MOST_RESAMPLES = 10_000_000
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
@@ -60,7 +65,7 @@ OMNIBUS = ("skce", "log_loss")
 
 def calibration_test(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     statistic: str | Statistic | Sequence[str | Statistic] = "confidence_ece",
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
@@ -74,7 +79,7 @@ def calibration_test(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         Class predictions; a set is represented by its mean, which the notes say.
     labels : array (n,)
         Observed classes, one per instance. LabelCounts are refused: raters of one instance share its truth,
@@ -132,16 +137,27 @@ def calibration_test(
         raise InputTypeError(
             "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
         )
-    require_order(predictions, labels)
-    given = without_graph(as_predictions(predictions))
-    observed = _observed(given, labels, sample_weight)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
     _require_distinct(chosen)
-    bounds = [one.bind(given) for one in chosen]
     require_resamples(n_resamples)
     seed = as_seed(rng)
+    report = as_progress(progress)
+    settings = {"method": method, "resample": resample, "seed": list(seed)}
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels, sample_weight)
+        if (
+            method == "resample"
+            and resample == "labels"
+            and all(one.traits.reduction == "sum" for one in chosen)
+        ):
+            return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
+        predictions, labels = gathered(predictions)
+    require_order(predictions, labels)
+    given = without_graph(as_predictions(predictions))
+    observed = _observed(given, labels, sample_weight)
+    bounds = [one.bind(given) for one in chosen]
     if method != "resample":
         if several:
             raise UnsupportedError(
@@ -153,7 +169,6 @@ def calibration_test(
         return analytic_test(
             bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
-    report = as_progress(progress)
     point, _ = as_point(given)
     if resample == "labels":
         replicates = Replicates(point.probs, seed)
@@ -168,15 +183,22 @@ def calibration_test(
             )
         pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, report)
-    settings = {"method": method, "resample": resample, "seed": list(seed)}
+    # reference distributions are of plain counts
     results = [
-        _single(bound, row, settings, weighted=observed.weights is not None)
+        _single(bound, row, settings, referred=observed.weights is None)
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
 
 
 def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes:
+    _require_single_labels(predictions, labels)
+    batch = as_labels(predictions, labels, sample_weight)
+    assert isinstance(batch, Classes)
+    return batch
+
+
+def _require_single_labels(predictions: Predictions, labels: Any) -> None:
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             "`calibration_test`",
@@ -184,7 +206,7 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             f"got {type(predictions).__name__}",
             "There is no test of real-valued predictions in this version.",
         )
-    if isinstance(labels, LabelCounts):
+    if isinstance(labels, (LabelCounts, Counts)):
         raise UnsupportedError(
             "`calibration_test`",
             "takes one label per instance: raters of one instance share its truth, and counting them as "
@@ -192,9 +214,6 @@ def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Clas
             "got LabelCounts",
             "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
-    batch = as_labels(predictions, labels, sample_weight)
-    assert isinstance(batch, Classes)
-    return batch
 
 
 def _require_distinct(chosen: list[Statistic]) -> None:
@@ -217,15 +236,37 @@ def require_resamples(n_resamples: int) -> None:
         )
 
 
-def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, weighted: bool) -> HypotestResult:
+def _over_chunks(
+    chosen: list[Statistic],
+    chunks: Chunks,
+    several: bool,
+    n_resamples: int,
+    seed: Seed,
+    settings: dict[str, Any],
+    progress: Progress | None,
+) -> HypotestResult:
+    """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
+    sample = chunks.sample
+    _require_single_labels(sample.predictions, sample.labels)
+    plans = planned(chosen, chunks)
+    values, notes = resampled_values_over(plans, chunks, seed, n_resamples, progress)
+    point, _ = as_point(sample.predictions)
+    results = [
+        dataclasses.replace(_single(one.bind(point), row, settings, referred=False), notes=notes)
+        for one, row in zip(plans, values, strict=True)
+    ]
+    return omnibus(results, values, settings) if several else results[0]
+
+
+def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, referred: bool) -> HypotestResult:
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]
     tail = statistic.traits.tail
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
     notes = bound.notes
-    reference = bound.reference_pvalue(observed)
-    if reference is not None and not weighted:  # reference distributions are of plain counts
+    reference = bound.reference_pvalue(observed) if referred else None
+    if reference is not None:
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
     # infinite replicates have no mean; the centre of the finite ones would mislead
     centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))

@@ -3,6 +3,7 @@
 from credibly.io.bundled import demo, demo_models
 from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
+from credibly.io.rows import Rows, count_rows, map_npy, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
@@ -10,13 +11,17 @@ __all__ = [
     "ArrayFacts",
     "Dataset",
     "Inspection",
+    "Rows",
+    "count_rows",
     "demo",
     "demo_models",
     "inspect",
     "labels_beside",
     "load",
+    "map_npy",
     "require_target",
     "require_writable",
+    "rows_of",
     "save",
     "write_bytes_atomically",
     "write_text_atomically",

@@ -3,6 +3,7 @@
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
+from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -15,6 +16,8 @@ from credibly.predictions.regression import Gaussian, Quantiles, Samples
 
 __all__ = [
     "Belief",
+    "Chunk",
+    "Chunks",
     "ClassPredictions",
     "Classes",
     "Counts",
@@ -33,5 +36,6 @@ __all__ = [
     "as_point",
     "as_predictions",
     "label_dtype",
+    "require_no_labels",
     "require_order",
 ]
