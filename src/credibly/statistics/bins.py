@@ -44,7 +44,7 @@ def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> n
     if binning == "equal_width":
         return width_edges(n_bins)
     ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
-    return _with_ends(np.moveaxis(ordered[_edge_ranks(ordered.shape[0], n_bins, closed)], 0, -1))
+    return with_ends(np.moveaxis(ordered[edge_ranks(ordered.shape[0], n_bins, closed)], 0, -1))
 
 
 def bin_edges_over(
@@ -63,11 +63,11 @@ def bin_edges_over(
 
         return chunks.map(work)
 
-    found = order_statistics(read, _edge_ranks(chunks.n, n_bins, closed), columns)
-    return _with_ends(found[0] if first.ndim == 1 else found)
+    found = order_statistics(read, edge_ranks(chunks.n, n_bins, closed), columns)
+    return with_ends(found[0] if first.ndim == 1 else found)
 
 
-def _edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
+def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
     """Return which of the ordered values are inner edges.
 
     An edge is the first value of the bin above it; with bins closed on the right, the last of the one below.
@@ -76,7 +76,8 @@ def _edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
     return cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
 
 
-def _with_ends(inner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def with_ends(inner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Put 0 before and 1 after the inner edges (..., n_bins - 1)."""
     ends = (*inner.shape[:-1], 1)
     return np.concatenate([np.zeros(ends), inner.astype(np.float64), np.ones(ends)], axis=-1)
 

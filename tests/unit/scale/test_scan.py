@@ -216,3 +216,26 @@ def test_order_statistics_are_those_of_a_sort(monkeypatch, collected) -> None:
             values.shape[1],
         )
         np.testing.assert_array_equal(found, np.sort(values, axis=0)[ranks].T)
+
+
+@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
+def test_decompositions_over_raters(data, binning) -> None:
+    probs, _ = data
+    counts = np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N)
+    counts[7] = [1, 0, 0, 0]
+    given = cr.LabelCounts(counts)
+    for decompose, terms in (
+        (cr.decompose_loss, ("expected", "epistemic", "calibration", "dispersion")),
+        (cr.decompose_disagreement, ("expected", "calibration", "predicted", "observed")),
+    ):
+        with pytest.warns(UserWarning, match="1 of 600"):
+            whole = decompose(probs, given, binning=binning)
+        with pytest.warns(UserWarning, match="1 of 600"):
+            cut = decompose(cr.scan(probs, given, chunk_rows=91), binning=binning)
+        assert (cut.n, cut.n_left_out, cut.notes) == (whole.n, whole.n_left_out, whole.notes)
+        for term in terms:
+            own, other = getattr(cut, term), getattr(whole, term)
+            assert own.value == pytest.approx(other.value, rel=1e-10, abs=1e-13)
+            assert own.stderr == pytest.approx(other.stderr, rel=1e-9)
+    with pytest.raises(InputTypeError, match="LabelCounts"):
+        cr.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
