@@ -6,6 +6,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 import logging as _logging
 
 from credibly._arrays.checks import InvalidRowsError
+from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.decompositions import (
     DisagreementDecomposition,
     Estimates,
@@ -21,6 +22,9 @@ from credibly._arrays.errors import (
     UnsupportedError,
 )
 from credibly._arrays.maps import SimplexMap
+from credibly._arrays.member_functions import MemberFunctions
+from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.predictive_results import CheckResult, HypothesisCheck, PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
 from credibly._arrays.tiles import memory_limit
 from credibly.annotators import (
@@ -56,8 +60,16 @@ from credibly.credal import (
     upper_probability,
 )
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test, reliability_curve
-from credibly.io import Dataset, load, save
+from credibly.hypotests import (
+    calibration_test,
+    coverage_curve,
+    member_functions,
+    observation_check,
+    pit_test,
+    predictive_check,
+    reliability_curve,
+)
+from credibly.io import Dataset, from_posterior_predictive, load, save
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -79,15 +91,23 @@ from credibly.statistics import (
     brier,
     classwise_ece,
     confidence_ece,
+    crps,
     decompose_brier,
     error_over_simplex,
     error_over_weights,
+    gaussian_log_loss,
     hosmer_lemeshow,
+    interval_score,
     kde_ce,
     kl_ce,
     log_loss,
+    mae,
     mmd_ce,
+    picp,
+    pit,
+    quantile_calibration_error,
     registered,
+    rmse,
     skce,
     statistic,
     top_label_ece,
@@ -100,17 +120,20 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 __all__ = [
     "Belief",
     "BrierDecomposition",
+    "CheckResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
     "DisagreementDecomposition",
     "Ensemble",
+    "EnvelopeCurve",
     "Estimate",
     "Estimates",
     "Evaluation",
     "FileError",
     "Gaussian",
     "HypotestResult",
+    "HypothesisCheck",
     "InputError",
     "InputTypeError",
     "Intervals",
@@ -118,9 +141,12 @@ __all__ = [
     "LabelCounts",
     "LossDecomposition",
     "MassFunction",
+    "MemberFunctions",
     "MissingExtraError",
     "NonspecificityEstimate",
     "Point",
+    "PowerCurve",
+    "PredictiveCheck",
     "Quantiles",
     "RaterStatistic",
     "ReliabilityCurve",
@@ -137,6 +163,7 @@ __all__ = [
     "calibration_test",
     "classwise_ece",
     "confidence_ece",
+    "coverage_curve",
     "credal_boundary",
     "credal_contains",
     "credal_decision",
@@ -145,6 +172,7 @@ __all__ = [
     "credal_set",
     "credal_size",
     "credal_vertices",
+    "crps",
     "decompose_brier",
     "decompose_disagreement",
     "decompose_disagreement_in_chunks",
@@ -155,7 +183,10 @@ __all__ = [
     "error_over_weights",
     "evaluate",
     "focal_budget",
+    "from_posterior_predictive",
+    "gaussian_log_loss",
     "hosmer_lemeshow",
+    "interval_score",
     "kde_ce",
     "kl_ce",
     "load",
@@ -163,14 +194,23 @@ __all__ = [
     "lower_entropy",
     "lower_envelope",
     "lower_probability",
+    "mae",
     "mass_function",
+    "member_functions",
     "memory_limit",
     "mmd_ce",
     "nonspecificity",
     "nonspecificity_estimate",
+    "observation_check",
+    "picp",
+    "pit",
+    "pit_test",
+    "predictive_check",
+    "quantile_calibration_error",
     "rater_statistic",
     "registered",
     "reliability_curve",
+    "rmse",
     "save",
     "scan",
     "skce",

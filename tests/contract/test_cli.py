@@ -20,13 +20,14 @@ from credibly.cli import catalogue, main
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-VERBS = ("inspect", "evaluate", "test", "annotators", "report", "convert", "list", "demo")
+VERBS = ("inspect", "evaluate", "test", "check", "annotators", "report", "convert", "list", "demo")
 READING = ("--labels", "--kind", "--member-axis")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
     "evaluate": (*READING, *COMPUTING),
     "test": (*READING, *COMPUTING),
+    "check": (*READING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "report": (*READING, *COMPUTING, "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
@@ -92,6 +93,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "inspect": (file,),
         "evaluate": (file, *fast),
         "test": (file, *fast),
+        "check": (file, *fast),
         "annotators": ("rated.npz",),
         "report": (file, *fast),
         "convert": (file, "new.npz"),

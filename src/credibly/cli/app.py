@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import catalogue, codes, files, numbers, raters, reports, wording
+from credibly.cli import catalogue, checks, codes, files, numbers, raters, reports, wording
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -34,6 +34,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
         numbers.test_file,
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
+    "check": (checks.check_file, "credibly check predictions.npz --statistic accuracy --statistic brier"),
     "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
     "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
     "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),

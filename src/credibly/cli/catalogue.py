@@ -10,16 +10,24 @@ from typing import Any
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli.options import AsJson, Quiet
 from credibly.cli.output import Output, Table
-from credibly.hypotests import calibration_test
+from credibly.hypotests import calibration_test, observation_check, pit_test
 from credibly.statistics import Statistic, registered
 
-TESTS: tuple[Callable[..., Any], ...] = (calibration_test,)
+TESTS: dict[Callable[..., Any], tuple[str, ...]] = {
+    calibration_test: ("classes", "reals"),
+    pit_test: ("reals",),
+    observation_check: ("reals",),
+}
+"""Every test and the labels it takes."""
 COLUMNS = ("name", "kind", "tail", "labels", "settings", "reference", "summary")
 
 
 def list_names(as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Every statistic and test, with its reference."""
-    entries = [*map(_statistic, registered().values()), *map(_test, TESTS)]
+    entries = [
+        *map(_statistic, registered().values()),
+        *(_test(test, labels) for test, labels in TESTS.items()),
+    ]
     output = Output(as_json, quiet)
     if as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})
@@ -40,7 +48,7 @@ def _statistic(statistic: Statistic) -> dict[str, Any]:
     }
 
 
-def _test(test: Callable[..., Any]) -> dict[str, Any]:
+def _test(test: Callable[..., Any], labels: tuple[str, ...]) -> dict[str, Any]:
     """Read a test's reference from its docstring, where it stands anyway."""
     found = re.search(r"References\n-+\n(.+?)(?:\n\n|\Z)", inspect.getdoc(test) or "", flags=re.DOTALL)
     parameters = inspect.signature(test).parameters.values()
@@ -49,7 +57,7 @@ def _test(test: Callable[..., Any]) -> dict[str, Any]:
         "name": test.__name__,
         "kind": "test",
         "tail": "of its statistic",
-        "labels": ["classes"],
+        "labels": list(labels),
         "settings": settings,
         "reference": found[1].replace("*", "") if found else "",
         "summary": _summary(test),

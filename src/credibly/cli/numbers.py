@@ -14,12 +14,11 @@ from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Evaluation, evaluate
-from credibly.hypotests import calibration_test
+from credibly.hypotests import calibration_test, default_statistic
 from credibly.io import Dataset
 from credibly.statistics import Statistic, as_statistic, registered
 
 LEVEL = 0.05
-DEFAULT_STATISTIC = "confidence_ece"
 
 ESTIMATE_COLUMNS = (
     "group",
@@ -114,7 +113,8 @@ def test_file(
     """
     output = Output(as_json, quiet)
     data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
-    chosen = [_with_bins(as_statistic(name), n_bins) for name in statistic or [DEFAULT_STATISTIC]]
+    names = statistic or [default_statistic(data.predictions)]
+    chosen = [with_bins(as_statistic(name), n_bins) for name in names]
     with progress(quiet=quiet) as tell:
         result = calibration_test(
             data.predictions,
@@ -187,7 +187,8 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
         raise typer.Exit(codes.CONFLICT)
 
 
-def _with_bins(statistic: Statistic, n_bins: int) -> Statistic:
+def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
+    """Return a binned statistic with that many bins, any other as it is."""
     return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
 
 

@@ -22,6 +22,7 @@ _CALLS: tuple[tuple[str, str], ...] = (
     (r"`?\bdrop_invalid=True\b`?", "`--drop-invalid`"),
     (r"`?\bmember_axis=(\d)`?", r"`--member-axis \1`"),
     (r"`?\b(kind|labels)=[\"']?([\w./-]+)[\"']?`?", r"`--\1 \2`"),
+    (r"`?\bhypothesis=[\"'](\w+)[\"']`?", r"`--hypothesis \1`"),
     (r"`?\brng=(\d+)`?", r"`--seed \1`"),
     (r"`(?:Point|Ensemble)\.from_logits`", "`--kind logits`"),
     (r", or use `\w+\.from_scores` to normalise on purpose", ""),

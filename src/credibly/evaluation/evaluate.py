@@ -10,9 +10,11 @@ import numpy as np
 
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
+from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves
 from credibly.evaluation.data_warnings import data_warnings, input_limits
 from credibly.evaluation.raters import RaterParts, rater_parts
+from credibly.evaluation.reals import real_parts, real_tests
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.stages import (
     OMNIBUS,
@@ -30,6 +32,7 @@ from credibly.predictions import (
     ClassPredictions,
     LabelCounts,
     Predictions,
+    RealPredictions,
     as_labels,
     as_point,
     as_predictions,
@@ -58,7 +61,8 @@ def evaluate(
     Parameters
     ----------
     predictions : Predictions or array
-        What the model said. A set of distributions is represented by its mean, which the notes say.
+        What the model said. A set of distributions is represented by its mean, which the notes say; members
+        of real-valued predictions by their mixture.
     labels : array (n,) or LabelCounts
         What was observed.
     classes : sequence of str, optional
@@ -139,6 +143,18 @@ def evaluate(
             limits.append(_kept_only(len(names)))
         if testable and chosen:
             results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+    reals = None
+    if isinstance(given, RealPredictions) and tests:
+        if chosen:
+            results, untested = real_tests(given, labels, chosen, n_resamples, seed, tell)
+            limits += untested
+        reals, undrawn = real_parts(given, labels, level, n_resamples, seed)
+        limits += undrawn
+        tell("curves", 1, 1)
+    check = None
+    if tests and chosen:
+        check, unchecked = check_part(given, labels, chosen, groups, n_resamples, seed, tell)
+        limits += unchecked
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
     answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
@@ -168,6 +184,8 @@ def evaluate(
         },
         source=origin,
         raters=raters,
+        reals=reals,
+        check=check,
     )
 
 
@@ -217,7 +235,7 @@ def _kept_only(n_classes: int) -> tuple[str, str]:
 
 
 def _why_untested(predictions: Predictions, labels: Any, tests: bool) -> str:
-    if not isinstance(predictions, ClassPredictions):
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
         return f"no statistic of this version applies to {type(predictions).__name__} predictions"
     if isinstance(labels, LabelCounts):
         return "labels are counts over raters, which are not independent draws"

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
 from credibly.statistics import BrierDecomposition
@@ -102,6 +104,22 @@ class Curves(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class RealParts(Result):
+    """Where labels lie in their predicted distributions.
+
+    Attributes
+    ----------
+    pit : EnvelopeCurve
+        Shares of labels at most as large as the quantiles.
+    coverage : EnvelopeCurve or None
+        Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+    """
+
+    pit: EnvelopeCurve
+    coverage: EnvelopeCurve | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Evaluation(Result):
     """All that :func:`evaluate` computed.
 
@@ -136,6 +154,10 @@ class Evaluation(Result):
         Where the data came from: path, digest, dropped rows, notes, command.
     raters : RaterParts or None
         Loss and disagreement taken apart, where there are several labels per instance.
+    reals : RealParts or None
+        Where real labels lie in their predicted distributions, with envelopes.
+    check : PredictiveCheck or None
+        What the model expects of its own statistics, where members are stored.
     """
 
     predictions: PredictionSummary
@@ -152,6 +174,13 @@ class Evaluation(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     raters: RaterParts | None = None
+    reals: RealParts | None = None
+    check: PredictiveCheck | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but the replicates of the predictive check."""
+        check = None if self.check is None else self.check.summary()
+        return {**Result.to_dict(dataclasses.replace(self, check=None)), "check": check}
 
     def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write everything as one self-contained HTML file.

@@ -14,7 +14,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly.evaluation.results import PredictionSummary
 from credibly.hypotests import calibration_test
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, Reals
+from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, RealPredictions, Reals
 from credibly.statistics import Statistic, as_statistic, registered
 
 Progress = Callable[[str, int, int], None]
@@ -75,7 +75,7 @@ def choose(
         raise InputTypeError(
             "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
         )
-    asked = list(registered()) if statistics is None else list(statistics)
+    asked = _of_this_kind(predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
     for one in asked:
@@ -99,6 +99,12 @@ def choose(
     return chosen, reasons
 
 
+def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
+    """Return the names of all statistics of classes, or of all of real values."""
+    real = isinstance(predictions, RealPredictions)
+    return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
+
+
 def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tests: bool) -> str | None:
     if not tests and statistic.traits.reduction in ("pairwise", "smoother"):
         return "it compares pairs of instances, which tests=False leaves out"
@@ -109,6 +115,11 @@ def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tes
     kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
     if kind not in statistic.traits.labels:
         return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
+    if isinstance(predictions, RealPredictions):
+        try:
+            statistic.bind(predictions[:1])  # one row tells whether such quantiles have what it needs
+        except CrediblyError as error:
+            return f"{error.subject} {error.rule}, {error.evidence}"
     return None
 
 

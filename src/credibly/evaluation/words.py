@@ -57,6 +57,40 @@ _WORDINGS = {
     "mmd_ce": Wording("MMD calibration error", "labels differ from what the predictions would draw"),
     "kde_ce": Wording("KDE calibration error", "frequencies near predictions differ from them beyond chance"),
     "kl_ce": Wording("KL calibration error", "recalibration would save more log loss than chance explains"),
+    "picp": Wording(
+        "Interval coverage",
+        "intervals hold more labels than they say (too wide)",
+        "intervals hold fewer labels than they say (too narrow)",
+    ),
+    "quantile_calibration_error": Wording(
+        "Quantile calibration error",
+        "shares of labels below quantiles differ from their levels by more than chance explains",
+    ),
+    "crps": Wording(
+        "CRPS",
+        "labels are further from the predicted distributions than these say",
+        "labels are closer to the predicted distributions than these say",
+    ),
+    "gaussian_log_loss": Wording(
+        "Gaussian log loss",
+        "labels that it called improbable happen too often",
+        "labels that it called improbable happen too rarely",
+    ),
+    "interval_score": Wording(
+        "Interval score",
+        "labels lie further outside the intervals than these say",
+        "labels lie less far outside the intervals than these say",
+    ),
+    "rmse": Wording(
+        "RMSE",
+        "labels are further from the predicted means than the predictions say",
+        "labels are closer to the predicted means than the predictions say",
+    ),
+    "mae": Wording(
+        "Mean absolute error",
+        "labels are further from the predicted medians than the predictions say",
+        "labels are closer to the predicted medians than the predictions say",
+    ),
 }
 _GENERIC = Wording("", "larger than chance explains", "smaller than chance explains")
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}
@@ -151,12 +185,13 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     if word == "conflict":
         wording = _WORDINGS.get(name, _GENERIC)
         higher = result.tail == "greater" or result.effect_size > 0
+        meaning = wording.above if higher else wording.below or _GENERIC.below
         who = "these predictions expect of themselves"
         if summary.kind == "Ensemble":
             who = "this ensemble expects of itself"
         return (
             f"{start} is {'above' if higher else 'below'} what {who} "
-            f"({percent(1 - level)} acceptance {region}): {wording.above if higher else wording.below}."
+            f"({percent(1 - level)} acceptance {region}): {meaning}."
         )
     low, high = result.acceptance_region
     if word == "no conflict found" and not low <= result.statistic <= high:

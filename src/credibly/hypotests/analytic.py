@@ -20,7 +20,7 @@ from credibly.hypotests.kernel_bounds import bound_pvalue, bound_upper, largest_
 from credibly.hypotests.moments import QuadraticForm, leading_eigenvalues, quadratic_null_moments
 from credibly.hypotests.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.wild import wild_null
-from credibly.predictions import Classes
+from credibly.predictions import Classes, Labels
 from credibly.statistics import Bound
 from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.skce_blocks import BlockBound
@@ -32,7 +32,7 @@ _MOMENT_ARRAYS = 8  # (n, n) arrays alive at once
 
 def analytic_test(
     bound: Bound,
-    observed: Classes,
+    observed: Labels,
     method: Method,
     *,
     hypothesis: str,
@@ -124,7 +124,7 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
     }
 
 
-def _normal(bound: BlockBound, observed: Classes, value: float) -> dict[str, Any]:
+def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]:
     from scipy.special import ndtr, ndtri
 
     stderr, refusal = bound.stderr(observed)
@@ -146,10 +146,11 @@ def _normal(bound: BlockBound, observed: Classes, value: float) -> dict[str, Any
 
 
 def _signs(
-    bound: QuadraticBound, observed: Classes, value: float, n_resamples: int, seed: Seed
+    bound: QuadraticBound, observed: Labels, value: float, n_resamples: int, seed: Seed
 ) -> dict[str, Any]:
     if bound.statistic.estimator != "unbiased":
         raise _unknown(bound, "asymptotic", "known limit distribution")
+    assert isinstance(observed, Classes)  # kernel errors are of class predictions
     null = wild_null(bound, observed, n_resamples, seed)
     pvalue, interval = monte_carlo_pvalue(value, null, "greater")
     spread = float(null.std(ddof=1)) if null.size > 1 else math.nan

@@ -27,12 +27,13 @@ from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.pvalues import (
     acceptance_region,
+    distance,
     monte_carlo_pvalue,
     pooled_pvalues,
     require_numbers,
     westfall_young,
 )
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.replicates import RealReplicates, Replicates, replicates_of
 from credibly.hypotests.resampling import (
     HostArray,
     bootstrapped_pairs,
@@ -47,6 +48,9 @@ from credibly.predictions import (
     Counts,
     LabelCounts,
     Predictions,
+    Quantiles,
+    RealPredictions,
+    Reals,
     as_labels,
     as_point,
     as_predictions,
@@ -54,7 +58,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.statistics import Bound, Statistic, as_statistic
-from credibly.statistics.chunked import gathered, planned
+from credibly.statistics.chunked import gathered, one_distribution, planned
 
 MOST_RESAMPLES = 10_000_000
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
@@ -67,7 +71,7 @@ def calibration_test(
     predictions: Any,
     labels: Any = None,
     *,
-    statistic: str | Statistic | Sequence[str | Statistic] = "confidence_ece",
+    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
     n_resamples: int = 999,
@@ -80,12 +84,15 @@ def calibration_test(
     Parameters
     ----------
     predictions : Predictions, array or Chunks
-        Class predictions; a set is represented by its mean, which the notes say.
+        Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
+        where members are represented by their mixture.
     labels : array (n,)
-        Observed classes, one per instance. LabelCounts are refused: raters of one instance share its truth,
-        and counted as independent draws they reject calibrated models; draw one with ``counts.draw(rng=0)``.
-    statistic : str, Statistic or a sequence of them
-        What to compare; with several, one omnibus p-value (smallest p, Westfall-Young) and one result per
+        Observed classes or real numbers, one per instance. LabelCounts are refused: raters of one instance
+        share its truth, and counted as independent draws they reject calibrated models; draw one with
+        ``counts.draw(rng=0)``.
+    statistic : str, Statistic or a sequence of them, optional
+        What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
+        is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
         the pair that sees every kind of miscalibration; it compares all pairs of instances, so its time
         grows with n squared.
@@ -137,6 +144,11 @@ def calibration_test(
         raise InputTypeError(
             "`progress`", "must be True or callable with (done, total)", f"got {progress!r}", "Leave it out."
         )
+    if statistic is None:
+        source = (
+            predictions.sample.predictions if isinstance(predictions, Chunks) else as_predictions(predictions)
+        )
+        statistic = default_statistic(source)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
@@ -169,11 +181,17 @@ def calibration_test(
         return analytic_test(
             bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
-    point, _ = as_point(given)
     if resample == "labels":
-        replicates = Replicates(point.probs, seed)
+        replicates = _replicates(given, bounds, seed)
         values = resampled_values(bounds, observed, replicates, n_resamples, report)
     else:
+        if not isinstance(observed, Classes):
+            raise UnsupportedError(
+                'resample="instances"',
+                "repeats what papers print about classes",
+                f"got {type(given).__name__}",
+                'Use resample="labels", whose level is exact.',
+            )
         if observed.weights is not None:
             raise UnsupportedError(
                 "`sample_weight`",
@@ -181,7 +199,7 @@ def calibration_test(
                 "got both",
                 'Use resample="labels", whose level is exact.',
             )
-        pairs = bootstrapped_pairs(given, point.probs, observed, seed, n_resamples)
+        pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, report)
     # reference distributions are of plain counts
     results = [
@@ -191,20 +209,25 @@ def calibration_test(
     return omnibus(results, values, settings) if several else results[0]
 
 
-def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes:
+def default_statistic(predictions: Predictions) -> str:
+    """Return the name of the statistic that a test compares where none is named."""
+    return "quantile_calibration_error" if isinstance(predictions, RealPredictions) else "confidence_ece"
+
+
+def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:
     _require_single_labels(predictions, labels)
     batch = as_labels(predictions, labels, sample_weight)
-    assert isinstance(batch, Classes)
+    assert not isinstance(batch, Counts)
     return batch
 
 
 def _require_single_labels(predictions: Predictions, labels: Any) -> None:
-    if not isinstance(predictions, ClassPredictions):
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
-            "needs class predictions",
+            "needs predictions",
             f"got {type(predictions).__name__}",
-            "There is no test of real-valued predictions in this version.",
+            "Pass predictions first, then labels.",
         )
     if isinstance(labels, (LabelCounts, Counts)):
         raise UnsupportedError(
@@ -214,6 +237,27 @@ def _require_single_labels(predictions: Predictions, labels: Any) -> None:
             "got LabelCounts",
             "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
+
+
+def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
+    if isinstance(predictions, RealPredictions):
+        require_drawable(predictions, bounds)
+    return replicates_of(predictions, seed)
+
+
+def require_drawable(predictions: RealPredictions, bounds: Sequence[Bound]) -> None:
+    """Raise where labels cannot be drawn: a few quantiles only say how often labels lie between them."""
+    if not isinstance(predictions, Quantiles) or predictions.is_dense:
+        return
+    for bound in bounds:
+        if not bound.needs_ranks_only:
+            raise UnsupportedError(
+                f"a test of `{bound.statistic.name}`",
+                "needs labels drawn from the predictions, and a few quantiles say only how often labels lie "
+                "between them",
+                f"got {predictions.values.shape[1]} levels, some more than 0.05 apart",
+                "Use `picp` or `quantile_calibration_error`, or predict quantiles at 0.05, 0.1, ..., 0.95.",
+            )
 
 
 def _require_distinct(chosen: list[Statistic]) -> None:
@@ -249,11 +293,14 @@ def _over_chunks(
     sample = chunks.sample
     _require_single_labels(sample.predictions, sample.labels)
     plans = planned(chosen, chunks)
+    one_each, _ = one_distribution(sample.predictions)
+    bounds = [one.bind(one_each) for one in plans]
+    if isinstance(one_each, RealPredictions):
+        require_drawable(one_each, bounds)
     values, notes = resampled_values_over(plans, chunks, seed, n_resamples, progress)
-    point, _ = as_point(sample.predictions)
     results = [
-        dataclasses.replace(_single(one.bind(point), row, settings, referred=False), notes=notes)
-        for one, row in zip(plans, values, strict=True)
+        dataclasses.replace(_single(bound, row, settings, referred=False), notes=notes)
+        for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
 
@@ -268,10 +315,7 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, referr
     reference = bound.reference_pvalue(observed) if referred else None
     if reference is not None:
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
-    # infinite replicates have no mean; the centre of the finite ones would mislead
-    centre = float(null.mean()) if np.isfinite(null).all() else float(np.median(null))
-    spread = float(null.std(ddof=1)) if null.size > 1 and np.isfinite(null).all() else float("nan")
-    effect = observed - centre
+    effect, z_score = distance(observed, null)
     return HypotestResult(
         name="calibration_test",
         hypothesis=HYPOTHESIS,
@@ -283,7 +327,7 @@ def _single(bound: Bound, values: HostArray, settings: dict[str, Any], *, referr
         null_distribution=null,
         acceptance_region=acceptance_region(null, tail, statistic.traits.range),
         effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
+        z_score=z_score,
         n=bound.n,
         n_resamples=null.size,
         statistic_range=statistic.traits.range,

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
-from credibly.hypotests.replicates import Replicates
-from credibly.predictions import Chunk, Chunks, Classes, as_point
+from credibly.hypotests.replicates import replicates_of
+from credibly.hypotests.resampling import columns_of, replicates_per_tile, with_observed
+from credibly.predictions import Chunk, Chunks
 from credibly.statistics import State
-from credibly.statistics.chunked import Planned, merged, on_host
+from credibly.statistics.chunked import Planned, merged, on_host, one_distribution
 
 HostArray = np.ndarray[Any, Any]
-_TILE_LABELS = 2**20
 
 
 def resampled_values_over(
@@ -55,8 +55,8 @@ def resampled_values_over(
         What the chunks had to say.
     """
     sample = chunks.sample
-    point, _ = as_point(sample.predictions)
-    bounds = [one.bind(point) for one in chosen]
+    rows, _ = one_distribution(sample.predictions)
+    bounds = [one.bind(rows) for one in chosen]
     one_vector = sum(np.size(value) for bound in bounds for value in bound.state(sample.labels).values())
     values = np.empty((len(chosen), 1 + n_resamples))
     notes: tuple[str, ...] = ()
@@ -68,9 +68,8 @@ def resampled_values_over(
                 progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
 
         total, notes = merged(chunks, _replicated(chosen, seed, reps), report)
-        columns = slice(0 if reps.start == 0 else reps.start + 1, reps.stop + 1)
         for row, (one, bound) in enumerate(zip(chosen, bounds, strict=True)):
-            values[row, columns] = to_host(bound.finish(total[one.statistic.name]))
+            values[row, columns_of(reps)] = to_host(bound.finish(total[one.statistic.name]))
     return values, notes
 
 
@@ -80,18 +79,14 @@ def _replicated(
     """Return the work on one chunk: sums of the observed labels (with the first batch) and of `reps`."""
 
     def work(chunk: Chunk) -> tuple[dict[str, State], tuple[str, ...]]:
-        point, notes = as_point(chunk.predictions)
-        bounds = [one.bind(point) for one in chosen]
-        replicates = Replicates(point.probs, seed, chunk.start)
-        k, n = point.n_classes, len(point)
+        rows, notes = one_distribution(chunk.predictions)
+        bounds = [one.bind(rows) for one in chosen]
+        replicates = replicates_of(rows, seed, chunk.start)
         parts: list[list[State]] = [[] for _ in bounds]
         with blas_threads(1):
-            for tile in tiles(reps.stop - reps.start, max(1, _TILE_LABELS // n)):
-                drawn = replicates.labels(slice(reps.start + tile.start, reps.start + tile.stop)).values
-                if reps.start + tile.start == 0:
-                    xp = namespace(drawn)
-                    drawn = xp.concat([xp.astype(chunk.labels.values, drawn.dtype), drawn], axis=0)
-                batch = Classes(drawn, k, chunk.labels.weights)
+            for tile in tiles(reps.stop - reps.start, replicates_per_tile(len(rows), replicates)):
+                own = slice(reps.start + tile.start, reps.start + tile.stop)
+                batch = with_observed(chunk.labels, replicates, own)  # type: ignore[arg-type]
                 for bound, found in zip(bounds, parts, strict=True):
                     found.append(_every_replicate(on_host(bound.state(batch)), len(batch)))
         states = {

@@ -21,15 +21,28 @@ def monte_carlo_pvalue(observed: float, null: HostArray, tail: Tail) -> tuple[fl
 
     Values within 100 eps of the observation count as ties, that is, as at least as extreme.
     """
-    slack = _TIE * abs(observed) if np.isfinite(observed) else 0.0
     b = null.size
-    above = int(np.count_nonzero(null >= observed - slack))
+    above, below = (int(np.count_nonzero(side)) for side in at_least_and_at_most(observed, null))
     if tail == "greater":
         return (1 + above) / (1 + b), clopper_pearson(above, b)
-    below = int(np.count_nonzero(null <= observed + slack))
     fewer = min(above, below)
     low, high = clopper_pearson(fewer, b)
     return min(1.0, 2 * (1 + fewer) / (1 + b)), (min(1.0, 2 * low), min(1.0, 2 * high))
+
+
+def two_sided_pvalues(observed: HostArray, null: HostArray) -> HostArray:
+    """Return the two-sided p-value of many observations against the same replicates."""
+    ordered = np.sort(null)
+    slack = np.where(np.isfinite(observed), _TIE * np.abs(observed), 0.0)
+    above = null.size - np.searchsorted(ordered, observed - slack, side="left")
+    below = np.searchsorted(ordered, observed + slack, side="right")
+    return np.minimum(1.0, 2 * (1 + np.minimum(above, below)) / (1 + null.size))
+
+
+def at_least_and_at_most(observed: float, null: HostArray) -> tuple[HostArray, HostArray]:
+    """Return which replicates are at least, and which at most, as large as the observation."""
+    slack = _TIE * abs(observed) if np.isfinite(observed) else 0.0
+    return null >= observed - slack, null <= observed + slack
 
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
@@ -69,6 +82,12 @@ def pooled_pvalues(values: HostArray, tails: tuple[Tail, ...]) -> HostArray:
     return pooled
 
 
+def pooled_two_sided(values: HostArray) -> HostArray:
+    """Rank every row among all of its values, large and small ones being extreme alike."""
+    tails: list[Tail] = ["two-sided"] * len(values)
+    return pooled_pvalues(values, tuple(tails))
+
+
 def _share_at_least(series: HostArray) -> HostArray:
     """Return, for every entry, the share of entries at least as large, ties within rounding included."""
     ordered = np.sort(series)
@@ -86,6 +105,15 @@ def westfall_young(pooled: HostArray) -> tuple[float, HostArray, HostArray]:
     smallest = pooled.min(axis=0)
     adjusted = np.array([np.mean(smallest <= own * (1 + _TIE)) for own in pooled[:, 0]])
     return float(np.mean(smallest <= smallest[0] * (1 + _TIE))), adjusted, smallest
+
+
+def distance(observed: float, null: HostArray) -> tuple[float, float]:
+    """Return how far the observation is from the centre of the replicates, as it is and in their spread."""
+    finite = bool(np.isfinite(null).all())
+    # infinite replicates have no mean; the centre of the finite ones would mislead
+    effect = observed - float(null.mean() if finite else np.median(null))
+    spread = float(null.std(ddof=1)) if null.size > 1 and finite else float("nan")
+    return effect, effect / spread if spread > 0 else float("nan")
 
 
 def require_numbers(values: HostArray, name: str) -> None:

@@ -3,15 +3,23 @@
 A label is the number of steps of its distribution that a uniform number u has passed. For few classes u is
 taken in two parts, u = (piece + rest) / 2^16: the 16-bit piece decides almost every comparison, at a quarter
 of the cost of doubles, and only where it ties with a step is the 53-bit rest drawn. Nothing is rounded.
+
+A real label is the quantile, at a uniform number, of one member's distribution: of a member drawn for every
+instance (together a draw from the mixture) or of one member drawn for all instances of a replicate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     as_float64,
+    device,
     is_numpy,
     is_torch,
     like,
@@ -19,16 +27,30 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.philox import Seed, Uniforms, torch_pieces
+from credibly._arrays.special import ndtri
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Classes, label_dtype
+from credibly.predictions import (
+    Classes,
+    Gaussian,
+    Quantiles,
+    RealPredictions,
+    Reals,
+    Samples,
+    as_point,
+    label_dtype,
+)
+from credibly.predictions.quantile_tables import draw_levels, positions
 
-PIECES, RESTS, ROWS = 0, 1, 2
-"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows."""
+PIECES, RESTS, ROWS, MEMBERS = 0, 1, 2, 3
+"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows, and
+which member a label is drawn from."""
 
 _FEW_CLASSES = 48
 _PIECE_VALUES = 2**16
 _TILE = 2 * CACHE_ELEMENTS
+_SMALLEST = 2.0**-54
+"""Stands for a uniform number of exactly 0, whose quantile would be infinite."""
 
 
 class Replicates:
@@ -132,6 +154,140 @@ def _steps(probs: Array) -> Array:
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
-        cumulative = np.cumsum(np.ascontiguousarray(probs[rows].T), axis=0)
+        cumulative = np.array(probs[rows].T, order="C")
+        for c in range(1, k):  # along contiguous rows, where `cumsum` would go across them
+            cumulative[c] += cumulative[c - 1]
         np.divide(cumulative[:-1], cumulative[-1], out=steps[:, rows])
     return steps
+
+
+class RealReplicates:
+    """Labels y[d, i] drawn from real-valued predictions, independent over replicates.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples or Quantiles
+        Where labels are drawn from. Of `Samples`, a label falls into each gap between the draws of its member
+        with the same probability, as a new draw would; of `Quantiles`, it follows the interpolated quantile
+        function.
+    seed : tuple of int
+        Key of the counters.
+    shared_member : bool
+        Draw one member for all instances of a replicate, instead of one for every instance.
+    first_row : int
+        Index of row 0 among all instances, for chunks of a larger whole.
+    """
+
+    def __init__(
+        self, predictions: RealPredictions, seed: Seed, *, shared_member: bool = False, first_row: int = 0
+    ) -> None:
+        leading = predictions._leading
+        self.reference, self.first_row, self.shared_member = leading, first_row, shared_member
+        self.n, self.m = len(predictions), predictions.n_members
+        self.uniforms, self.choices = Uniforms(seed, RESTS), Uniforms(seed, MEMBERS)
+        self.on_device = is_torch(leading) and leading.device.type != "cpu"
+        self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
+        if isinstance(predictions, Gaussian):
+            self.mean, self.std = (self._here(part) for part in predictions.members())
+        elif isinstance(predictions, (Samples, Quantiles)):
+            self.levels, self.table = _level_table(predictions, self._here, shared_member)
+            self.m = self.m if self.table.ndim == 3 else 1
+
+    def _here(self, array: Array) -> Array:
+        """Return an array in double precision where labels are drawn: on the device, else on the host."""
+        return as_float64(array) if self.on_device else to_host(as_float64(array))
+
+    def labels(self, reps: slice, rows: slice | None = None) -> Reals:
+        """Return replicates `reps` of the instances `rows` (all of them where not given)."""
+        chosen = slice(0, self.n) if rows is None else rows
+        if self.on_device:
+            return Reals(self._draw(reps, chosen))
+        out = np.empty((reps.stop - reps.start, chosen.stop - chosen.start))
+        width = min(out.shape[1], CACHE_ELEMENTS)
+        for part in tiles(out.shape[0], CACHE_ELEMENTS // width):
+            for span in tiles(out.shape[1], width):
+                which = slice(reps.start + part.start, reps.start + part.stop)
+                where = slice(chosen.start + span.start, chosen.start + span.stop)
+                out[part, span] = self._draw(which, where)
+        return Reals(like(out, self.reference))
+
+    def members(self, reps: slice) -> np.ndarray[Any, Any]:
+        """Return the member that each replicate is drawn from, (b,), where one is shared by all instances."""
+        uniform = self.choices.block(reps, slice(0, 1))[:, 0]
+        return np.asarray(uniform * self.m, dtype=np.int64)
+
+    def _draw(self, reps: slice, rows: slice) -> Array:
+        shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
+        reference = self.reference if self.on_device else None
+        uniform = self.uniforms.block(reps, shifted, reference)
+        xp = namespace(uniform)
+        if self.m == 1 or self.shared_member:
+            chosen = np.zeros((1, 1), dtype=np.int64) if self.m == 1 else self.members(reps)[:, None]
+            member = like(chosen, self.reference) if self.on_device else chosen
+        else:
+            member = xp.astype(self.choices.block(reps, shifted, reference) * self.m, xp.int64)
+        row = xp.arange(rows.start, rows.stop, device=device(uniform))[None, :]
+        return self._quantile(xp.clip(uniform, _SMALLEST, None), row * self.m + member)
+
+    def _normal(self, uniform: Array, at: Array) -> Array:
+        """Return normal quantiles of the members at flat indices `at`, (b, n) or (1, n)."""
+        return _taken(self.mean, at) + _taken(self.std, at) * ndtri(uniform)
+
+    def _tabled(self, uniform: Array, at: Array) -> Array:
+        """Return quantiles of the tables at flat indices `at`."""
+        cell, position = positions(self.levels, uniform)
+        q = self.table.shape[-1]
+        start = _taken(self.table, at * q + cell)
+        if q == 1:
+            return start
+        return start + position * (_taken(self.table, at * q + cell + 1) - start)
+
+
+def _taken(values: Array, index: Array) -> Array:
+    """Return entries of the flattened values in the shape of the index."""
+    xp = namespace(values)
+    return xp.reshape(xp.take(xp.reshape(values, (-1,)), xp.reshape(index, (-1,))), index.shape)
+
+
+def _level_table(
+    predictions: Samples | Quantiles, here: Callable[[Array], Array], shared_member: bool
+) -> tuple[Array, Array]:
+    """Return levels (q,) and quantiles (n, q) or (n, m, q) of draws or quantiles."""
+    if isinstance(predictions, Quantiles):
+        return here(predictions.levels), here(predictions.values)
+    draws = here(predictions.values)
+    if draws.shape[-1] == 1 and predictions.n_members > 1:
+        # one draw per member, as a posterior predictive stores them: a member is one joint draw of all labels
+        if shared_member:
+            return draw_levels(1, draws), draws
+        draws = draws[:, :, 0]
+    if draws.shape[-1] < 2:
+        raise UnsupportedError(
+            "labels",
+            "can be drawn from at least two draws per instance",
+            f"got {draws.shape[-1]}",
+            "Store more draws.",
+        )
+    return draw_levels(draws.shape[-1], draws), namespace(draws).sort(draws, axis=-1)
+
+
+def replicates_of(predictions: Any, seed: Seed, first_row: int = 0) -> Replicates | RealReplicates:
+    """Return labels drawn from predictions: from the mean of classes, from the mixture of real values.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Some or all rows.
+    seed : tuple of int
+        Key of the counters.
+    first_row : int
+        Index of row 0 among all instances.
+
+    Returns
+    -------
+    Replicates or RealReplicates
+        The same labels for a row whatever rows stand beside it.
+    """
+    if isinstance(predictions, RealPredictions):
+        return RealReplicates(predictions, seed, first_row=first_row)
+    return Replicates(as_point(predictions)[0].probs, seed, first_row)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import ROWS, Replicates
-from credibly.predictions import Classes, Labels
+from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Bound, Statistic
+from credibly.statistics.coverage import CoverageShares
 
 HostArray = np.ndarray[Any, Any]
 
@@ -21,10 +23,21 @@ _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
 
 
+class Drawing(Protocol):
+    """Where label vectors come from: replicates of some rows, the same for any tile that asks."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether labels are made on a device, where large tiles pay."""
+
+    def labels(self, reps: slice) -> Classes | Reals:
+        """Return replicates `reps` of all its rows."""
+
+
 def resampled_values(
     bounds: Sequence[Bound],
-    observed: Classes,
-    replicates: Replicates,
+    observed: Classes | Reals,
+    replicates: Drawing,
     n_resamples: int,
     progress: Progress | None = None,
 ) -> HostArray:
@@ -34,9 +47,9 @@ def resampled_values(
     ----------
     bounds : sequence of Bound
         Statistics bound to the same predictions; they share the replicates.
-    observed : Classes
+    observed : Classes or Reals
         The observed labels, one row; their weights apply to every replicate.
-    replicates : Replicates
+    replicates : Drawing
         Where label vectors come from.
     n_resamples : int
         Number of replicates.
@@ -57,40 +70,65 @@ def resampled_values(
         chosen = [bounds[at] for at in narrow]
         values[narrow] = _in_tiles(chosen, observed, replicates, n_resamples, report)
     for part, at in enumerate(wide):
-        report = _share(progress, part, len(wide))
+        assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
+        report = share_of(progress, part, len(wide))
         values[at] = pairwise_values(bounds[at], observed, replicates, n_resamples, report)
     return values
 
 
 def _in_tiles(
     bounds: Sequence[Bound],
-    observed: Classes,
-    replicates: Replicates,
+    observed: Classes | Reals,
+    replicates: Drawing,
     n_resamples: int,
     progress: Progress | None,
 ) -> HostArray:
     """Draw and evaluate replicates: on the host in tiles that stay in cache."""
     values = np.empty((len(bounds), 1 + n_resamples))
-    per_tile = rows_within_budget(_BYTES_PER_LABEL * observed.n, 0.5)
-    if not replicates.on_device:
-        per_tile = min(per_tile, max(1, _TILE_LABELS // observed.n))
-
-    def evaluate(reps: slice) -> tuple[slice, HostArray]:
-        labels = replicates.labels(reps).values
-        start = reps.start + 1
-        if reps.start == 0:
-            xp = namespace(labels)
-            labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
-            start = 0
-        drawn = Classes(labels, observed.n_classes, observed.weights)
-        return slice(start, reps.stop + 1), np.stack([to_host(bound(drawn)) for bound in bounds])
-
     with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
-        for columns, found in map(evaluate, tiles(n_resamples, per_tile)):
-            values[:, columns] = found
+        for reps in tiles(n_resamples, replicates_per_tile(observed.n, replicates)):
+            drawn = with_observed(observed, replicates, reps)
+            values[:, columns_of(reps)] = np.stack([to_host(bound(drawn)) for bound in bounds])
             if progress is not None:
-                progress(columns.stop - 1, n_resamples)
+                progress(reps.stop, n_resamples)
     return values
+
+
+def replicates_per_tile(n: int, replicates: Drawing) -> int:
+    """Return how many label vectors of n entries are drawn at once: on the host what stays in cache."""
+    per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
+    return per_tile if replicates.on_device else min(per_tile, max(1, _TILE_LABELS // n))
+
+
+def with_observed(observed: Classes | Reals, replicates: Drawing, reps: slice) -> Classes | Reals:
+    """Return replicates `reps`, behind the observed labels where they are the first."""
+    labels = replicates.labels(reps).values
+    if reps.start == 0:
+        xp = namespace(labels)
+        labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
+    return dataclasses.replace(observed, values=labels)
+
+
+def columns_of(reps: slice) -> slice:
+    """Return where the values of `with_observed` belong among 1 + n_resamples."""
+    return slice(reps.start + 1 if reps.start else 0, reps.stop + 1)
+
+
+def resampled_shares(
+    bound: CoverageShares,
+    observed: Reals,
+    replicates: Drawing,
+    n_resamples: int,
+    progress: Progress | None = None,
+) -> HostArray:
+    """Return the shares of labels at every level, (1 + n_resamples, l); row 0 is the observation."""
+    curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
+    for reps in tiles(n_resamples, replicates_per_tile(observed.n, replicates)):
+        drawn = with_observed(observed, replicates, reps)
+        curves[columns_of(reps)] = to_host(bound.shares(bound.state(drawn)))
+        if progress is not None:
+            progress(reps.stop, n_resamples)
+    return curves
 
 
 def meets_in_pairs(bound: Bound) -> bool:
@@ -101,7 +139,7 @@ def meets_in_pairs(bound: Bound) -> bool:
 def pairwise_values(
     bound: Any,
     observed: Classes,
-    replicates: Replicates,
+    replicates: Drawing,
     n_resamples: int,
     progress: Progress | None = None,
 ) -> HostArray:
@@ -113,7 +151,7 @@ def pairwise_values(
         A statistic whose `state` takes a block of rows.
     observed : Classes
         The observed labels, one row; their weights apply to every replicate.
-    replicates : Replicates
+    replicates : Drawing
         Where label vectors come from.
     n_resamples : int
         Number of replicates.
@@ -128,21 +166,17 @@ def pairwise_values(
     values = np.empty(1 + n_resamples)
     n, k = observed.n, observed.n_classes
     for reps in tiles(n_resamples, rows_within_budget(n * (1 if k <= 256 else 4), 0.25)):
-        drawn = replicates.labels(reps).values
-        xp = namespace(drawn)
-        first = reps.start == 0
-        labels = xp.concat([xp.astype(observed.values, drawn.dtype), drawn], axis=0) if first else drawn
-        batch = Classes(labels, k, observed.weights)
-        blocks = (
-            [slice(0, n)] if progress is None else list(tiles(n, _rows_per_report(len(batch), k, labels)))
-        )
+        batch = with_observed(observed, replicates, reps)
+        blocks = [slice(0, n)]
+        if progress is not None:
+            blocks = list(tiles(n, _rows_per_report(len(batch), k, batch.values)))
         state = None
         for block in blocks:
             found = bound.state(batch, rows=block)
             state = found if state is None else state + found
             if progress is not None:
                 progress(reps.start + (reps.stop - reps.start) * block.stop // n, n_resamples)
-        values[0 if first else reps.start + 1 : reps.stop + 1] = to_host(bound.finish(state))
+        values[columns_of(reps)] = to_host(bound.finish(state))
     return values
 
 
@@ -152,7 +186,7 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
 
 
-def _share(progress: Progress | None, part: int, parts: int) -> Progress | None:
+def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
     """Return a progress that covers one of several equal parts."""
     if progress is None or parts == 1:
         return progress

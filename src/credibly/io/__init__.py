@@ -3,6 +3,7 @@
 from credibly.io.bundled import demo, demo_models
 from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
+from credibly.io.posterior import from_posterior_predictive
 from credibly.io.rows import Rows, count_rows, map_npy, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
@@ -15,6 +16,7 @@ __all__ = [
     "count_rows",
     "demo",
     "demo_models",
+    "from_posterior_predictive",
     "inspect",
     "labels_beside",
     "load",

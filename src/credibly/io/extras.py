@@ -14,10 +14,11 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
 from credibly.io.bounds import require_loadable, require_plausible_ratio, text_array
 from credibly.io.columns import from_columns
-from credibly.io.content import Content
+from credibly.io.content import FIELDS, Content
 from credibly.io.damage import reading
 from credibly.io.json_text import from_object, to_array
 from credibly.io.npy import refuse_pickle
+from credibly.io.posterior import OBSERVED, PREDICTED
 from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 _CLASS_DIMENSIONS = ("class", "classes")
@@ -149,7 +150,38 @@ def read_xarray(path: str) -> Content:
             content.arrays["meta"] = np.array(content.meta.pop("meta"))
         for name, variable in {**dataset.data_vars, **dataset.coords}.items():
             _place_variable(str(name), variable, content, path)
+    if not content.arrays:
+        _place_posterior(xarray, path, engine, content)
     return content
+
+
+def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> None:
+    """Read the groups ArviZ writes: posterior predictive draws, and the observed data as labels."""
+    try:
+        with xarray.open_dataset(path, engine=engine, group=PREDICTED) as group:
+            require_loadable(f"'{path}'", f"its group {PREDICTED!r}", int(group.nbytes))
+            variables = {str(name): variable.load() for name, variable in group.data_vars.items()}
+    except (OSError, KeyError):  # no such group: the file holds nothing that is read here
+        return
+    for name, variable in variables.items():
+        _place_variable(name, variable, content, path)
+    if len(variables) != 1:
+        return
+    ((name, variable),) = variables.items()
+    values = content.arrays[name]
+    members = [one for one in variable.dims if one in MEMBER_DIMENSIONS]
+    if members and len(variable.dims) == len(members) + 1 and values.dtype.kind == "f":
+        content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
+        content.notes.append(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
+    elif name not in {field for fields in FIELDS.values() for field in fields}:
+        content.lone = name
+    try:
+        with xarray.open_dataset(path, engine=engine, group=OBSERVED) as group:
+            if name in group.data_vars:
+                content.arrays["y"] = np.asarray(group[name].values)
+                content.notes.append(f"{name!r} of {OBSERVED!r} is read as `y`")
+    except (OSError, KeyError):
+        return
 
 
 def _engine(path: str) -> str:

@@ -1,6 +1,6 @@
 """The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
 
-from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
 from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
@@ -12,7 +12,8 @@ from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import as_labels, as_point
 from credibly.predictions.point import Point
-from credibly.predictions.regression import Gaussian, Quantiles, Samples
+from credibly.predictions.quantiles import Quantiles
+from credibly.predictions.regression import Gaussian, Samples
 
 __all__ = [
     "Belief",
@@ -30,6 +31,7 @@ __all__ = [
     "Point",
     "Predictions",
     "Quantiles",
+    "RealPredictions",
     "Reals",
     "Samples",
     "as_labels",

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from credibly._arrays.checks import as_real
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, device, is_array, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, beside, device, is_array, like, namespace, to_host
 
 P = TypeVar("P", bound="Predictions")
 
@@ -143,3 +144,46 @@ class ClassPredictions(Predictions, ABC):
             object.__setattr__(made, name, array)
         object.__setattr__(made, "notes", ())
         return made
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RealPredictions(Predictions, ABC):
+    """Predictions of real numbers: one distribution per instance, the mixture of its members."""
+
+    @abstractmethod
+    def cdf(self, values: Any) -> Array:
+        """Return the probability of at most `values`, (n,) or (b, n), one entry per instance."""
+
+    @abstractmethod
+    def quantile(self, levels: Any) -> Array:
+        """Return the quantiles (n, l) at `levels`, (l,), strictly between 0 and 1."""
+
+    @abstractmethod
+    def expectation(self) -> Array:
+        """Return the mean of every instance's distribution, (n,)."""
+
+    def _values(self, values: Any) -> Array:
+        """Return checked values as (b, n), double precision, beside the predictions."""
+        array = beside(as_real(values, "values"), values, self._leading, what="predictions and `values`")
+        if array.ndim not in (1, 2) or array.shape[-1] != len(self):
+            raise InputError(
+                "`values`",
+                f"must have shape ({len(self)},) or (b, {len(self)})",
+                f"got shape {tuple(array.shape)}",
+                "Give one value per instance, instances on the last axis.",
+            )
+        return as_float64(array)
+
+    def _levels(self, levels: Any) -> Array:
+        """Return checked levels (l,), double precision, beside the predictions."""
+        array = beside(as_real(levels, "levels"), levels, self._leading, what="predictions and `levels`")
+        heights = to_host(array)
+        if heights.ndim != 1 or not heights.size or not ((heights > 0) & (heights < 1)).all():
+            raise InputError(
+                "`levels`",
+                "must be a vector of numbers strictly between 0 and 1",
+                f"got shape {heights.shape}"
+                + (f", from {heights.min():.6g} to {heights.max():.6g}" if heights.size else ""),
+                "Write [0.05, 0.95] for the ends of a 90 % interval.",
+            )
+        return as_float64(array)

@@ -14,6 +14,7 @@ from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point
+from credibly.predictions.regression import Samples
 
 MEMBER_DIMENSIONS = ("chain", "draw", "sample", "member", "members")
 """Names of dimensions of labelled arrays that are read as members, here and in files."""
@@ -27,8 +28,9 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     obj : object
         Predictions (returned as they are); an array (n, k), read as `Point`, or (n, m, k), read as
         `Ensemble`; a list of these numbers; a labelled array (xarray, ArviZ) with dimensions ``chain``
-        and ``draw``, whose draws become members; or an object with attributes ``probabilities``,
-        ``alphas``, ``lower_bounds`` and ``upper_bounds``, or ``samples.probabilities``.
+        and ``draw``, whose draws become members (of real labels: `Samples` with one draw per member); or
+        an object with attributes ``probabilities``, ``alphas``, ``lower_bounds`` and ``upper_bounds``, or
+        ``samples.probabilities``.
     member_axis : {0, 1}, optional
         Where the members are in a three-dimensional array.
 
@@ -94,17 +96,31 @@ def _from_labelled(obj: Any) -> Predictions:
         )
     stacked = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
     rest = [name for name in obj.dims if name not in stacked]
-    if len(rest) != 2:
+    if len(rest) != 2 and not (stacked and len(rest) == 1):
         raise InputError(
             "labelled predictions",
-            "must have two dimensions beside chain and draw: instances, then classes",
+            "must have two dimensions beside chain and draw (instances, then classes), or one (real draws)",
             f"got dimensions {tuple(obj.dims)}",
             "Select one variable and reduce or rename its dimensions.",
         )
     values = as_array(obj.transpose(*stacked, *rest).values, "predictions")
+    if len(rest) == 1:
+        return _joint_draws(values)
     if not stacked:
         return Point(values)
     return Ensemble(values.reshape(-1, *values.shape[len(stacked) :]), member_axis=0)
+
+
+def _joint_draws(values: Any) -> Samples:
+    """Return draws (chain, draw, instance) of real labels as members with one draw each."""
+    if values.dtype.kind != "f":
+        raise InputTypeError(
+            "labelled draws",
+            "must be real numbers",
+            f"got dtype {values.dtype}",
+            "For drawn classes use `from_posterior_predictive(data, n_classes=k)`; counts: `.astype(float)`.",
+        )
+    return Samples(values.reshape(-1, values.shape[-1]).T[:, :, None])
 
 
 def _from_attributes(obj: Any, member_axis: int | None) -> Predictions | None:

@@ -60,7 +60,10 @@ def seed_text(evaluation: Evaluation) -> str:
 def hypothesis(evaluation: Evaluation) -> str:
     """Return the null hypothesis as a sentence."""
     text = str(evaluation.settings["hypothesis"])
-    whose = "" if evaluation.predictions.kind == "Point" else " (the mean of its set)"
+    seen = evaluation.predictions
+    whose = "" if seen.kind == "Point" else " (the mean of its set)"
+    if seen.k is None:
+        whose = " (the mixture of its members)" if seen.m > 1 else ""
     return f"{text[0].upper()}{text[1:]}{whose}."
 
 

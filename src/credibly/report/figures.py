@@ -14,11 +14,13 @@ from credibly.plots import (
     classwise_data,
     new_axes,
     null_data,
+    pit_data,
     reliability_data,
 )
 from credibly.report.parts import ReportFigure, drawn_figure, report_figure
 
 SHOWN_CLASSES = 12
+PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 _TOP_LABEL_STATISTICS = frozenset({"accuracy", "confidence_ece", "top_label_ece"})
 _CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
@@ -27,8 +29,13 @@ _CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     """Return the figure that carries the verdict.
 
-    That is confidence against accuracy, unless the conflict is seen in single classes only.
+    That is confidence against accuracy, unless the conflict is seen in single classes only; of real values,
+    shares of labels below quantiles.
     """
+    if evaluation.reals is not None:
+        return report_figure(
+            pit_data(evaluation.reals.pit), PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.05, 0.3)
+        )
     if evaluation.curves is None:
         return None
     conflicts = {one.statistic for one in evaluation.verdicts if one.word == "conflict"}

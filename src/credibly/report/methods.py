@@ -11,6 +11,22 @@ _HOSMER_LEMESHOW = (
     "Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "
     "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008."
 )
+_PICP = (
+    "Khosravi et al., Comprehensive review of neural network-based prediction intervals, IEEE Transactions "
+    "on Neural Networks, 2011."
+)
+_QUANTILES = (
+    "Kuleshov, Fenner and Ermon, Accurate uncertainties for deep learning using calibrated regression, "
+    "ICML 2018."
+)
+_CRPS_MEANING = (
+    "Distance between the predicted distribution and the label, in the label's unit; smaller is better. Of "
+    "quantiles: twice their mean pinball loss."
+)
+_CRPS = (
+    "Matheson and Winkler, Scoring rules for continuous probability distributions, Management Science, 1976; "
+    "Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006."
+)
 _NOTES = {
     "accuracy": (
         "Share of instances whose most probable class is the label.",
@@ -47,6 +63,41 @@ _NOTES = {
         "Σ_c Σ_b (observed − expected)² / expected",
         _HOSMER_LEMESHOW,
     ),
+    "picp": (
+        "Share of labels inside the central interval of the predicted distribution, ends included.",
+        "mean of 1[l ≤ y ≤ u]",
+        _PICP,
+    ),
+    "quantile_calibration_error": (
+        "Squared differences between levels and shares of labels below their quantiles, summed over levels.",
+        "Σ_j (p_j − mean of 1[y ≤ Q(p_j)])²",
+        _QUANTILES,
+    ),
+    "crps": (
+        _CRPS_MEANING,
+        "mean of E|X − y| − ½ E|X − X′|",
+        _CRPS,
+    ),
+    "gaussian_log_loss": (
+        "Mean negative natural logarithm of the density at the label, of the mixture of all members.",
+        "mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
+        "Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
+    ),
+    "interval_score": (
+        "Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
+        "mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
+        "Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA 2007.",
+    ),
+    "rmse": (
+        "Root of the mean squared distance between the label and the mean of the predicted distribution.",
+        "√(mean of (y − E F)²)",
+        "",
+    ),
+    "mae": (
+        "Mean distance between the label and the median of the predicted distribution.",
+        "mean of |y − median F|",
+        "",
+    ),
 }
 
 GENERAL = (
@@ -74,25 +125,28 @@ GENERAL = (
         "share of replicates whose smallest p ≤ own p",
         "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
     ),
-    MethodNote(
-        "Calibration and refinement loss",
-        "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
-        "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
-        "slightly negative.",
-        "Brier = calibration + refinement",
-        "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
-        "Liang and Ma, NeurIPS 2019.",
-    ),
+)
+DECOMPOSITION = MethodNote(
+    "Calibration and refinement loss",
+    "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
+    "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
+    "slightly negative.",
+    "Brier = calibration + refinement",
+    "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
+    "Liang and Ma, NeurIPS 2019.",
 )
 
 
-def method_notes(statistics: Mapping[str, Mapping[str, str]]) -> tuple[MethodNote, ...]:
+def method_notes(
+    statistics: Mapping[str, Mapping[str, str]], *, decomposed: bool = True
+) -> tuple[MethodNote, ...]:
     """Return the notes of these statistics, then those of the methods that all share.
 
-    A statistic without a note here is described by what it says of itself.
+    A statistic without a note here is described by what it says of itself; `decomposed` tells whether the
+    Brier score was taken apart.
     """
     own = []
     for name, given in statistics.items():
         meaning, formula, reference = _NOTES.get(name, (given["meaning"], "", given["reference"]))
         own.append(MethodNote(title(name), meaning, formula, reference))
-    return (*own, *GENERAL)
+    return (*own, *GENERAL, DECOMPOSITION) if decomposed else (*own, *GENERAL)

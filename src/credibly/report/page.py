@@ -64,7 +64,7 @@ def render_report(evaluation: Evaluation) -> str:
         sections=filled,
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
-        methods=method_notes(evaluation.settings["methods"])
+        methods=method_notes(evaluation.settings["methods"], decomposed=evaluation.decomposition is not None)
         + tuple(note for one in filled for note in one.methods),
         source=content.source_table(evaluation),
         command=content.command(evaluation),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from credibly.evaluation import Evaluation
+from credibly.report.checks import check_section
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
+from credibly.report.reals import real_section
 
-SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (rater_section,)
+SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (real_section, check_section, rater_section)
 """A new section is one file with such a function and one name here."""
 
 

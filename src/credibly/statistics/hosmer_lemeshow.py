@@ -37,7 +37,7 @@ class HosmerLemeshowBound(CellBound):
 
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return no standard error, and why."""
-        return None, _REFUSAL
+        return None, self.spread_refusal
 
     def reference_pvalue(self, value: float) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly.predictions import Classes, Counts, Labels, Predictions, Reals, as_point
 from credibly.statistics.means import mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
@@ -43,7 +43,7 @@ class MeanBound(Bound):
 
     def state(self, labels: Labels) -> State:
         """Sum weights and contributions, replicates in tiles that stay in cache."""
-        if isinstance(labels, Classes) and is_numpy(self.table) and len(labels) > 1:
+        if not isinstance(labels, Counts) and is_numpy(labels.values) and len(labels) > 1:
             step = max(1, CACHE_ELEMENTS // labels.n)
             states = [self._state(_replicates(labels, reps)) for reps in tiles(len(labels), step)]
             return State({name: np.concatenate([s[name] for s in states]) for name in states[0]})
@@ -76,7 +76,7 @@ class MeanBound(Bound):
         """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
         values = self.contributions(labels)[0, :]
         xp = namespace(values)
-        mean = float(to_host(self(labels))[0])
+        mean = float(to_host(MeanBound.finish(self, self.state(labels)))[0])
         if not math.isfinite(mean):
             return None, "the mean is infinite"
         if values.shape[0] < 2:
@@ -104,11 +104,11 @@ def _weighted(xp: Any, weights: Array, values: Array) -> Array:
     return weights * xp.where(weights > 0, values, xp.zeros_like(values))
 
 
-def _replicates(labels: Classes, reps: slice) -> Classes:
+def _replicates(labels: Classes | Reals, reps: slice) -> Classes | Reals:
     weights = labels.weights
     if weights is not None and weights.shape[0] > 1:
         weights = weights[reps]
-    return Classes(labels.values[reps], labels.n_classes, weights)
+    return dataclasses.replace(labels, values=labels.values[reps], weights=weights)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,6 +23,7 @@ from credibly.predictions import (
     Counts,
     Labels,
     Predictions,
+    RealPredictions,
     Reals,
     as_labels,
     as_predictions,
@@ -89,6 +90,9 @@ class State(dict[str, Array]):
 
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
+
+    needs_ranks_only: ClassVar[bool] = False
+    """Whether of a real label only the order among the quantiles bound here matters."""
 
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes
@@ -268,9 +272,9 @@ class Statistic(ABC):
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the statistic is defined for this type of prediction."""
-        classification = isinstance(predictions, ClassPredictions)
-        if classification != bool(self.traits.labels & {"classes", "counts"}):
-            what = "class probabilities" if not classification else "real-valued predictions"
+        real = "reals" in self.traits.labels
+        if not isinstance(predictions, RealPredictions if real else ClassPredictions):
+            what = "real-valued predictions" if real else "class probabilities"
             raise InputTypeError(
                 f"`{self.name}`",
                 f"needs {what}",
@@ -314,3 +318,4 @@ class Statistic(ABC):
 
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
+REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})

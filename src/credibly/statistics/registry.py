@@ -10,10 +10,14 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError, nearest
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
+from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
+from credibly.statistics.crps import crps
+from credibly.statistics.gaussian_log_loss import gaussian_log_loss
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce
 from credibly.statistics.kl import kl_ce
 from credibly.statistics.mmd import mmd_ce
+from credibly.statistics.point_errors import mae, rmse
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Statistic
 from credibly.statistics.skce import skce
@@ -31,6 +35,13 @@ BUILTIN: tuple[Statistic, ...] = (
     mmd_ce,
     kde_ce,
     kl_ce,
+    picp,
+    quantile_calibration_error,
+    crps,
+    gaussian_log_loss,
+    interval_score,
+    rmse,
+    mae,
 )
 
 ENTRY_POINTS = "credibly.statistics"

@@ -239,3 +239,19 @@ def test_decompositions_over_raters(data, binning) -> None:
             assert own.stderr == pytest.approx(other.stderr, rel=1e-9)
     with pytest.raises(InputTypeError, match="LabelCounts"):
         cr.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_real_values_in_chunks(members) -> None:
+    rng = np.random.default_rng(0)
+    shape = (N,) if members == 1 else (N, members)
+    given = cr.Gaussian(rng.normal(size=shape), rng.uniform(0.5, 2, size=shape))
+    labels = rng.normal(size=N)
+    source = cr.scan(given, labels, chunk_rows=91)
+    for statistic in (cr.crps, cr.rmse, cr.picp, cr.quantile_calibration_error, cr.gaussian_log_loss):
+        whole, cut = statistic(given, labels), statistic(source)
+        assert cut.value == pytest.approx(whole.value, rel=1e-12)
+        assert cut.stderr == (None if whole.stderr is None else pytest.approx(whole.stderr, rel=1e-10))
+    whole = cr.calibration_test(given, labels, statistic=("crps", "picp"), n_resamples=29, rng=2)
+    cut = cr.calibration_test(source, statistic=("crps", "picp"), n_resamples=29, rng=2)
+    assert cut.pvalue == whole.pvalue

@@ -1,0 +1,314 @@
+"""What a predictive check found: per hypothesis, per statistic, per group, and how much it could see."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.results import HypotestResult, Result, require_level
+
+HostArray = np.ndarray[Any, Any]
+Word = Literal["conflict", "no conflict found", "cannot tell"]
+
+_LONG = ("null_distribution", "components")
+_BY_MEMBER = ("member_counts", "member_below", "member_above")
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckResult(HypotestResult):
+    """One statistic of a predictive check under one hypothesis.
+
+    All attributes of `HypotestResult`; the p-value is two-sided, whatever the statistic's own tail: a value
+    that is too good contradicts a model as much as one that is too bad. In addition
+
+    Attributes
+    ----------
+    paper_pvalue : float
+        P21's p: share of the replicates below the observation, ties counted half.
+    upper_pvalue, lower_pvalue : float
+        One-sided p-values, ``(1 + #{null >= observed}) / (1 + n_resamples)`` and with ``<=``.
+    direction : {"above", "below"}
+        On which side of the replicates the observation lies: the side of the smaller one-sided p-value.
+    sharpness : float
+        Distance between the 5 % and the 95 % quantile of the replicates: how much the check lets pass.
+    n_members : int
+        Members of the ensemble.
+    member_counts : ndarray (m,) or None
+        Replicates drawn by each member; None where no member is drawn.
+    member_below, member_above : ndarray (m,) or None
+        Of these, the share at most, and at least, as large as the observation; NaN where there are none.
+    member_pvalue : float or None
+        Two-sided p-value that counts the truth as one more member: members are then draws from something
+        larger, and no p-value is below 2 / (m + 1).
+    paper_rules : mapping of str to bool
+        Whether P21's rules fail the model; empty outside its paper mode.
+    group : str or None
+        Which instances, where not all.
+    """
+
+    paper_pvalue: float = float("nan")
+    upper_pvalue: float = float("nan")
+    lower_pvalue: float = float("nan")
+    direction: Literal["above", "below"] = "above"
+    sharpness: float = float("nan")
+    n_members: int = 1
+    member_counts: HostArray | None = None
+    member_below: HostArray | None = None
+    member_above: HostArray | None = None
+    member_pvalue: float | None = None
+    paper_rules: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    group: str | None = None
+
+    def verdict(self, level: float = 0.05) -> Word:
+        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1."""
+        if not self.paper_rules:
+            return super().verdict(level)
+        return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
+        found = self.to_dict()
+        return {name: value for name, value in found.items() if name not in (*_LONG, *_BY_MEMBER)}
+
+
+@dataclasses.dataclass(frozen=True)
+class HypothesisCheck(Result):
+    """All statistics of a predictive check under one hypothesis, on shared replicates.
+
+    Attributes
+    ----------
+    name : {"bayesian", "independent"}
+        The hypothesis.
+    hypothesis : str
+        The same in words.
+    checks : mapping of str to CheckResult
+        One result per statistic; with several their p-values are adjusted (Westfall-Young).
+    omnibus_pvalue : float
+        p-value of the smallest p-value of all statistics.
+    members : ndarray (n_resamples,) or None
+        The member that drew every replicate.
+    groups : mapping of str to mapping of str to CheckResult
+        The same within every group, adjusted over all groups and statistics.
+    """
+
+    name: Literal["bayesian", "independent"]
+    hypothesis: str
+    checks: Mapping[str, CheckResult]
+    omnibus_pvalue: float
+    members: HostArray | None
+    groups: Mapping[str, Mapping[str, CheckResult]] = dataclasses.field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types; groups without their replicates."""
+        groups = {
+            group: {name: one.summary() for name, one in own.items()} for group, own in self.groups.items()
+        }
+        return {**Result.to_dict(dataclasses.replace(self, groups={})), "groups": groups}
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictiveCheck(Result):
+    """What the model expects of its own statistics, and what was observed.
+
+    Attributes
+    ----------
+    bayesian, independent : HypothesisCheck or None
+        Results under each hypothesis; None where it was not asked for.
+    n, m, n_resamples : int
+        Instances, members and replicates.
+    kind : str
+        Type of the predictions.
+    factors : mapping of str to tuple of str
+        Names of the groups along each grouping factor; empty without groups.
+    adjustment : {"family-wise", "fdr"} or None
+        How p-values of groups are adjusted.
+    excluded : int
+        Rows left out because they had been used before.
+    limits : tuple of str
+        What this check cannot say, in words.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    settings : mapping
+        What lets the check run again, the seed included.
+    """
+
+    bayesian: HypothesisCheck | None
+    independent: HypothesisCheck | None
+    n: int
+    m: int
+    n_resamples: int
+    kind: str
+    factors: Mapping[str, tuple[str, ...]]
+    adjustment: str | None
+    excluded: int
+    limits: tuple[str, ...]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    simulate_power: Callable[..., PowerCurve] | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def hypotheses(self) -> dict[str, HypothesisCheck]:
+        """What was tested, the Bayesian hypothesis first."""
+        found = {"bayesian": self.bayesian, "independent": self.independent}
+        return {name: one for name, one in found.items() if one is not None}
+
+    @property
+    def checks(self) -> Mapping[str, CheckResult]:
+        """One result per statistic: under the Bayesian hypothesis where it was tested, else independent."""
+        return next(iter(self.hypotheses.values())).checks
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Names of the statistics."""
+        return tuple(self.checks)
+
+    def under(self, hypothesis: str) -> HypothesisCheck:
+        """Return the results under one hypothesis.
+
+        Parameters
+        ----------
+        hypothesis : {"bayesian", "independent"}
+            Which one.
+
+        Returns
+        -------
+        HypothesisCheck
+            Its results.
+        """
+        one_of("`hypothesis`", hypothesis, self.hypotheses)
+        return self.hypotheses[hypothesis]
+
+    def group_table(
+        self, statistic: str, quantity: str = "pvalue", hypothesis: str | None = None
+    ) -> dict[str, float]:
+        """Return one number per group, as in the tables of P21.
+
+        Parameters
+        ----------
+        statistic : str
+            Which statistic.
+        quantity : {"pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"}
+            Which number.
+        hypothesis : {"bayesian", "independent"}, optional
+            Which hypothesis; the Bayesian one where it was tested.
+
+        Returns
+        -------
+        dict
+            Group to number.
+        """
+        one_of(
+            "`quantity`",
+            quantity,
+            ("pvalue", "adjusted_pvalue", "paper_pvalue", "sharpness", "statistic", "effect_size"),
+        )
+        groups = self._groups(hypothesis)
+        one_of("`statistic`", statistic, self.statistics)
+        return {name: float(getattr(own[statistic], quantity)) for name, own in groups.items()}
+
+    def count_verdicts(
+        self, level: float = 0.05, hypothesis: str | None = None
+    ) -> dict[str, dict[Word, int]]:
+        """Count the groups by verdict, for every statistic: the summary of P21 Figs. 7 and 11 and Table 4.
+
+        Parameters
+        ----------
+        level : float
+            Level of the adjusted p-values.
+        hypothesis : {"bayesian", "independent"}, optional
+            Which hypothesis; the Bayesian one where it was tested.
+
+        Returns
+        -------
+        dict
+            Statistic to verdict to number of groups.
+        """
+        require_level(level)
+        groups = self._groups(hypothesis)
+        words: tuple[Word, ...] = ("conflict", "no conflict found", "cannot tell")
+        counts = {name: dict.fromkeys(words, 0) for name in self.statistics}
+        for own in groups.values():
+            for name, one in own.items():
+                counts[name][one.verdict(level)] += 1
+        return counts
+
+    def _groups(self, hypothesis: str | None) -> Mapping[str, Mapping[str, CheckResult]]:
+        chosen = self.under(hypothesis) if hypothesis else next(iter(self.hypotheses.values()))
+        if not chosen.groups:
+            raise UnsupportedError(
+                "a table of groups", "needs groups", "the check was run without", "Pass `groups=`."
+            )
+        return chosen.groups
+
+    def power(
+        self,
+        injection: str | Callable[[Any, float], Any] = "temperature",
+        grid: Sequence[float] | None = None,
+        *,
+        n_repeats: int = 200,
+        level: float = 0.05,
+        wanted: float = 0.8,
+        rng: Any = 0,
+    ) -> PowerCurve:
+        """Find the smallest distortion that this check would notice.
+
+        Labels are drawn from distorted predictions under each hypothesis, and the statistics of the
+        undistorted predictions are compared with the replicates of this check.
+
+        Parameters
+        ----------
+        injection : {"temperature", "bias"} or callable
+            "temperature": class probabilities to the power 1 / amount, or spread times amount. "bias", for
+            real values: shift by amount standard deviations. A function gets predictions and amount
+            and returns predictions of the same type and shape.
+        grid : sequence of float, optional
+            Amounts; a grid around the amount that changes nothing where not given.
+        n_repeats : int
+            Simulated data sets per amount.
+        level : float
+            Level of the check.
+        wanted : float
+            Power from which on a distortion counts as noticed.
+        rng : None, int or Generator
+            Seed of the simulated data sets.
+
+        Returns
+        -------
+        PowerCurve
+            Power per hypothesis, statistic and amount; ``.smallest(name)`` is the answer.
+        """
+        if self.simulate_power is None:
+            raise UnsupportedError(
+                "the power of a check",
+                "needs the predictions",
+                "this result does not hold them",
+                "Run `predictive_check` again.",
+            )
+        return self.simulate_power(injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but the predictions."""
+        found = Result.to_dict(dataclasses.replace(self, simulate_power=None))
+        del found["simulate_power"]
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but predictions, replicates and single members."""
+        found = self.to_dict()
+        for name in self.hypotheses:
+            part = found[name]
+            del part["members"]
+            part["checks"] = {key: one.summary() for key, one in self.under(name).checks.items()}
+        return found
+
+    def __str__(self) -> str:
+        lines = [f"Predictive check of {self.kind} (n = {self.n}, m = {self.m})"]
+        for one in self.hypotheses.values():
+            lines.append(f"  {one.name}: {one.hypothesis}")
+            lines += [f"    {check}" for check in one.checks.values()]
+        return "\n".join(lines)

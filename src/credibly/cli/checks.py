@@ -1,0 +1,202 @@
+"""`credibly check`: posterior predictive checks, both hypotheses side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.predictive_results import CheckResult, PredictiveCheck
+from credibly.cli import options
+from credibly.cli.numbers import LEVEL, leave, with_bins
+from credibly.cli.output import Cell, Output, Table
+from credibly.cli.progress import progress
+from credibly.cli.reading import Reading
+from credibly.cli.wording import with_flags
+from credibly.hypotests import predictive_check
+from credibly.hypotests.limits import has_members
+from credibly.io import Dataset, load
+from credibly.statistics import as_statistic
+
+COLUMNS = (
+    "hypothesis",
+    "group",
+    "statistic",
+    "value",
+    "acceptance",
+    "side",
+    "pvalue",
+    "pvalue_interval",
+    "adjusted_pvalue",
+    "paper_pvalue",
+    "member_pvalue",
+    "sharpness",
+    "effect_size",
+    "n",
+    "m",
+    "n_resamples",
+    "verdict",
+)
+SHOWN = ("hypothesis", "statistic", "value", "acceptance", "side", "pvalue", "adjusted_pvalue", "verdict")
+PAIRS = frozenset({"acceptance", "pvalue_interval"})
+
+Hypothesis = Annotated[
+    Literal["both", "bayesian", "independent"] | None,
+    typer.Option(
+        "--hypothesis",
+        metavar="both|bayesian|independent",
+        help="One member drew all labels, or every label came from the mean; both where members are stored.",
+    ),
+]
+Adjustment = Annotated[
+    Literal["family-wise", "fdr"],
+    typer.Option("--adjustment", metavar="family-wise|fdr", help="How p-values of groups are adjusted."),
+]
+Used = Annotated[
+    Path | None,
+    typer.Option(
+        "--used", metavar="FILE", help="Data used for fitting: rows with the same `id` are left out."
+    ),
+]
+Paper = Annotated[
+    Literal["P21"] | None, typer.Option("--paper", metavar="P21", help="Settings and rules of the paper.")
+]
+Power = Annotated[
+    Literal["temperature", "bias"] | None,
+    typer.Option(
+        "--power", metavar="temperature|bias", help="Say also the smallest distortion that would be noticed."
+    ),
+]
+
+
+def check_file(
+    file: options.PredictionsFile,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    statistic: options.Statistics = None,
+    hypothesis: Hypothesis = None,
+    adjustment: Adjustment = "family-wise",
+    used: Used = None,
+    paper: Paper = None,
+    power: Power = None,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    fail_on: options.FailOn = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Posterior predictive checks.
+
+    Does the model expect the statistics it shows?
+    Groups of the file are checked too, with p-values adjusted over all of them.
+    """
+    output = Output(as_json, quiet)
+    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
+    chosen = hypothesis or ("both" if has_members(data.predictions) else "independent")
+    if hypothesis is None and chosen == "independent":
+        output.notes(["only averages are stored, so the Bayesian hypothesis cannot be tested"])
+    with progress(quiet=quiet) as tell:
+        check = predictive_check(
+            data.predictions,
+            data.labels,
+            statistics=None
+            if statistic is None
+            # a paper has its own number of bins
+            else [
+                as_statistic(name) if paper else with_bins(as_statistic(name), n_bins) for name in statistic
+            ],
+            hypothesis=chosen,
+            n_resamples=n_resamples,
+            groups=data.groups,
+            adjustment=adjustment,
+            ids=data.ids,
+            used_ids=None if used is None else _used_ids(used, data),
+            paper=paper,
+            rng=seed,
+            progress=None if tell is None else lambda done, total: tell("checks", done, total),
+        )
+    curve = None if power is None else check.power(power, rng=seed)
+    if as_json:
+        found: dict[str, Any] = check.to_dict()
+        output.json(found if curve is None else {**found, "power": curve.to_dict()})
+    else:
+        rows = [_row(name, one) for name, one in _results(check, groups=not output.terminal)]
+        output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
+        if output.terminal and check.factors:
+            output.pairs(_group_counts(check), heading="Groups")
+        said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
+        if curve is not None:
+            said += [
+                f"{name}, {statistic}: power {curve.wanted:g} from {curve.injection} "
+                + _amounts(*curve.smallest(statistic, name))
+                for name in check.hypotheses
+                for statistic in check.statistics
+            ]
+        output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
+    leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
+
+
+def _used_ids(used: Path, data: Dataset) -> Any:
+    if data.ids is None:
+        raise InputError(
+            "`--used`",
+            "compares rows by `id`",
+            f"'{data.source}' has none",
+            "Store an array `id` in the file.",
+        )
+    before = load(used)
+    if before.ids is None:
+        raise InputError(
+            "`--used`", "compares rows by `id`", f"'{used}' has none", "Store an array `id` there."
+        )
+    return before.ids
+
+
+def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, CheckResult]]:
+    for name, part in check.hypotheses.items():
+        yield from ((name, one) for one in part.checks.values())
+        if groups:
+            yield from ((name, one) for own in part.groups.values() for one in own.values())
+
+
+def _row(hypothesis: str, one: CheckResult) -> tuple[Cell, ...]:
+    return (
+        hypothesis,
+        one.group,
+        one.statistic_name,
+        one.statistic,
+        one.acceptance_region,
+        one.direction,
+        one.pvalue,
+        one.pvalue_interval,
+        one.adjusted_pvalue,
+        one.paper_pvalue,
+        one.member_pvalue,
+        one.sharpness,
+        one.effect_size,
+        one.n,
+        one.n_members,
+        one.n_resamples,
+        one.verdict(LEVEL),
+    )
+
+
+def _group_counts(check: PredictiveCheck) -> Iterator[tuple[str, str]]:
+    for name in check.hypotheses:
+        for statistic, counts in check.count_verdicts(LEVEL, name).items():
+            said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+            yield f"{name}, {statistic}", said
+
+
+def _amounts(below: float | None, above: float | None) -> str:
+    ends = [
+        f"{below:g} or less" if below is not None else "",
+        f"{above:g} or more" if above is not None else "",
+    ]
+    return " and ".join(end for end in ends if end) or "on: nothing on the grid"

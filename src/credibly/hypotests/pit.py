@@ -1,0 +1,293 @@
+"""Are labels where the predicted distributions say, over all levels at once? And one label alone.
+
+Under a calibrated prediction with known members F(y) is uniform. Where one member, drawn once, generated all
+labels it is not: labels share that member, and the curve wanders. So the envelope is simulated under the
+hypothesis and never taken from uniform numbers.   P21; Saeilynoja, Buerkner and Vehtari 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import to_host
+from credibly._arrays.philox import as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly._arrays.results import HypotestResult, require_level
+from credibly.hypotests.calibration import HYPOTHESIS, require_drawable, require_resamples
+from credibly.hypotests.envelopes import envelope
+from credibly.hypotests.replicates import RealReplicates
+from credibly.hypotests.resampling import resampled_shares, without_graph
+from credibly.predictions import (
+    Gaussian,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Samples,
+    as_labels,
+    as_predictions,
+    require_order,
+)
+from credibly.statistics import central_coverage, quantile_calibration_error
+from credibly.statistics.coverage import CoverageShares
+
+SHARED_MEMBER = "one member, drawn once, generated the labels of all instances"
+Hypothesis = Literal["independent", "bayesian"]
+
+
+def pit_test(
+    predictions: Any,
+    labels: Any,
+    *,
+    levels: int | tuple[float, ...] = 100,
+    hypothesis: Hypothesis = "independent",
+    level: float = 0.05,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> EnvelopeCurve:
+    """Test the distribution of F(y), the probability integral transform, at all levels at once.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples or Quantiles
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers.
+    levels : int or tuple of float
+        M for the levels j / M, or the levels themselves; `Quantiles` have their own.
+    hypothesis : {"independent", "bayesian"}
+        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+    level : float
+        Level of the test; 1 minus the coverage of the envelope.
+    n_resamples : int
+        Number of replicates.
+    rng : None, int or Generator
+        Seed; the same seed gives the same envelope on every array library and device.
+    progress : callable or True, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    EnvelopeCurve
+        Shares of labels below quantiles, simultaneous envelope and exact p-value. The difference-ECDF is its
+        `difference`.
+
+    References
+    ----------
+    Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society
+    B 2017; Säilynoja, Bürkner and Vehtari, *Graphical test for discrete uniformity and its applications in
+    goodness-of-fit evaluation and multiple sample comparison*, Statistics and Computing 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> predictions = cr.Gaussian(np.zeros(200), np.full(200, 0.5))
+    >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
+    0.001
+    """
+    given, observed = _checked(predictions, labels, "`pit_test`")
+    bound = quantile_calibration_error.with_(levels=levels).bind(given)
+    assert isinstance(bound, CoverageShares)
+    return _curve("pit", given, observed, bound, hypothesis, level, n_resamples, rng, progress)
+
+
+def coverage_curve(
+    predictions: Any,
+    labels: Any,
+    *,
+    levels: int = 50,
+    hypothesis: Hypothesis = "independent",
+    level: float = 0.05,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> EnvelopeCurve:
+    """Compare the stated and the observed coverage of central intervals, at all levels at once.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples or Quantiles
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers.
+    levels : int
+        M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
+    hypothesis : {"independent", "bayesian"}
+        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+    level : float
+        Level of the test; 1 minus the coverage of the envelope.
+    n_resamples : int
+        Number of replicates.
+    rng : None, int or Generator
+        Seed.
+    progress : callable or True, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    EnvelopeCurve
+        Shares of labels inside the intervals, simultaneous envelope and exact p-value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> predictions = cr.Gaussian(np.zeros(200), np.full(200, 0.5))
+    >>> curve = cr.coverage_curve(predictions, rng.normal(size=200), levels=10, rng=0)
+    >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
+    (0.9, 0.56)
+    """
+    given, observed = _checked(predictions, labels, "`coverage_curve`")
+    bound = central_coverage(given, levels)
+    return _curve("coverage", given, observed, bound, hypothesis, level, n_resamples, rng, progress)
+
+
+def _checked(predictions: Any, labels: Any, name: str) -> tuple[RealPredictions, Reals]:
+    require_order(predictions, labels)
+    given = without_graph(as_predictions(predictions))
+    if not isinstance(given, RealPredictions):
+        raise InputTypeError(
+            name,
+            "needs real-valued predictions",
+            f"got {type(given).__name__}",
+            "For classes see `calibration_test` and `reliability_curve`.",
+        )
+    batch = as_labels(given, labels)
+    if not isinstance(batch, Reals):
+        raise InputTypeError(
+            "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
+        )
+    return given, batch
+
+
+def _curve(
+    name: Literal["pit", "coverage"],
+    predictions: RealPredictions,
+    observed: Reals,
+    bound: CoverageShares,
+    hypothesis: Hypothesis,
+    level: float,
+    n_resamples: int,
+    rng: Any,
+    progress: Progress | Literal[True] | None,
+) -> EnvelopeCurve:
+    one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
+    require_level(level)
+    require_resamples(n_resamples)
+    if hypothesis == "bayesian":
+        require_members(predictions)
+    require_drawable(predictions, [bound])
+    seed = as_seed(rng)
+    replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
+    curves = resampled_shares(bound, observed, replicates, n_resamples, as_progress(progress))
+    pvalue, lower, upper = envelope(curves, level)
+    return EnvelopeCurve(
+        name=name,
+        levels=to_host(bound.levels),
+        observed=curves[0],
+        lower=np.maximum(lower, 0.0),
+        upper=np.minimum(upper, 1.0),
+        coverage=1.0 - level,
+        pvalue=pvalue,
+        hypothesis=HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER,
+        n=len(predictions),
+        m=predictions.n_members,
+        n_resamples=n_resamples,
+        settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
+        notes=bound.notes,
+    )
+
+
+def require_members(predictions: Predictions) -> None:
+    """Raise unless there is an axis of members to draw one from."""
+    axes = 2 if isinstance(predictions, Gaussian) else 3  # quantiles have no members and two axes
+    if predictions._leading.ndim != axes:
+        raise UnsupportedError(
+            'hypothesis="bayesian"',
+            "draws one member for all instances, so the members are needed",
+            f"got {predictions!r}, one distribution per instance",
+            'Pass the members, or use hypothesis="independent".',
+        )
+
+
+def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> HypotestResult:
+    """Ask of one label whether its predicted distribution expected it.
+
+    F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
+    for all, so one label needs no replicates. It says little: the check accepts 95 % of all labels.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples or dense Quantiles
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers.
+    instance : int
+        Which of them.
+
+    Returns
+    -------
+    HypotestResult
+        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); of draws, the share of draws at least as
+        extreme, the label itself counted.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
+    0.0455
+    """
+    given, observed = _checked(predictions, labels, "`observation_check`")
+    at = require_integer(instance, "instance", 0)
+    if at >= len(given):
+        raise InputError(
+            "`instance`",
+            f"must be below the number of instances ({len(given)})",
+            f"got {at}",
+            "Count from 0.",
+        )
+    one, label = given[at : at + 1], observed.values[0, at : at + 1]
+    share = float(to_host(one.cdf(label))[0])
+    if isinstance(one, Samples):
+        draws, own = to_host(one.pooled())[0], float(to_host(label)[0])
+        fewer = min(np.count_nonzero(draws >= own), np.count_nonzero(draws <= own))
+        pvalue = min(1.0, 2.0 * (1 + int(fewer)) / (1 + draws.size))
+    else:
+        # 1 - F(y) loses every digit in the upper tail; the mirrored prediction has it as its own F
+        above = float(to_host(_mirrored(one).cdf(-label))[0]) if isinstance(one, Gaussian) else 1.0 - share
+        pvalue = max(2.0 * min(share, above), float(np.finfo(np.float64).tiny))
+    return HypotestResult(
+        name="observation_check",
+        hypothesis="the label was drawn from its predicted distribution",
+        statistic_name="predictive CDF",
+        statistic=share,
+        pvalue=pvalue,
+        pvalue_interval=None,
+        tail="two-sided",
+        null_distribution=None,
+        acceptance_region=(0.025, 0.975),
+        effect_size=share - 0.5,
+        z_score=(share - 0.5) * math.sqrt(12.0),
+        n=1,
+        n_resamples=0,
+        statistic_range=(0.0, 1.0),
+        settings={"instance": at},
+        notes=given.notes,
+    )
+
+
+def _mirrored(predictions: Gaussian) -> Gaussian:
+    return predictions.replace_rows(mean=-predictions.mean)

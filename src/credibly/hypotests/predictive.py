@@ -1,0 +1,239 @@
+"""Posterior predictive checks: what the model expects of its own statistics, and what was observed.
+
+    labels drawn from the model -> statistic of (ensemble, drawn labels) -> where the observed value lies
+
+A statistic of an uncertain model is itself uncertain: a large calibration error may be just what the model
+expects, and none at all may contradict it.   Gopal, P21; Box 1980; Rubin 1984; Gelman et al. 1996.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.philox import as_seed
+from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.progress import Progress, as_progress
+from credibly.hypotests.calibration import require_drawable, require_resamples
+from credibly.hypotests.exclusion import without_used_rows
+from credibly.hypotests.grouping import Grouping, as_grouping
+from credibly.hypotests.limits import limits_of, require_hypothesis
+from credibly.hypotests.members import Hypothesis, LabelSource, drawn_members
+from credibly.hypotests.predictive_numbers import hypothesis_check
+from credibly.hypotests.predictive_power import simulate_power
+from credibly.hypotests.resampling import without_graph
+from credibly.hypotests.shared import Target, shared_values
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Predictions,
+    RealPredictions,
+    Reals,
+    as_labels,
+    as_predictions,
+    require_order,
+)
+from credibly.statistics import Statistic, as_statistic
+
+CLASS_STATISTICS = ("accuracy", "confidence_ece")
+REAL_STATISTICS = ("picp", "quantile_calibration_error")
+PAPERS = ("P21",)
+
+
+def predictive_check(
+    predictions: Any,
+    labels: Any,
+    *,
+    statistics: Sequence[str | Statistic | Callable[..., Any]] | None = None,
+    hypothesis: Literal["both", "bayesian", "independent"] = "both",
+    n_resamples: int = 999,
+    groups: Any = None,
+    adjustment: Literal["family-wise", "fdr"] = "family-wise",
+    ids: Any = None,
+    used_ids: Any = None,
+    paper: str | None = None,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> PredictiveCheck:
+    """Compare statistics with what the model itself expects of them.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
+        without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
+    labels : array (n,)
+        What was observed, one label per instance.
+    statistics : sequence of str, Statistic or callable, optional
+        All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
+        wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
+        given: accuracy and confidence_ece, or picp and quantile_calibration_error for real values.
+    hypothesis : {"both", "bayesian", "independent"}
+        "bayesian": one member drew the labels of all instances. "independent": every label was drawn from
+        the mean prediction of its instance.
+    n_resamples : int
+        Number of replicates.
+    groups : array (n,) or mapping of str to array (n,), optional
+        Group of every instance, or several grouping factors that are crossed, such as
+        ``{"shift": kind, "severity": severity}``. Groups share the drawn member.
+    adjustment : {"family-wise", "fdr"}
+        For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
+        Benjamini and Yekutieli, valid under any dependence.
+    ids : array (n,), optional
+        Name of every instance.
+    used_ids : sequence, optional
+        Names of instances used for training or recalibration; their rows are left out.
+    paper : {"P21"}, optional
+        Settings and rules of P21: fails where its p is 0 or 1, or outside the central 95 %.
+    rng : None, int or Generator
+        Seed; the same seed gives the same result on every array library, device and chunk size.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+
+    Returns
+    -------
+    PredictiveCheck
+        ``.bayesian`` and ``.independent`` with one `CheckResult` per statistic in ``.checks[name]``;
+        ``.power()`` says what the check would notice.
+
+    Notes
+    -----
+    p-values are two-sided and exact for the hypothesis as it is worded. The statistic sees labels and
+    the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
+    chunks of rows under `memory_limit`; others need whole label vectors.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*, 2021.
+
+    Examples
+    --------
+    Half of the members are sure of class 0, half of class 1. Whichever is right, the error of the mean
+    is large, and the ensemble knows it.
+
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> members = np.tile([[0.9, 0.1], [0.1, 0.9]], (200, 10, 1))
+    >>> labels = (np.arange(200) % 10 > 0).astype(int)
+    >>> check = cr.predictive_check(members, labels, statistics=["classwise_ece"], rng=0)
+    >>> round(check.checks["classwise_ece"].statistic, 2)
+    0.4
+    >>> check.bayesian.checks["classwise_ece"].verdict()
+    'no conflict found'
+    >>> check.independent.checks["classwise_ece"].pvalue
+    0.002
+    """
+    one_of("`hypothesis`", hypothesis, ("both", "bayesian", "independent"))
+    one_of("`adjustment`", adjustment, ("family-wise", "fdr"))
+    if paper is not None:
+        one_of("`paper`", paper, PAPERS)
+    require_resamples(n_resamples)
+    require_order(predictions, labels)
+    given = without_graph(as_predictions(predictions))
+    observed = _observed(given, labels)
+    grouping = None if groups is None else as_grouping(groups, len(given))
+    given, observed, grouping, excluded = without_used_rows(given, observed, grouping, ids, used_ids)
+    names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
+    for name in names:
+        require_hypothesis(given, name)
+    chosen = _chosen(given, statistics, paper)
+    for statistic in chosen:
+        statistic.require_predictions(given)
+    if isinstance(given, RealPredictions):
+        require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
+
+    seed = as_seed(rng)
+    sources = [
+        LabelSource(
+            given, name, seed, drawn_members(given, seed, n_resamples) if name == "bayesian" else None
+        )
+        for name in names
+    ]
+    targets = _targets(chosen, grouping)
+    values, bounds = shared_values(targets, given, observed, sources, n_resamples, as_progress(progress))
+    settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
+    found = {
+        source.hypothesis: hypothesis_check(
+            source, chosen, bounds, own, grouping, adjustment, settings, paper
+        )
+        for source, own in zip(sources, values, strict=True)
+    }
+    notes = [
+        *given.notes,
+        *(note for bound in bounds[: len(chosen)] for note in bound.notes),
+        *_paper_notes(chosen, paper),
+    ]
+    totals = values[:, : len(chosen), :]
+    return PredictiveCheck(
+        bayesian=found.get("bayesian"),
+        independent=found.get("independent"),
+        n=len(given),
+        m=given.n_members,
+        n_resamples=int(n_resamples),
+        kind=type(given).__name__,
+        factors={} if grouping is None else grouping.factors,
+        adjustment=None if grouping is None else adjustment,
+        excluded=excluded,
+        limits=limits_of(given, names, n_resamples, used_ids is not None, excluded),
+        notes=tuple(dict.fromkeys(notes)),
+        settings={
+            **settings,
+            "statistics": {one.name: one.settings() for one in chosen},
+        },
+        simulate_power=functools.partial(
+            simulate_power, given, observed, tuple(chosen), dict(zip(names, totals, strict=True))
+        ),
+    )
+
+
+def _observed(predictions: Predictions, labels: Any) -> Classes | Reals:
+    batch = as_labels(predictions, labels)
+    if not isinstance(batch, (Classes, Reals)):
+        raise UnsupportedError(
+            "`predictive_check`",
+            "draws one label per instance",
+            "got LabelCounts",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+        )
+    if len(batch) != 1:
+        raise InputError("`labels`", "must be one label vector", f"got {len(batch)}", "Pass one of them.")
+    return batch
+
+
+def _chosen(predictions: Predictions, statistics: Any, paper: str | None) -> list[Statistic]:
+    if statistics is None:
+        statistics = CLASS_STATISTICS if isinstance(predictions, ClassPredictions) else REAL_STATISTICS
+    if isinstance(statistics, (str, Statistic)) or callable(statistics):
+        statistics = [statistics]
+    if not isinstance(statistics, Sequence):
+        raise InputTypeError(
+            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list of names."
+        )
+    # the check is two-sided for every statistic, so a plain function need not say its tail
+    chosen = [as_statistic(one, tail="two-sided") for one in statistics]
+    if not chosen:
+        raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names):
+        raise InputError(
+            "`statistics`", "must have distinct names", f"got {names}", "Give `name=` to `cr.statistic`."
+        )
+    return [one.with_(paper=paper) if paper in one.papers else one for one in chosen]
+
+
+def _targets(chosen: Sequence[Statistic], grouping: Grouping | None) -> list[Target]:
+    """Return what is evaluated: every statistic on all rows, then group by group."""
+    rows: list[np.ndarray[Any, Any] | None] = [None]
+    rows += [] if grouping is None else list(grouping.rows.values())
+    return [Target(statistic, own) for own in rows for statistic in chosen]
+
+
+def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
+    if paper is None:
+        return []
+    notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
+    return [*notes, "paper mode P21 decides by its own p: a conflict is where it is 0 or 1"]

@@ -1,0 +1,153 @@
+"""From the values of statistics on replicates to the results of a predictive check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.predictive_results import CheckResult, HypothesisCheck
+from credibly.hypotests.grouping import Grouping, adjusted_over_groups
+from credibly.hypotests.members import LabelSource
+from credibly.hypotests.pvalues import (
+    acceptance_region,
+    at_least_and_at_most,
+    distance,
+    monte_carlo_pvalue,
+    pooled_two_sided,
+    require_numbers,
+    westfall_young,
+)
+from credibly.predictions import Predictions
+from credibly.statistics import Bound, Statistic
+
+HostArray = np.ndarray[Any, Any]
+
+
+def hypothesis_check(
+    source: LabelSource,
+    chosen: Sequence[Statistic],
+    bounds: Sequence[Bound],
+    values: HostArray,
+    grouping: Grouping | None,
+    adjustment: str,
+    settings: dict[str, Any],
+    paper: str | None,
+) -> HypothesisCheck:
+    """Return all results under one hypothesis; values (targets, 1 + b) as `shared_values` gives them."""
+    words = hypothesis_words(source)
+    groups = [None] if grouping is None else [None, *grouping.rows]
+    places = [(group, statistic.name) for group in groups for statistic in chosen]
+    for row, (_, name) in zip(values, places, strict=True):
+        require_numbers(row, name)
+    adjusted: list[float | None] = [None] * len(places)
+    s = len(chosen)
+    omnibus, own, _ = westfall_young(pooled_two_sided(values[:s]))
+    if s > 1:
+        adjusted[:s] = own.tolist()
+    if grouping is not None:
+        raw = np.array([monte_carlo_pvalue(float(row[0]), row[1:], "two-sided")[0] for row in values[s:]])
+        adjusted[s:] = adjusted_over_groups(values[s:], raw, adjustment).tolist()
+    results = [
+        _single(source, bound, row, group, adjusted[at], words, settings, paper)
+        for at, (bound, row, (group, _)) in enumerate(zip(bounds, values, places, strict=True))
+    ]
+    by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
+    for (group, name), result in zip(places, results, strict=True):
+        if group is not None:
+            by_group[group][name] = result
+    return HypothesisCheck(
+        name=source.hypothesis,
+        hypothesis=words,
+        checks={result.statistic_name: result for result in results[:s]},
+        omnibus_pvalue=omnibus,
+        members=source.members,
+        groups=by_group,
+    )
+
+
+def hypothesis_words(source: LabelSource) -> str:
+    """Return the hypothesis as a clause."""
+    if source.hypothesis == "independent":
+        return "every label was drawn from the mean prediction of its instance, independently of the others"
+    return f"one of these {source.predictions.n_members} members, the same for all instances, drew all labels"
+
+
+def _single(
+    source: LabelSource,
+    bound: Bound,
+    values: HostArray,
+    group: str | None,
+    adjusted: float | None,
+    words: str,
+    settings: dict[str, Any],
+    paper: str | None,
+) -> CheckResult:
+    statistic = bound.statistic
+    observed, null = float(values[0]), values[1:]
+    pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
+    at_least, at_most = at_least_and_at_most(observed, null)
+    upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
+    # replicates that are not at least as large lie below; ties are in both
+    share = float(np.count_nonzero(~at_least) + 0.5 * np.count_nonzero(at_least & at_most)) / null.size
+    effect, z_score = distance(observed, null)
+    low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
+    by_member: dict[str, Any] = {}
+    if source.members is not None:
+        by_member = _member_tails(source.predictions, source.members, at_least, at_most)
+    return CheckResult(
+        name="predictive_check",
+        hypothesis=words,
+        statistic_name=statistic.name,
+        statistic=observed,
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail="two-sided",
+        null_distribution=null,
+        acceptance_region=acceptance_region(null, "two-sided", statistic.traits.range),
+        effect_size=effect,
+        z_score=z_score,
+        n=bound.n,
+        n_resamples=null.size,
+        statistic_range=statistic.traits.range,
+        settings={**settings, **statistic.settings()},
+        notes=bound.notes,
+        adjusted_pvalue=adjusted,
+        paper_pvalue=share,
+        upper_pvalue=upper,
+        lower_pvalue=lower,
+        direction="above" if upper <= lower else "below",
+        sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
+        n_members=source.predictions.n_members,
+        paper_rules={} if paper is None else _paper_rules(share),
+        group=group,
+        **by_member,
+    )
+
+
+def _paper_rules(share: float) -> dict[str, bool]:
+    """Return whether P21's rules fail a model: its figures use the first, its Tables 2 and 3 the second."""
+    return {"p is 0 or 1": share in (0.0, 1.0), "outside the central 95 %": not 0.025 <= share <= 0.975}
+
+
+def _member_tails(
+    predictions: Predictions, members: HostArray, at_least: HostArray, at_most: HostArray
+) -> dict[str, Any]:
+    m = predictions.n_members
+    counts = np.bincount(members, minlength=m)
+    with np.errstate(invalid="ignore"):
+        above, below = (
+            np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
+        )
+    # (1 + sum over members of their tail) / (1 + m): the truth is one of m + 1 exchangeable members
+    weights = getattr(predictions, "weights", None)
+    effective = m if weights is None else 1.0 / float((to_host(as_float64(weights)) ** 2).sum())
+    fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
+    return {
+        "member_counts": counts,
+        "member_below": below,
+        "member_above": above,
+        "member_pvalue": min(1.0, 2 * (1 + effective * fewer) / (1 + effective)),
+    }

@@ -1,0 +1,224 @@
+"""Do intervals hold as many labels as they say?
+
+picp  mean 1[l <= y <= u], the central interval of a level
+quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M
+interval_score  mean (u - l) + 2/alpha (l - y)^+ + 2/alpha (y - u)^+, alpha = 1 - level
+
+Quantiles are computed once; a label vector is then only compared with them.
+Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean); Gneiting and Raftery 2007.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from abc import abstractmethod
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.results import require_level
+from credibly._arrays.row_search import count_at_most
+from credibly._arrays.sums import count_cells
+from credibly.predictions import Labels, Predictions, Quantiles, RealPredictions
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+from credibly.statistics.reals import Loss, LossBound, RealMean, central_interval, real_traits
+
+
+class ShareBound(LossBound):
+    """A share of instances: one that is not weighted is a binomial count."""
+
+    needs_ranks_only = True
+
+    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
+        """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
+        return "wilson" if labels.weights is None else "normal"
+
+
+@dataclasses.dataclass(frozen=True)
+class IntervalCoverage(RealMean):
+    """Share of labels inside the central interval of the predicted distribution, ends included.
+
+    Parameters
+    ----------
+    level : float
+        Probability that the interval is said to hold.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.picp(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [0.5, 2.0]))  # 90 %: -1.64 to 1.64
+    0.5
+    """
+
+    level: float = 0.9
+    name: ClassVar[str] = "picp"
+    traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
+    reference: ClassVar[str] = "Khosravi et al. 2011"
+
+    def __post_init__(self) -> None:
+        require_level(self.level)
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        return ShareBound(self, self.loss(predictions), plan, predictions.notes)
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """1 inside the interval."""
+        low, high = central_interval(predictions, self.level)
+        xp = namespace(low)
+        return lambda labels: xp.astype((labels >= low) & (labels <= high), xp.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class IntervalScore(RealMean):
+    """Mean width of the central interval, plus a penalty for labels outside: 2 / (1 - level) per unit.
+
+    Parameters
+    ----------
+    level : float
+        Probability that the interval is said to hold.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> quantiles = cr.Quantiles([[-1.0, 1.0]], [0.1, 0.9])
+    >>> round(float(cr.interval_score(quantiles, [1.5], level=0.8)), 6)  # 2 + 2 / 0.2 * 0.5
+    7.0
+    """
+
+    level: float = 0.9
+    name: ClassVar[str] = "interval_score"
+    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Gneiting and Raftery 2007"
+
+    def __post_init__(self) -> None:
+        require_level(self.level)
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """Width and penalty."""
+        low, high = central_interval(predictions, self.level)
+        xp = namespace(low)
+        penalty = 2.0 / (1.0 - self.level)
+
+        def score(labels: Array) -> Array:
+            outside = xp.maximum(low - labels, labels - high)
+            return (high - low) + penalty * xp.clip(outside, 0.0, None)
+
+        return score
+
+
+class CoverageShares(Bound):
+    """Shares of labels at many levels, before they become one number."""
+
+    needs_ranks_only = True
+    levels: Array
+
+    @abstractmethod
+    def shares(self, state: State) -> Array:
+        """Return the share of labels at each level, (b, l)."""
+
+    def finish(self, state: State) -> Array:
+        """Sum the squared differences between shares and levels."""
+        shares = self.shares(state)
+        return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
+
+    spread_refusal = "near calibration this error is biased upwards, and no interval around it holds"
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse: squared differences are above zero even for a calibrated model."""
+        return None, self.spread_refusal
+
+
+class QuantileErrorBound(CoverageShares):
+    """How many labels are at most as large as each quantile."""
+
+    def __init__(
+        self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
+    ) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.table, self.levels = table, levels
+
+    def state(self, labels: Labels) -> State:
+        """Count the labels (or their weights) between neighbouring quantiles."""
+        cells = count_at_most(self.table, labels.values, strict=True)
+        counts = count_cells(cells, self.table.shape[1] + 1, labels.weights)
+        return State(cells=counts, weight=namespace(counts).sum(counts, axis=1))
+
+    def shares(self, state: State) -> Array:
+        """Return the share of labels at most as large as each quantile."""
+        xp = namespace(state["cells"])
+        return xp.cumulative_sum(state["cells"], axis=1)[:, :-1] / state["weight"][:, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantileCalibrationError(Statistic):
+    """Squared difference between levels and shares of labels below their quantiles, summed over levels.
+
+    Parameters
+    ----------
+    levels : int or tuple of float
+        M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which are taken
+        in place of a number.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> quantiles = cr.Quantiles([[-1.0, 1.0], [-1.0, 1.0]], [0.25, 0.75])
+    >>> float(cr.quantile_calibration_error(quantiles, [0.0, 5.0]))  # (0.25 - 0)^2 + (0.75 - 0.5)^2
+    0.125
+    """
+
+    levels: int | tuple[float, ...] = 100
+    name: ClassVar[str] = "quantile_calibration_error"
+    traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
+
+    def __post_init__(self) -> None:
+        given: Any = self.levels
+        if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 2:
+            object.__setattr__(self, "levels", int(given))
+        elif isinstance(given, (tuple, list)) and _are_levels(given):
+            object.__setattr__(self, "levels", tuple(map(float, given)))
+        else:
+            raise InputError(
+                "`levels`",
+                "must be an integer of at least 2 or increasing numbers strictly between 0 and 1",
+                f"got {given!r}",
+                "Write 100 for 0.01, 0.02, ..., 0.99.",
+            )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        table, levels, notes = quantile_grid(predictions, self.levels)
+        own = self.with_(levels=tuple(to_host(levels).tolist())) if notes else self
+        return QuantileErrorBound(own, table, levels, plan, (*predictions.notes, *notes))
+
+
+def quantile_grid(
+    predictions: RealPredictions, levels: int | tuple[float, ...]
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return quantiles (n, l), their levels (l,) and what is worth noting about the levels."""
+    if isinstance(predictions, Quantiles) and isinstance(levels, int):
+        own = as_float64(predictions.levels)
+        note = f"the {own.shape[0]} levels of the quantiles themselves are used"
+        return as_float64(predictions.values), own, (note,)
+    chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
+    wanted = like(chosen, predictions._leading, predictions.xp.float64)
+    return predictions.quantile(wanted), wanted, ()
+
+
+def _are_levels(given: Any) -> bool:
+    if not given or not all(isinstance(one, Real) for one in given):
+        return False
+    steps = (0.0, *map(float, given), 1.0)
+    return all(first < second for first, second in itertools.pairwise(steps))
+
+
+picp = IntervalCoverage()
+interval_score = IntervalScore()
+quantile_calibration_error = QuantileCalibrationError()

@@ -1,0 +1,116 @@
+"""`credibly check` for programs: TSV, JSON, notes, exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from unit.cli.runs import FAST, Command, M, World
+
+
+@pytest.fixture
+def members(world: World, tmp_path: Path) -> Path:
+    path = tmp_path / "members.npz"
+    n = len(world.labels)
+    np.savez(path, probs=world.members, y=world.labels, id=np.arange(n), group=np.arange(n) % 2)
+    return path
+
+
+def test_numbers_are_those_of_the_library(credibly: Command, members: Path, world: World) -> None:
+    ran = credibly(
+        "check", members, *FAST, "--statistic", "brier", "--statistic", "confidence_ece", "--seed", 4
+    )
+    assert ran.code == 0
+    n = len(world.labels)
+    check = cr.predictive_check(
+        world.members,
+        world.labels,
+        statistics=["brier", "confidence_ece"],
+        groups=np.arange(n) % 2,
+        n_resamples=99,
+        rng=4,
+    )
+    expected = [
+        (name, one)
+        for name, part in check.hypotheses.items()
+        for results in (part.checks, *part.groups.values())
+        for one in results.values()
+    ]
+    assert len(ran.rows) == len(expected) == 2 * 2 * 3
+    for row, (name, one) in zip(ran.rows, expected, strict=True):
+        assert (row["hypothesis"], row["group"], row["statistic"]) == (
+            name,
+            one.group or "",
+            one.statistic_name,
+        )
+        assert float(row["value"]) == one.statistic
+        assert float(row["pvalue"]) == one.pvalue
+        assert float(row["adjusted_pvalue"]) == one.adjusted_pvalue
+        assert float(row["sharpness"]) == one.sharpness
+        assert (row["side"], int(row["m"]), row["verdict"]) == (one.direction, M, one.verdict())
+    assert "one of these 4 members" in ran.err
+    assert "must not have been used to train" in ran.err
+
+
+def test_averages_are_checked_under_independence_and_that_is_said(
+    credibly: Command, calibrated: Path
+) -> None:
+    ran = credibly("check", calibrated, *FAST)
+    assert ran.code == 0
+    assert {row["hypothesis"] for row in ran.rows} == {"independent"}
+    assert "Bayesian hypothesis cannot be tested" in ran.err
+    refused = credibly("check", calibrated, *FAST, "--hypothesis", "bayesian")
+    assert refused.code == 2
+    assert "only averages are stored" in refused.err
+    assert "`--hypothesis independent`" in refused.err
+
+
+def test_a_conflict_sets_the_exit_code_where_asked(credibly: Command, overconfident: Path) -> None:
+    words = ("check", overconfident, "--statistic", "log_loss", *FAST)
+    assert credibly(*words).code == 0
+    assert credibly(*words, "--fail-on", "conflict").code == 1
+
+
+def test_json_holds_everything(credibly: Command, members: Path) -> None:
+    ran = credibly("check", members, *FAST, "--power", "temperature", "--json", "--quiet")
+    found = json.loads(ran.out)
+    assert ran.err == ""
+    assert found["type"] == "PredictiveCheck"
+    assert found["power"]["type"] == "PowerCurve"
+    assert set(found["bayesian"]["groups"]) == {"0", "1"}
+    told = credibly("check", members, *FAST, "--power", "temperature")
+    assert "power 0.8 from temperature" in told.err
+
+
+def test_used_rows_are_left_out(credibly: Command, members: Path, world: World, tmp_path: Path) -> None:
+    used = tmp_path / "used.npz"
+    np.savez(used, probs=world.members[:50], y=world.labels[:50], id=np.arange(50))
+    ran = credibly("check", members, "--used", used, *FAST)
+    assert {row["n"] for row in ran.rows if not row["group"]} == {str(len(world.labels) - 50)}
+    assert "50 rows that had been used before" in ran.err
+    nameless = tmp_path / "nameless.npz"
+    np.savez(nameless, probs=world.members, y=world.labels)
+    for words in ((members, "--used", nameless), (nameless, "--used", used)):
+        refused = credibly("check", *words, *FAST)
+        assert refused.code == 2
+        assert "nameless.npz' has none" in refused.err
+
+
+def test_paper_mode(credibly: Command, members: Path) -> None:
+    ran = credibly("check", members, "--paper", "P21", "--statistic", "confidence_ece", *FAST)
+    assert ran.code == 0
+    assert "n_bins=10" in ran.err
+
+
+def test_regression_files(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path = tmp_path / "gaussian.npz"
+    mean = rng.normal(size=(80, 5))
+    np.savez(path, mean=mean, std=np.ones((80, 5)), y=mean[:, 0] + rng.normal(size=80))
+    ran = credibly("check", path, "--kind", "gaussian", *FAST)
+    assert ran.code == 0, ran.err
+    assert [row["statistic"] for row in ran.rows] == ["picp", "quantile_calibration_error"] * 2

@@ -1,0 +1,101 @@
+"""Predictive checks as a stage of `evaluate` and as a section of the report."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.evaluation import check_verdicts
+from credibly.report.checks import check_section
+from credibly.report.page import render_report
+
+NAMES = ["accuracy", "brier", "confidence_ece"]
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.ones(3), size=(120, 6))
+    labels = (rng.random((120, 1)) > members[:, 0].cumsum(axis=1)).sum(axis=1)
+    return members, labels
+
+
+@pytest.fixture(scope="module")
+def evaluation(data: tuple) -> cr.Evaluation:
+    return cr.evaluate(*data, statistics=NAMES, groups=np.arange(120) % 2, n_resamples=99, rng=1)
+
+
+def test_the_stage_is_the_check_itself(data: tuple, evaluation: cr.Evaluation) -> None:
+    check = cr.predictive_check(*data, statistics=NAMES, groups=np.arange(120) % 2, n_resamples=99, rng=1)
+    for name in NAMES:
+        one, other = evaluation.check.bayesian.checks[name], check.bayesian.checks[name]
+        assert np.array_equal(one.null_distribution, other.null_distribution)
+        assert one.pvalue == other.pvalue
+    assert evaluation.check.independent.groups.keys() == {"0", "1"}
+
+
+def test_json_holds_the_check_without_its_replicates(evaluation: cr.Evaluation) -> None:
+    found = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
+    own = found["check"]["bayesian"]["checks"]["brier"]
+    assert own["pvalue"] == evaluation.check.bayesian.checks["brier"].pvalue
+    assert "null_distribution" not in own
+    assert "members" not in found["check"]["bayesian"]
+
+
+def test_verdicts_name_the_hypothesis(evaluation: cr.Evaluation) -> None:
+    found = check_verdicts(evaluation.check, evaluation.predictions, 0.05)
+    assert len(found) == 6
+    assert all(one.finding.startswith("Bayesian hypothesis: ") for one in found[:3])
+    assert all(one.finding.startswith("Independent hypothesis: ") for one in found[3:])
+
+
+def test_a_value_that_is_too_good_is_said_in_words() -> None:
+    sides = np.repeat([0.9, 0.1], 25)
+    members = np.tile(np.stack([sides, 1 - sides], axis=1), (400, 1, 1))
+    result = cr.evaluate(members, np.arange(400) % 2, statistics=["classwise_ece"], n_resamples=99)
+    first = check_verdicts(result.check, result.predictions, 0.05)[0]
+    assert "below what this ensemble expects" in first.finding
+    assert first.finding.endswith("smaller than chance explains.")
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda p, y: (p.mean(axis=1), y), "only averages are stored"),
+        (lambda p, y: (p[:, :1], y), "with one member"),
+        (lambda p, y: (p, cr.LabelCounts(np.eye(3, dtype=int)[y] * 2)), "counts over raters"),
+    ],
+)
+def test_why_there_is_no_check(data: tuple, make, reason: str) -> None:
+    result = cr.evaluate(*make(*data), statistics=["brier"], n_resamples=19)
+    assert result.check is None
+    assert any("Bayesian" in what and reason in why for what, why in result.not_run)
+    assert check_section(result) is None
+    assert cr.evaluate(*data, statistics=["brier"], tests=False).check is None
+
+
+def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
+    section = check_section(evaluation)
+    assert [caption.partition(":")[0] for caption, _ in section.tables[:2]] == ["Bayesian", "Independent"]
+    rows = section.tables[0][1].rows
+    assert [row[0] for row in rows] == ["Accuracy", "Brier score", "Confidence ECE"]
+    assert len(section.tables) == 4  # two hypotheses, and their groups by verdict
+    assert len(section.figures) == 3
+    assert "must not have been used to train or recalibrate" in section.finding
+    page = render_report(evaluation)
+    assert 'id="checks"' in page
+    assert page.count("figure-check-strip") >= 1
+    assert len(page.encode()) < 500_000
+
+
+def test_real_values_are_checked_too() -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 5))
+    given = cr.Gaussian(mean, np.ones((60, 5)))
+    result = cr.evaluate(given, mean[:, 0] + rng.normal(size=60), n_resamples=39)
+    assert set(result.check.statistics) <= set(cr.registered())
+    assert {"picp", "crps"} <= set(result.check.statistics)
+    assert 'id="checks"' in render_report(result)

@@ -1,0 +1,106 @@
+"""Predictive checks within groups: shared members, adjusted p-values, tables and counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import credibly as cr
+from unit.hypotests.test_predictive import BOTH, drawn_by_loop, world
+
+SHIFT = np.array(["blur", "fog"])[np.arange(60) % 2]
+SEVERITY = np.arange(60) // 2 % 3
+
+
+def check(**settings) -> cr.PredictiveCheck:
+    members, labels = world()
+    settings = {"statistics": ["brier", "skce"], "n_resamples": 99, "rng": 3, **settings}
+    return cr.predictive_check(members, labels, **settings)
+
+
+def test_a_group_has_the_labels_and_members_of_the_whole() -> None:
+    members, labels = world()
+    found = check(groups=SHIFT, n_resamples=12)
+    seed = tuple(found.settings["seed"])
+    for d in range(12):
+        shared = drawn_by_loop(members[:, found.bayesian.members[d]], seed, d)
+        mixed = drawn_by_loop(members.mean(axis=1), seed, d)
+        for group in ("blur", "fog"):
+            rows = np.flatnonzero(group == SHIFT)
+            for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
+                results = found.under(hypothesis).groups[group]
+                for name in ("brier", "skce"):
+                    statistic = cr.registered()[name]
+                    expected = float(statistic(members[rows], own[rows]))
+                    assert results[name].null_distribution[d] == pytest.approx(expected, abs=1e-12)
+                    observed = float(statistic(members[rows], labels[rows]))
+                    assert results[name].statistic == pytest.approx(observed, abs=1e-12)
+    assert found.bayesian.groups["fog"]["brier"].n == 30
+    assert found.bayesian.groups["fog"]["brier"].group == "fog"
+
+
+def test_factors_are_crossed_and_empty_combinations_left_out() -> None:
+    keep = ~((SHIFT == "fog") & (SEVERITY == 2))
+    members, labels = world()
+    groups = {"shift": SHIFT[keep], "severity": SEVERITY[keep]}
+    found = cr.predictive_check(members[keep], labels[keep], groups=groups, n_resamples=19, rng=0)
+    assert list(found.bayesian.groups) == ["blur / 0", "blur / 1", "blur / 2", "fog / 0", "fog / 1"]
+    assert found.factors == {"shift": ("blur", "fog"), "severity": ("0", "1", "2")}
+
+
+def test_family_wise_adjustment_is_westfall_young_over_all_cells() -> None:
+    found = check(groups=SHIFT)
+    for hypothesis in BOTH:
+        cells = [one for own in found.under(hypothesis).groups.values() for one in own.values()]
+        values = np.array([[one.statistic, *one.null_distribution] for one in cells])
+        pooled = np.array(
+            [
+                [2 * min((row >= v - 1e-12).sum(), (row <= v + 1e-12).sum()) / 100 for v in row]
+                for row in values
+            ]
+        ).clip(max=1)
+        smallest = pooled.min(axis=0)
+        for one, own in zip(cells, pooled[:, 0], strict=True):
+            assert one.adjusted_pvalue == pytest.approx(np.mean(smallest <= own + 1e-12))
+    assert found.adjustment == "family-wise"
+
+
+def test_false_discovery_rate_holds_under_any_dependence() -> None:
+    found = check(groups=SHIFT, adjustment="fdr")
+    cells = [one for own in found.bayesian.groups.values() for one in own.values()]
+    raw = [one.pvalue for one in cells]
+    expected = scipy.stats.false_discovery_control(raw, method="by")
+    assert [one.adjusted_pvalue for one in cells] == pytest.approx(expected.tolist())
+
+
+def test_tables_and_counts() -> None:
+    members, labels = world(n=400, m=40)
+    wrong = labels.copy()
+    wrong[:100] = (labels[:100] + 1) % 3
+    groups = np.repeat(["a", "b", "c", "d"], 100)
+    found = cr.predictive_check(members, wrong, statistics=["log_loss"], groups=groups, rng=0)
+    for hypothesis in BOTH:
+        counts = found.count_verdicts(0.05, hypothesis)["log_loss"]
+        assert counts == {"conflict": 1, "no conflict found": 3, "cannot tell": 0}
+        table = found.group_table("log_loss", "adjusted_pvalue", hypothesis)
+        assert table["a"] <= 0.05 < min(table[name] for name in "bcd")
+        sharpness = found.group_table("log_loss", "sharpness", hypothesis)
+        assert sharpness["b"] == found.under(hypothesis).groups["b"]["log_loss"].sharpness
+    strict = cr.predictive_check(members, wrong, statistics=["log_loss"], groups=groups, paper="P21", rng=0)
+    assert strict.count_verdicts()["log_loss"]["conflict"] == 1
+    with pytest.raises(cr.InputError, match="quantity"):
+        found.group_table("log_loss", "value")
+    with pytest.raises(cr.InputError, match="statistic"):
+        found.group_table("brier")
+    with pytest.raises(cr.InputError, match="hypothesis"):
+        found.under("both")
+    with pytest.raises(cr.UnsupportedError, match="without"):
+        check().count_verdicts()
+
+
+def test_a_group_of_one_row_and_names_of_any_kind() -> None:
+    members, labels = world(n=5, m=4)
+    found = cr.predictive_check(members, labels, groups=[1.5, 1.5, 2.0, 2.0, 7.0], n_resamples=19, rng=0)
+    assert list(found.bayesian.groups) == ["1.5", "2.0", "7.0"]
+    assert found.bayesian.groups["7.0"]["accuracy"].n == 1

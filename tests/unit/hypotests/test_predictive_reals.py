@@ -1,0 +1,164 @@
+"""Predictive checks of real values: replicates, limits of what is stored, functions of members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import credibly as cr
+from credibly._arrays.philox import Uniforms, as_seed
+from credibly.hypotests.replicates import MEMBERS, RESTS
+from libraries import Library
+
+NAMES = ("picp", "quantile_calibration_error", "crps", "rmse", "mae")
+
+
+def world(n: int = 40, m: int = 6, seed: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=(n, 1)) + 0.5 * rng.normal(size=(1, m))
+    std = np.exp(0.2 * rng.normal(size=(n, m)))
+    return mean, std, mean[:, 1] + std[:, 1] * rng.normal(size=n)
+
+
+def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
+    mean, std, labels = world()
+    given = cr.Gaussian(mean, std)
+    check = cr.predictive_check(given, labels, statistics=NAMES, n_resamples=15, rng=3)
+    seed = as_seed(3)
+    for d in range(15):
+        uniform = Uniforms(seed, RESTS).block(slice(d, d + 1), slice(0, 40))[0]
+        chosen = (Uniforms(seed, MEMBERS).block(slice(d, d + 1), slice(0, 40))[0] * 6).astype(int)
+        member = chosen[0]
+        assert check.bayesian.members[d] == member
+        shared = mean[:, member] + std[:, member] * ndtri(uniform)
+        rows = np.arange(40)
+        mixed = mean[rows, chosen] + std[rows, chosen] * ndtri(uniform)
+        for name in NAMES:
+            statistic = cr.registered()[name]
+            for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
+                null = check.under(hypothesis).checks[name].null_distribution
+                assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
+
+
+def test_one_member_is_the_consistency_test() -> None:
+    mean, std, labels = world(m=2)
+    single = cr.Gaussian(mean[:, :1], std[:, :1])
+    check = cr.predictive_check(single, labels, statistics=["crps"], n_resamples=99, rng=1)
+    test = cr.calibration_test(single, labels, statistic="crps", n_resamples=99, rng=1)
+    for hypothesis in ("bayesian", "independent"):
+        assert np.allclose(check.under(hypothesis).checks["crps"].null_distribution, test.null_distribution)
+        assert check.under(hypothesis).checks["crps"].pvalue == test.pvalue
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "samples", "quantiles"])
+def test_every_kind_in_every_library(kind: str, library: Library) -> None:
+    mean, std, labels = world()
+    rng = np.random.default_rng(0)
+    levels = np.arange(1, 20) / 20
+    arrays, make = {
+        "gaussian": ((mean, std), cr.Gaussian),
+        "samples": ((mean[:, :, None] + std[:, :, None] * rng.normal(size=(40, 6, 30)),), cr.Samples),
+        "quantiles": ((mean[:, :1] + std[:, :1] * ndtri(levels), levels), cr.Quantiles),
+    }[kind]
+    hypothesis = "independent" if kind == "quantiles" else "both"
+    settings = {"statistics": NAMES, "hypothesis": hypothesis, "n_resamples": 30, "rng": 0}
+    expected = cr.predictive_check(make(*arrays), labels, **settings)
+    given = make(*(library.asarray(array) for array in arrays))
+    found = cr.predictive_check(given, library.asarray(labels), groups=np.arange(40) % 2, **settings)
+    for name, part in found.hypotheses.items():
+        for statistic in NAMES:
+            one, other = expected.under(name).checks[statistic], part.checks[statistic]
+            assert np.allclose(one.null_distribution, other.null_distribution, rtol=1e-9, atol=1e-12)
+            assert one.pvalue == other.pvalue
+        assert set(part.groups) == {"0", "1"}
+
+
+def test_only_averages_are_refused_under_the_bayesian_hypothesis() -> None:
+    mean, std, labels = world()
+    for given in (
+        cr.Gaussian(mean[:, 0], std[:, 0]),
+        cr.Samples(mean + std),
+        cr.Quantiles(np.sort(mean, axis=1), np.arange(1, 7) / 7),
+    ):
+        with pytest.raises(cr.UnsupportedError, match="only averages are stored"):
+            cr.predictive_check(given, labels, statistics=["picp"])
+    with pytest.raises(cr.UnsupportedError, match=r"Gaussian\(mean\[:, None\], std\[:, None\]\)"):
+        cr.predictive_check(cr.Gaussian(mean[:, 0], std[:, 0]), labels)
+
+
+def test_of_a_few_quantiles_only_coverage_is_checked() -> None:
+    mean, std, labels = world()
+    levels = [0.05, 0.5, 0.95]
+    few = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
+    check = cr.predictive_check(few, labels, hypothesis="independent", n_resamples=199, rng=0)
+    assert list(check.checks) == ["picp", "quantile_calibration_error"]
+    assert any("3 quantiles" in limit for limit in check.limits)
+    # coverage of the 90 % interval is a binomial share
+    null = check.checks["picp"].null_distribution
+    assert null.mean() == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 40 / 199))
+    for name in ("crps", "rmse", "mae"):
+        with pytest.raises(cr.UnsupportedError, match="got 3 levels"):
+            cr.predictive_check(few, labels, statistics=[name], hypothesis="independent")
+
+
+def test_class_statistics_of_real_values_are_refused() -> None:
+    mean, std, labels = world()
+    with pytest.raises(cr.InputTypeError, match="class probabilities"):
+        cr.predictive_check(cr.Gaussian(mean, std), labels, statistics=["brier"])
+    with pytest.raises(cr.InputError, match="finite"):
+        cr.predictive_check(cr.Gaussian(mean, std), np.full(40, np.nan))
+
+
+def test_user_statistics_see_all_members() -> None:
+    mean, std, labels = world()
+
+    def largest(predictions: cr.Gaussian, labels: np.ndarray) -> float:
+        assert predictions.n_members == 6
+        return float(np.abs(labels).max())
+
+    check = cr.predictive_check(cr.Gaussian(mean, std), labels, statistics=[largest], n_resamples=19, rng=0)
+    assert check.checks["largest"].statistic == np.abs(labels).max()
+
+
+def test_power_against_a_shift() -> None:
+    mean, std, labels = world(n=200)
+    check = cr.predictive_check(cr.Gaussian(mean, std), labels, statistics=["rmse"], n_resamples=199, rng=0)
+    curve = check.power("bias", grid=[-2.0, 0.0, 2.0], n_repeats=50)
+    low, none, high = curve.power["independent"]["rmse"]
+    assert min(low, high) > 0.9
+    assert none < 0.25
+
+
+def test_functions_of_members() -> None:
+    x = np.array([3.0, 1.0, 2.0])
+    slopes = np.array([-1.0, 0.0, 1.0, 2.0])
+    given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
+    found = cr.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
+    assert found.x.tolist() == [1.0, 2.0, 3.0]
+    assert found.labels.tolist() == [1.0, 2.0, 3.0]
+    assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
+    half = 0.5 * ndtri(0.9)
+    assert np.allclose(found.high - found.centre, half)
+    assert np.allclose(found.centre - found.low, half)
+    total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
+    assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
+    everyone = cr.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
+    assert everyone.members.tolist() == [0, 1]
+    assert everyone.labels is None
+
+
+@pytest.mark.parametrize(
+    ("given", "x", "settings", "message"),
+    [
+        (cr.Gaussian([0.0], [1.0]), [1.0], {}, "with members"),
+        (cr.Point([[0.5, 0.5]]), [1.0], {}, "with members"),
+        (cr.Gaussian([[0.0]], [[1.0]]), [1.0, 2.0], {}, "one per instance"),
+        (cr.Gaussian([[0.0]], [[1.0]]), [np.nan], {}, "NaN"),
+        (cr.Gaussian([[0.0]], [[1.0]]), [1.0], {"n_functions": 0}, "positive integer"),
+        (cr.Gaussian([[0.0]], [[1.0]]), [1.0], {"level": 1}, "level"),
+    ],
+)
+def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=message):
+        cr.member_functions(given, x, **settings)
