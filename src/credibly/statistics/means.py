@@ -31,14 +31,15 @@ def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
     Entry ``wj vi`` is the sum of w^j v^i; an instance of weight zero is not there.
     """
     xp = namespace(values)
-    weight = xp.ones_like(values) if weights is None else weights
-    counted = weight > 0
-    value = xp.where(counted, values, xp.zeros_like(values))
-    sums = {"n": xp.sum(xp.ones_like(values), axis=-1)}
+    value = values if weights is None else xp.where(weights > 0, values, xp.zeros_like(values))
+    square = value * value
+    powers = [xp.ones_like(value[:, :1]), value, square, square * value]
+    sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
     sums["infinite"] = xp.sum(xp.astype(xp.isinf(value), xp.float64), axis=-1)
+    plain = [sums["n"], *(xp.sum(power, axis=-1) for power in powers[1:])] if weights is None else []
     for j in (1, 2, 3):
         for i in range(j + 1):
-            sums[f"w{j} v{i}"] = xp.sum(weight**j * value**i, axis=-1)
+            sums[f"w{j} v{i}"] = plain[i] if weights is None else xp.sum(weights**j * powers[i], axis=-1)
     return sums
 
 
