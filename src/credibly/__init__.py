@@ -112,6 +112,7 @@ from credibly.recalibration import (
     load_recalibration,
     recalibration_report,
 )
+from credibly.scale import scan
 from credibly.selection import epistemic_score, rank_models, score_stability
 from credibly.simulate import power_study
 from credibly.statistics import (
@@ -281,6 +282,7 @@ __all__ = [
     "reliability_curve",
     "rmse",
     "save",
+    "scan",
     "score_stability",
     "skce",
     "statistic",

@@ -31,7 +31,7 @@ from credibly.annotators.moments import Evidence, instances_last
 from credibly.annotators.population import Chunk, Population, check_chunk
 from credibly.annotators.predicted import pair_moments
 from credibly.annotators.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.predictions import Dirichlet, Ensemble, Point
+from credibly.predictions import Chunks, require_no_labels
 from credibly.statistics.bins import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
@@ -43,7 +43,7 @@ PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 
 def decompose_disagreement(
     predictions: Any,
-    counts: Any,
+    counts: Any = None,
     *,
     statistic: RaterStatistic | None = None,
     n_bins: int = 15,
@@ -57,11 +57,12 @@ def decompose_disagreement(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a
         Dirichlet (or from one of several); the mean of any other set, which the notes say.
     counts : LabelCounts
-        How many raters gave each label; rows with fewer raters than the statistic needs are left out.
+        How many raters gave each label; chunks bring their own. Rows with fewer raters than the statistic
+        needs are left out.
     statistic : RaterStatistic, optional
         Another symmetric statistic of a few raters than "two raters disagree"; see `rater_statistic`.
     n_bins : int
@@ -100,6 +101,9 @@ def decompose_disagreement(
     >>> round(parts.observed.value, 6), round(parts.predicted.value, 6)
     (0.291667, 0.295)
     """
+    if isinstance(predictions, Chunks):
+        require_no_labels(counts, sample_weight)
+        return _decompose(predictions, statistic, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
     return _decompose([chunk], statistic, n_bins, binning, closed, debias, paper)
 
@@ -150,7 +154,7 @@ def decompose_disagreement_in_chunks(
 
 
 def _decompose(
-    chunks: Iterable[Any],
+    chunks: Chunks | Iterable[Any],
     statistic: RaterStatistic | None,
     n_bins: int,
     binning: Binning,
@@ -169,10 +173,8 @@ def _decompose(
     order = 2 if statistic is None else statistic.order
     population = Population(chunks, order, mean_noted=False)
     notes = [*population.notes, *paper_notes]
-    for chunk in population.chunks():
-        if not isinstance(chunk.predictions, (Point, Ensemble, Dirichlet)):
-            notes.append(chunk.predictions.mean_note)
-            break
+    if population.reduced_to_mean is not None:
+        notes.append(population.reduced_to_mean)
     name = "disagreement" if statistic is None else statistic.name
     settings = vars(cut) | {"statistic": name, "order": order, "paper": paper}
     if statistic is None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.decompositions import HostArray, RaterBins
-from credibly._arrays.namespace import Array, namespace
+from credibly._arrays.namespace import Array, namespace, to_host
+from credibly._arrays.order_statistics import order_statistics
 from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
 from credibly.annotators.levels import Level, Terms, levels, products_of
 from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
 from credibly.annotators.population import Chunk, Population
 from credibly.statistics import State
-from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, width_edges
+from credibly.statistics.bins import Binning, Closed, bin_index, edge_ranks, width_edges, with_ends
 
 Part = tuple[Evidence, Array]
 """Evidence of a tile and the cell of each of its entries."""
@@ -106,8 +107,17 @@ def _edges(
 ) -> HostArray:
     if cut.binning == "equal_width":
         return width_edges(cut.n_bins)
-    parts = list(population.map(lambda tile: evidence(tile).predicted.T, least=least))
-    return bin_edges(namespace(*parts).concat(parts, axis=0), cut.n_bins, cut.binning, cut.closed)
+
+    def read(use: Callable[[HostArray], Any]) -> Iterator[Any]:
+        def work(own: Iterator[Chunk]) -> Any:
+            parts = [to_host(evidence(tile).predicted.T) for tile in own]
+            return use(np.concatenate(parts)) if parts else None
+
+        return (found for found in population.reduce(work, least=least) if found is not None)
+
+    n_columns = next(read(lambda values: values.shape[1]))
+    n = population.n if least is None else population.n + population.n_left_out
+    return with_ends(order_statistics(read, edge_ranks(n, cut.n_bins, cut.closed), n_columns))
 
 
 def _bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:

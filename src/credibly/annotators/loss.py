@@ -24,7 +24,7 @@ from credibly.annotators.engine import Cut, summarise
 from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
 from credibly.annotators.moments import Evidence, instances_last
 from credibly.annotators.population import Chunk, Population, check_chunk
-from credibly.predictions import as_point
+from credibly.predictions import Chunks, as_point, require_no_labels
 from credibly.statistics.bins import Binning, Closed, check_bins
 
 # Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
@@ -49,7 +49,7 @@ ALL_ROWS_TERMS: Terms = {"expected": (1, 0), "calibration": (0, 1)}
 
 def decompose_loss(
     predictions: Any,
-    counts: Any,
+    counts: Any = None,
     *,
     n_bins: int = 15,
     binning: Binning = "equal_width",
@@ -62,10 +62,11 @@ def decompose_loss(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         Class predictions; a set is represented by its mean, which the notes say.
     counts : LabelCounts
-        How many raters gave each label; rows with one rater are left out of all terms, with a warning.
+        How many raters gave each label; chunks bring their own. Rows with one rater are left out of all
+        terms, with a warning.
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}
@@ -105,6 +106,9 @@ def decompose_loss(
     >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
     True
     """
+    if isinstance(predictions, Chunks):
+        require_no_labels(counts, sample_weight)
+        return _decompose(predictions, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
     return _decompose([chunk], n_bins, binning, closed, debias, paper)
 
@@ -152,7 +156,7 @@ def decompose_loss_in_chunks(
 
 
 def _decompose(
-    chunks: Iterable[Any],
+    chunks: Chunks | Iterable[Any],
     n_bins: int,
     binning: Binning,
     closed: Closed,

@@ -14,8 +14,13 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace, to_ho
 from credibly._arrays.tiles import tiles
 from credibly.annotators.moments import instances_last
 from credibly.predictions import (
+    Chunks,
     ClassPredictions,
+    Counts,
+    Dirichlet,
+    Ensemble,
     LabelCounts,
+    Point,
     as_labels,
     as_predictions,
     require_order,
@@ -59,6 +64,51 @@ class Chunk:
         return as_float64(instances_last(self.counts)) / totals, totals
 
 
+@dataclasses.dataclass(frozen=True)
+class _Survey:
+    """What one chunk tells before anything is computed."""
+
+    n: int
+    n_left_out: int
+    raters: tuple[float, float]
+    n_classes: int
+    notes: tuple[str, ...]
+    mean_note: str
+    has_members: bool
+
+
+def survey(chunk: Chunk, least: int) -> _Survey:
+    """Count the rows of a chunk with enough raters."""
+    totals = to_host(chunk.totals)
+    enough = totals >= least
+    ends = (float(totals[enough].min()), float(totals[enough].max())) if enough.any() else (np.inf, 0.0)
+    given = chunk.predictions
+    spread = isinstance(given, (Point, Ensemble, Dirichlet))
+    return _Survey(
+        int(enough.sum()),
+        int((~enough).sum()),
+        ends,
+        given.n_classes,
+        chunk.notes,
+        given.mean_note or "",
+        spread,
+    )
+
+
+def from_piece(piece: Any) -> Chunk:
+    """Return a chunk of a scan as a chunk over raters."""
+    if not isinstance(piece.labels, Counts):
+        raise InputTypeError(
+            "the labels of the chunks",
+            "must be LabelCounts: how many raters gave each label",
+            f"got {type(piece.labels).__name__.lower()}",
+            "Scan with `labels=LabelCounts(counts)`, or files that hold `label_counts`.",
+        )
+    weights = piece.labels.weights
+    chunk = check_chunk(piece.predictions, LabelCounts(piece.labels.values[0, ...]))
+    return chunk if weights is None else dataclasses.replace(chunk, weight=weights[0, :])
+
+
 def check_chunk(predictions: Any, counts: Any, sample_weight: Any = None) -> Chunk:
     """Return predictions and counts as a chunk, or raise with what is wrong."""
     require_order(predictions, counts)
@@ -87,7 +137,7 @@ class Population:
 
     Parameters
     ----------
-    chunks : iterable of (predictions, counts) or (predictions, counts, sample_weight)
+    chunks : Chunks, or iterable of (predictions, counts) or (predictions, counts, sample_weight)
         Read several times.
     least : int
         Raters an instance must have.
@@ -95,8 +145,8 @@ class Population:
         Whether the mean stands for a set of predictions, which the notes then say.
     """
 
-    def __init__(self, chunks: Iterable[Any], least: int, *, mean_noted: bool) -> None:
-        if iter(chunks) is chunks:
+    def __init__(self, chunks: Chunks | Iterable[Any], least: int, *, mean_noted: bool) -> None:
+        if not isinstance(chunks, Chunks) and iter(chunks) is chunks:
             raise InputTypeError(
                 "`chunks`",
                 "must start again each time it is iterated over: rows are read more than once",
@@ -106,19 +156,19 @@ class Population:
         self._chunks, self.least = chunks, least
         self.n = self.n_left_out = 0
         self.n_classes = 0
+        self.reduced_to_mean: str | None = None
         notes: dict[str, None] = {}
         low, high = np.inf, 0.0
-        for chunk in self.chunks():
-            totals = to_host(chunk.totals)
-            enough = totals >= least
-            self.n += int(enough.sum())
-            self.n_left_out += int((~enough).sum())
-            if enough.any():
-                low, high = min(low, totals[enough].min()), max(high, totals[enough].max())
-            self._require_one_width(chunk.predictions.n_classes)
-            notes.update(dict.fromkeys(chunk.notes))
-            if mean_noted and chunk.predictions.mean_note:
-                notes[chunk.predictions.mean_note] = None
+        for found in self._each(lambda chunk: survey(chunk, least)):
+            self.n += found.n
+            self.n_left_out += found.n_left_out
+            low, high = min(low, found.raters[0]), max(high, found.raters[1])
+            self._require_one_width(found.n_classes)
+            notes.update(dict.fromkeys(found.notes))
+            if not found.has_members:
+                self.reduced_to_mean = self.reduced_to_mean or found.mean_note
+            if mean_noted and found.mean_note:
+                notes[found.mean_note] = None
         if self.n == 0:
             raise UnsupportedError(
                 "a decomposition over raters",
@@ -149,29 +199,43 @@ class Population:
             )
         self.n_classes = n_classes
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the chunks, checked."""
+    def _each(self, work: Callable[[Chunk], S]) -> Iterator[S]:
+        """Yield ``work(chunk)`` for every chunk, checked; a scan works on them where they are read."""
+        if isinstance(self._chunks, Chunks):
+            yield from self._chunks.map(lambda piece: work(from_piece(piece)))
+            return
         for entry in self._chunks:
-            yield entry if isinstance(entry, Chunk) else check_chunk(*entry)
+            yield work(entry if isinstance(entry, Chunk) else check_chunk(*entry))
+
+    def reduce(self, work: Callable[[Iterator[Chunk]], S], *, least: int | None = None) -> Iterator[S]:
+        """Yield ``work(tiles)`` for every chunk, given the tiles of its rows with enough raters."""
+        enough = self.least if least is None else least
+        yield from self._each(lambda chunk: work(_tiles_of(chunk, enough)))
 
     def map(self, function: Callable[[Chunk], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``function(tile)`` over all tiles of the population, in order."""
-        enough = self.least if least is None else least
-        for chunk in self.chunks():
-            width = int(np.prod(chunk.predictions._leading.shape[1:]))
-
-            def work(rows: slice, chunk: Chunk = chunk) -> S | None:
-                tile = chunk.tile(rows, enough)
-                return None if tile is None else function(tile)
-
-            for found in map(work, tiles(len(chunk.predictions), _TILE_ELEMENTS // width)):
-                if found is not None:
-                    yield found
+        for found in self.reduce(lambda own: [function(tile) for tile in own], least=least):
+            yield from found
 
     def sum(self, function: Callable[[Chunk], State], *, least: int | None = None) -> State:
         """Add up ``function(tile)`` over all tiles."""
-        states = self.map(function, least=least)
-        total = next(states)
-        for state in states:
-            total = total + state
+        parts = self.reduce(lambda own: _added(function(tile) for tile in own), least=least)
+        total = _added(part for part in parts if part is not None)
+        assert total is not None
         return total
+
+
+def _tiles_of(chunk: Chunk, least: int) -> Iterator[Chunk]:
+    """Yield the tiles of one chunk that have rows with enough raters."""
+    width = int(np.prod(chunk.predictions._leading.shape[1:]))
+    for rows in tiles(len(chunk.predictions), _TILE_ELEMENTS // width):
+        tile = chunk.tile(rows, least)
+        if tile is not None:
+            yield tile
+
+
+def _added(states: Iterable[State]) -> State | None:
+    total: State | None = None
+    for state in states:
+        total = state if total is None else total + state
+    return total

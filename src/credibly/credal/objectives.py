@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.memory_order import entropy_of_rows
+from credibly._arrays.namespace import Array, namespace
 from credibly._arrays.special import xlogy
 
 Objective = Literal["entropy", "kl", "js"]
@@ -20,8 +21,7 @@ Objective = Literal["entropy", "kl", "js"]
 
 def entropy(probs: Array) -> Array:
     """H(p) = -sum p log p along the last axis, in double precision, 0 log 0 = 0."""
-    probs = as_float64(probs)
-    return -namespace(probs).sum(xlogy(probs, probs), axis=-1)
+    return entropy_of_rows(probs)
 
 
 def terms(kind: Objective, probs: Array, target: Array) -> Array:

@@ -33,7 +33,8 @@ from credibly.evaluation.stages import (
 )
 from credibly.evaluation.subsample import Subsampled, rows_for_pairs, subsampled
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
-from credibly.hypotests.calibration import HYPOTHESIS, require_resamples
+from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.outcomes import HYPOTHESIS
 from credibly.predictions import (
     ClassPredictions,
     LabelCounts,

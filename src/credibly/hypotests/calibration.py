@@ -11,8 +11,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from credibly._arrays.errors import (
     InputError,
     InputTypeError,
@@ -24,24 +22,18 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
+from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.drawable import drawing_notes, require_drawable
-from credibly.hypotests.pvalues import (
-    acceptance_region,
-    distance,
-    monte_carlo_pvalue,
-    pooled_pvalues,
-    require_numbers,
-    westfall_young,
-)
-from credibly.hypotests.replicates import RealReplicates, Replicates
+from credibly.hypotests.outcomes import HYPOTHESIS, omnibus, single_result
+from credibly.hypotests.replicates import RealReplicates, Replicates, replicates_of
 from credibly.hypotests.resampling import (
-    HostArray,
     bootstrapped_pairs,
     paired_values,
     resampled_values,
     without_graph,
 )
 from credibly.predictions import (
+    Chunks,
     Classes,
     ClassPredictions,
     Counts,
@@ -52,12 +44,13 @@ from credibly.predictions import (
     as_labels,
     as_point,
     as_predictions,
+    require_no_labels,
     require_order,
 )
 from credibly.statistics import Bound, Statistic, as_statistic
+from credibly.statistics.chunked import gathered, one_distribution, planned
 
 MOST_RESAMPLES = 10_000_000
-HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
 OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
@@ -65,7 +58,7 @@ OMNIBUS = ("skce", "log_loss")
 
 def calibration_test(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     statistic: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
@@ -79,7 +72,7 @@ def calibration_test(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
         where members are represented by their mixture.
     labels : array (n,)
@@ -137,18 +130,31 @@ def calibration_test(
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
-    require_order(predictions, labels)
-    given = without_graph(as_predictions(predictions))
-    observed = _observed(given, labels, sample_weight)
     if statistic is None:
-        statistic = default_statistic(given)
+        some = (
+            predictions.sample.predictions if isinstance(predictions, Chunks) else as_predictions(predictions)
+        )
+        statistic = default_statistic(some)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
     require_distinct(chosen)
-    bounds = [one.bind(given) for one in chosen]
     require_resamples(n_resamples)
     seed = as_seed(rng)
+    settings = {"method": method, "resample": resample, "seed": list(seed)}
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels, sample_weight)
+        if (
+            method == "resample"
+            and resample == "labels"
+            and all(one.traits.reduction == "sum" for one in chosen)
+        ):
+            return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
+        predictions, labels = gathered(predictions)
+    require_order(predictions, labels)
+    given = without_graph(as_predictions(predictions))
+    observed = _observed(given, labels, sample_weight)
+    bounds = [one.bind(given) for one in chosen]
     if method != "resample":
         if several:
             raise UnsupportedError(
@@ -180,10 +186,9 @@ def calibration_test(
             )
         pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
         values = paired_values(chosen, pairs, n_resamples + 1, report)
-    settings = {"method": method, "resample": resample, "seed": list(seed)}
     weighted = observed.weights is not None
     results = [
-        single_result(bound, row, settings, weighted=weighted, notes=drawing_notes(given, bound))
+        single_result(bound, row, settings, referred=not weighted, notes=drawing_notes(given, bound))
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
@@ -226,7 +231,7 @@ def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classe
 
 def require_single_labels(labels: Any, test: str) -> None:
     """Raise where instances have several labels."""
-    if isinstance(labels, LabelCounts):
+    if isinstance(labels, (LabelCounts, Counts)):
         raise UnsupportedError(
             f"`{test}`",
             "takes one label per instance: raters of one instance share its truth, and counting them as "
@@ -237,10 +242,9 @@ def require_single_labels(labels: Any, test: str) -> None:
 
 
 def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
-    if not isinstance(predictions, RealPredictions):
-        return Replicates(as_point(predictions)[0].probs, seed)
-    require_drawable(predictions, bounds)
-    return RealReplicates(predictions, seed)
+    if isinstance(predictions, RealPredictions):
+        require_drawable(predictions, bounds)
+    return replicates_of(predictions, seed)
 
 
 def require_distinct(chosen: list[Statistic]) -> None:
@@ -264,73 +268,26 @@ def require_resamples(n_resamples: int) -> None:
         )
 
 
-def single_result(
-    bound: Bound,
-    values: HostArray,
+def _over_chunks(
+    chosen: list[Statistic],
+    chunks: Chunks,
+    several: bool,
+    n_resamples: int,
+    seed: Seed,
     settings: dict[str, Any],
-    *,
-    weighted: bool = False,
-    notes: tuple[str, ...] = (),
+    progress: Progress | None,
 ) -> HypotestResult:
-    """Make the result of one statistic from its values, the observation first."""
-    statistic = bound.statistic
-    require_numbers(values, statistic.name)
-    observed, null = float(values[0]), values[1:]
-    tail = statistic.traits.tail
-    pvalue, interval = monte_carlo_pvalue(observed, null, tail)
-    notes = (*bound.notes, *notes)
-    reference = bound.reference_pvalue(observed)
-    if reference is not None and not weighted:  # reference distributions are of plain counts
-        notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
-    effect, z_score = distance(observed, null)
-    return HypotestResult(
-        name="calibration_test",
-        hypothesis=HYPOTHESIS,
-        statistic_name=statistic.name,
-        statistic=observed,
-        pvalue=pvalue,
-        pvalue_interval=interval,
-        tail=tail,
-        null_distribution=null,
-        acceptance_region=acceptance_region(null, tail, statistic.traits.range),
-        effect_size=effect,
-        z_score=z_score,
-        n=bound.n,
-        n_resamples=null.size,
-        statistic_range=statistic.traits.range,
-        settings={**settings, **statistic.settings()},
-        notes=notes,
-    )
-
-
-def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
-    """Combine tests that share replicates: smallest p-value, with pooled ranks."""
-    pooled = pooled_pvalues(values, tuple(result.tail for result in results))
-    pvalue, adjusted, smallest = westfall_young(pooled)
-    components = {
-        result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
-        for result, own in zip(results, adjusted, strict=True)
-    }
-    score = -np.log10(smallest) + 0.0  # not -0.0
-    _, interval = monte_carlo_pvalue(float(score[0]), score[1:], "greater")
-    effect = float(score[0] - score[1:].mean())
-    spread = float(score[1:].std(ddof=1)) if score.size > 2 else float("nan")
-    names = ", ".join(components)
-    return HypotestResult(
-        name="calibration_test",
-        hypothesis=HYPOTHESIS,
-        statistic_name=f"smallest p of {names} (-log10)",
-        statistic=float(score[0]),
-        pvalue=pvalue,
-        pvalue_interval=interval,
-        tail="greater",
-        null_distribution=score[1:],
-        acceptance_region=acceptance_region(score[1:], "greater", (0.0, float(np.log10(score.size)))),
-        effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
-        n=results[0].n,
-        n_resamples=results[0].n_resamples,
-        settings={**settings, "statistics": list(components)},
-        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
-        components=components,
-    )
+    """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
+    sample = chunks.sample
+    require_single_labels(sample.labels, "calibration_test")
+    plans = planned(chosen, chunks)
+    one_each, _ = one_distribution(sample.predictions)
+    bounds = [one.bind(one_each) for one in plans]
+    if isinstance(one_each, RealPredictions):
+        require_drawable(one_each, bounds)
+    values, notes = resampled_values_over(plans, chunks, seed, n_resamples, progress)
+    results = []
+    for bound, row in zip(bounds, values, strict=True):
+        said = (*notes, *drawing_notes(one_each, bound))
+        results.append(dataclasses.replace(single_result(bound, row, settings, referred=False), notes=said))
+    return omnibus(results, values, settings) if several else results[0]

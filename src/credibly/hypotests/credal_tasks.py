@@ -12,8 +12,8 @@ from credibly._arrays.credal_results import CredalTestResult, Notion
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.results import HypotestResult
-from credibly.hypotests.calibration import omnibus, single_result
 from credibly.hypotests.combinations import Combination
+from credibly.hypotests.outcomes import omnibus, single_result
 from credibly.hypotests.points import Points
 from credibly.hypotests.resampling import HostArray
 from credibly.predictions import Classes, ClassPredictions

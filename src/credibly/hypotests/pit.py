@@ -19,9 +19,10 @@ from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult, require_level
-from credibly.hypotests.calibration import HYPOTHESIS, require_resamples
+from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.drawable import require_drawable
 from credibly.hypotests.envelopes import envelope
+from credibly.hypotests.outcomes import HYPOTHESIS
 from credibly.hypotests.replicates import RealReplicates
 from credibly.hypotests.resampling import resampled_shares, without_graph
 from credibly.predictions import (

@@ -30,7 +30,16 @@ from credibly._arrays.philox import Seed, Uniforms, torch_pieces
 from credibly._arrays.special import ndtri
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Classes, Gaussian, Quantiles, RealPredictions, Reals, Samples, label_dtype
+from credibly.predictions import (
+    Classes,
+    Gaussian,
+    Quantiles,
+    RealPredictions,
+    Reals,
+    Samples,
+    as_point,
+    label_dtype,
+)
 from credibly.predictions.quantile_tables import draw_levels, positions
 
 PIECES, RESTS, ROWS, MEMBERS, CHOICES = range(5)
@@ -265,3 +274,25 @@ def _level_table(
             "Store more draws.",
         )
     return draw_levels(draws.shape[-1], draws), namespace(draws).sort(draws, axis=-1)
+
+
+def replicates_of(predictions: Any, seed: Seed, first_row: int = 0) -> Replicates | RealReplicates:
+    """Return labels drawn from predictions: from the mean of classes, from the mixture of real values.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Some or all rows.
+    seed : tuple of int
+        Key of the counters.
+    first_row : int
+        Index of row 0 among all instances.
+
+    Returns
+    -------
+    Replicates or RealReplicates
+        The same labels for a row whatever rows stand beside it.
+    """
+    if isinstance(predictions, RealPredictions):
+        return RealReplicates(predictions, seed, first_row=first_row)
+    return Replicates(as_point(predictions)[0].probs, seed, first_row)

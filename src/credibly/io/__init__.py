@@ -6,6 +6,7 @@ from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
 from credibly.io.json_text import read_json_object
 from credibly.io.posterior import from_posterior_predictive
+from credibly.io.rows import Rows, count_rows, map_npy, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
@@ -13,6 +14,8 @@ __all__ = [
     "ArrayFacts",
     "Dataset",
     "Inspection",
+    "Rows",
+    "count_rows",
     "demo",
     "demo_models",
     "from_posterior_predictive",
@@ -20,9 +23,11 @@ __all__ = [
     "labels_beside",
     "load",
     "load_budget",
+    "map_npy",
     "read_json_object",
     "require_target",
     "require_writable",
+    "rows_of",
     "save",
     "write_bytes_atomically",
     "write_text_atomically",

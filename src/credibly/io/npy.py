@@ -33,9 +33,9 @@ def refuse_pickle(source: str, evidence: str) -> FileError:
 def read_npy(path: str) -> Content:
     """Read one array; above the memory budget it stays on disk as a read-only memory map."""
     with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
-        shape, fortran, dtype = _read_header(file, path)
+        shape, fortran, dtype = read_header(file, path)
         declared, present = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
-        _require_same_size(path, shape, dtype, declared, present)
+        require_same_size(path, shape, dtype, declared, present)
         if declared <= memory_budget():
             array = _read_payload(file, shape, fortran, dtype)
             notes = []
@@ -68,15 +68,15 @@ def read_npz(path: str) -> Content:
             require_loadable(f"'{path}'", "its arrays", total)
             require_plausible_ratio(f"'{path}'", f"array {name!r}", info.compress_size, info.file_size)
             with archive.open(info) as member:
-                shape, fortran, dtype = _read_header(member, path)
+                shape, fortran, dtype = read_header(member, path)
                 declared = math.prod(shape) * dtype.itemsize
-                _require_same_size(path, shape, dtype, declared, info.file_size - member.tell())
+                require_same_size(path, shape, dtype, declared, info.file_size - member.tell())
                 arrays[name] = _native(_read_payload(member, shape, fortran, dtype), notes)
                 member.read(1)  # the checksum is compared when the end is met
     return Content(".npz", arrays, notes=notes)
 
 
-def _read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, order and dtype; what could hold objects or has no fixed meaning is refused."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
@@ -106,9 +106,10 @@ def _read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.
     return shape, fortran, dtype
 
 
-def _require_same_size(
+def require_same_size(
     path: str, shape: tuple[int, ...], dtype: np.dtype[Any], declared: int, present: int
 ) -> None:
+    """Raise unless the file holds as many bytes as its header declares."""
     if declared != present:
         cause = (
             "It may be truncated: copy it again."

@@ -3,6 +3,7 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
+from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -16,6 +17,8 @@ from credibly.predictions.regression import Gaussian, Samples
 
 __all__ = [
     "Belief",
+    "Chunk",
+    "Chunks",
     "ClassPredictions",
     "Classes",
     "Counts",
@@ -35,5 +38,6 @@ __all__ = [
     "as_point",
     "as_predictions",
     "label_dtype",
+    "require_no_labels",
     "require_order",
 ]

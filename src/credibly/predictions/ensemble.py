@@ -16,6 +16,7 @@ from credibly._arrays.checks import (
     sum_tolerance,
 )
 from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.memory_order import mean_of_members
 from credibly._arrays.namespace import Array, as_float64, beside, namespace, to_host
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
@@ -221,8 +222,8 @@ def check_weights(weights: Any, members: Array) -> Array:
 
 def weighted_mean(values: Array, weights: Array | None) -> Array:
     """Average (n, m, ...) over the members in double precision."""
-    xp = namespace(values)
     if weights is None:
-        return xp.mean(as_float64(values), axis=1)
+        return mean_of_members(values)
+    xp = namespace(values)
     shape = (1, -1) + (1,) * (values.ndim - 2)
     return xp.sum(as_float64(values) * xp.reshape(as_float64(weights), shape), axis=1)

@@ -17,8 +17,16 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Predictions, as_point
-from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins, width_edges
+from credibly.predictions import Chunks, Predictions, as_point
+from credibly.statistics.bins import (
+    Binning,
+    Closed,
+    bin_edges,
+    bin_edges_over,
+    bin_index,
+    check_bins,
+    width_edges,
+)
 from credibly.statistics.cells import Cells, CellStatistic
 from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Traits
 from credibly.statistics.top_label import top_label
@@ -59,6 +67,11 @@ class BinnedStatistic(CellStatistic):
         """Return the number of instances and the bin edges."""
         values = self.binned_values(as_point(predictions)[0].probs)
         return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
+
+    def plan_over(self, chunks: Chunks) -> Plan:
+        """Return the number of instances and the bin edges of rows that come in chunks."""
+        edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
+        return Plan(chunks.n, edges)
 
     @property
     def needs_squares(self) -> bool:

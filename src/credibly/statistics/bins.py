@@ -6,14 +6,17 @@ Every edge is cast to the stored dtype before it is compared: 0.7 in single prec
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import Array, device, is_numpy, like, namespace, to_host
+from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly.predictions import Chunk, Chunks, as_point
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -41,13 +44,42 @@ def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> n
     if binning == "equal_width":
         return width_edges(n_bins)
     ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
-    cuts = np.arange(1, n_bins) * ordered.shape[0]
-    # An edge is the first value of the bin above it, or, where bins are closed on the right, the last of the
-    # one below.
-    chosen = cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
-    inner = np.moveaxis(ordered[chosen], 0, -1).astype(np.float64)
+    return with_ends(np.moveaxis(ordered[edge_ranks(ordered.shape[0], n_bins, closed)], 0, -1))
+
+
+def bin_edges_over(
+    chunks: Chunks, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
+) -> np.ndarray[Any, Any]:
+    """Return the same edges for rows that come in chunks; `values_of` takes probabilities (n, k)."""
+    if binning == "equal_width":
+        return width_edges(n_bins)
+    first = values_of(as_point(chunks.sample.predictions)[0].probs)
+    columns = 1 if first.ndim == 1 else first.shape[1]
+
+    def read(use: Callable[[Array], Any]) -> Any:
+        def work(chunk: Chunk) -> Any:
+            values = to_host(values_of(as_point(chunk.predictions)[0].probs))
+            return use(values.reshape(len(values), columns))
+
+        return chunks.map(work)
+
+    found = order_statistics(read, edge_ranks(chunks.n, n_bins, closed), columns)
+    return with_ends(found[0] if first.ndim == 1 else found)
+
+
+def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
+    """Return which of the ordered values are inner edges.
+
+    An edge is the first value of the bin above it; with bins closed on the right, the last of the one below.
+    """
+    cuts = np.arange(1, n_bins) * n
+    return cuts // n_bins if closed == "left" else -(-cuts // n_bins) - 1
+
+
+def with_ends(inner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Put 0 before and 1 after the inner edges (..., n_bins - 1)."""
     ends = (*inner.shape[:-1], 1)
-    return np.concatenate([np.zeros(ends), inner, np.ones(ends)], axis=-1)
+    return np.concatenate([np.zeros(ends), inner.astype(np.float64), np.ones(ends)], axis=-1)
 
 
 def bin_index(values: Array, edges: Array, closed: Closed) -> Array:

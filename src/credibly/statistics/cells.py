@@ -179,6 +179,11 @@ class CellBound(Bound):
         event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
         return xp.sum(event, axis=-1, keepdims=True)
 
+    @property
+    def spread_refusal(self) -> str:
+        """Why rows that come in chunks have no standard error."""
+        return super().spread_refusal if self.statistic.needs_squares else _PLUGIN_REFUSAL
+
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the debiased squared error; the plug-in error has none to trust."""
         if not self.statistic.needs_squares:

@@ -134,9 +134,11 @@ class CoverageShares(Bound):
         shares = self.shares(state)
         return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
 
+    spread_refusal = "near calibration this error is biased upwards, and no interval around it holds"
+
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, "near calibration this error is biased upwards, and no interval around it holds"
+        return None, self.spread_refusal
 
 
 class QuantileErrorBound(CoverageShares):

@@ -17,8 +17,8 @@ import numpy as np
 
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
+from credibly.predictions import Chunks, Labels, Predictions, as_point
+from credibly.statistics.bins import Binning, Closed, bin_edges, bin_edges_over, bin_index, check_bins
 from credibly.statistics.cells import CellBound, Cells, CellStatistic
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
 from credibly.statistics.top_label import top_label
@@ -35,9 +35,11 @@ _REFUSAL = (
 class HosmerLemeshowBound(CellBound):
     """Adds the chi-square reference to the binned sums."""
 
+    spread_refusal = _REFUSAL
+
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return no standard error, and why."""
-        return None, _REFUSAL
+        return None, self.spread_refusal
 
     def reference_pvalue(self, value: float) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""
@@ -101,9 +103,17 @@ class HosmerLemeshow(CellStatistic):
 
     def plan(self, predictions: Predictions) -> Plan:
         """Return the number of instances and the bin edges."""
-        probs = as_point(predictions)[0].probs
-        values = probs if self.grouping == "class" else top_label(probs)[0]
+        values = self.binned_values(as_point(predictions)[0].probs)
         return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
+
+    def plan_over(self, chunks: Chunks) -> Plan:
+        """Return the number of instances and the bin edges of rows that come in chunks."""
+        edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
+        return Plan(chunks.n, edges)
+
+    def binned_values(self, probs: Array) -> Array:
+        """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
+        return probs if self.grouping == "class" else top_label(probs)[0]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)

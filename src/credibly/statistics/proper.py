@@ -19,7 +19,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, Reals, as_point
-from credibly.statistics.means import mean_refusal, standard_error
+from credibly.statistics.means import mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
 
@@ -61,6 +61,16 @@ class MeanBound(Bound):
     def finish(self, state: State) -> Array:
         """Divide by the total weight."""
         return state["total"] / state["weight"]
+
+    def spread(self, labels: Labels) -> State:
+        """Return powers of weights and contributions, summed."""
+        return State(moment_sums(self.contributions(labels), labels.weights))
+
+    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of a (weighted) mean from merged sums."""
+        stderr, refusal = standard_error_of(spread)
+        wilson = stderr is not None and self.interval_method(labels) == "wilson"
+        return stderr, None if wilson else refusal
 
     def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
@@ -258,12 +268,14 @@ class LogLossBound(MeanBound):
 
     def label_notes(self, labels: Labels) -> tuple[str, ...]:
         """Return how many instances have an infinite loss."""
-        values = self.contributions(labels)[0, :]
-        xp = namespace(values)
-        infinite = int(xp.sum(xp.astype(xp.isinf(values), xp.int64)))
+        return self.notes_of(self.spread(labels))
+
+    def notes_of(self, spread: State) -> tuple[str, ...]:
+        """Return the same from merged sums."""
+        infinite, n = (int(to_host(spread[name])[0]) for name in ("infinite", "n"))
         if not infinite:
             return ()
-        return (f"{infinite} of {values.shape[0]} instances gave their label probability 0: infinite loss",)
+        return (f"{infinite} of {n} instances gave their label probability 0: infinite loss",)
 
 
 accuracy = Accuracy()

@@ -17,6 +17,7 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, to_host
 from credibly._arrays.results import Estimate, Tail
 from credibly.predictions import (
+    Chunks,
     Classes,
     ClassPredictions,
     Counts,
@@ -26,6 +27,7 @@ from credibly.predictions import (
     Reals,
     as_labels,
     as_predictions,
+    require_no_labels,
     require_order,
 )
 
@@ -113,6 +115,23 @@ class Bound(ABC):
         """Return the standard error on single labels and, where no interval holds, the reason."""
         return None, "no standard error is known for this statistic"
 
+    def spread(self, labels: Labels) -> State | None:
+        """Return mergeable sums from which `stderr_of` knows the standard error; None where it cannot."""
+        return None
+
+    @property
+    def spread_refusal(self) -> str:
+        """Why rows that come in chunks have no standard error where `spread` is None."""
+        return "its standard error needs all rows in memory"
+
+    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return standard error and refusal from merged `spread`; `labels` only tell their kind."""
+        raise NotImplementedError
+
+    def notes_of(self, spread: State) -> tuple[str, ...]:
+        """Return what merged `spread` makes worth knowing, as `label_notes` does for rows in memory."""
+        return ()
+
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Return which interval `Estimate.interval` makes of the value."""
         return "normal"
@@ -147,7 +166,7 @@ class Statistic(ABC):
     def __call__(
         self,
         predictions: Any,
-        labels: Any,
+        labels: Any = None,
         *,
         sample_weight: Any = None,
         paper: str | None = None,
@@ -157,10 +176,10 @@ class Statistic(ABC):
 
         Parameters
         ----------
-        predictions : Predictions or array
-            (n, k) probabilities, (n, m, k) members, or any prediction object.
+        predictions : Predictions, array or Chunks
+            (n, k) probabilities, (n, m, k) members, any prediction object, or what `scan` returned.
         labels : array (n,) or LabelCounts
-            What was observed.
+            What was observed; chunks bring their own.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
         paper : str, optional
@@ -174,6 +193,12 @@ class Statistic(ABC):
             Value, standard error where one can be trusted, settings and notes.
         """
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
+        if isinstance(predictions, Chunks):
+            from credibly.statistics.chunked import estimates_over  # it is written against this module
+
+            require_no_labels(labels, sample_weight)
+            estimate = estimates_over([chosen], predictions)[chosen.name]
+            return dataclasses.replace(estimate, notes=(*estimate.notes, *chosen.paper_notes(paper)))
         require_order(predictions, labels)
         given = as_predictions(predictions)
         batch = chosen.labels(given, labels, sample_weight)
@@ -262,6 +287,10 @@ class Statistic(ABC):
     def plan(self, predictions: Predictions) -> Plan:
         """Return the label-free facts of all rows."""
         return Plan(n=len(predictions))
+
+    def plan_over(self, chunks: Chunks) -> Plan:
+        """Return the label-free facts of rows that come in chunks."""
+        return Plan(n=chunks.n)
 
     def bind(self, predictions: Any, plan: Plan | None = None, **settings: Any) -> Bound:
         """Compute all that does not depend on labels.

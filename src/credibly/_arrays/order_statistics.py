@@ -1,0 +1,149 @@
+"""Exact order statistics of numbers that are read in pieces, in bounded memory.
+
+The bits of a floating number, read as an integer, keep the order of the numbers. One pass counts the leading
+bits and so finds the bucket of every rank wanted; buckets that hold few numbers are collected in the next
+pass, the others are counted again by their next bits. Two passes are the rule and nothing is approximated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+HostArray = np.ndarray[Any, Any]
+Pass = Callable[[Callable[[HostArray], Any]], Iterable[Any]]
+"""Applies a function to the values (rows, columns) of every piece and yields the results."""
+
+_KEY_BITS = 64
+_COUNTERS = 2**22
+_MOST_COLLECTED = 2**22
+
+
+@dataclasses.dataclass(frozen=True)
+class _Buckets:
+    """Leading bits of the numbers that are still looked at, per column, ascending."""
+
+    prefixes: tuple[HostArray, ...]
+    shift: int
+    """How many bits follow the prefix."""
+
+
+def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
+    """Return the numbers of the given ranks.
+
+    Parameters
+    ----------
+    read : callable
+        Runs one pass over all values.
+    ranks : array (r,) of int
+        Ranks from 0, ascending.
+    n_columns : int
+        Columns of the values; each is ordered on its own.
+
+    Returns
+    -------
+    ndarray (n_columns, r)
+        Per column the number that a sort would put there.
+    """
+    found = np.empty((n_columns, len(ranks)))
+    if not len(ranks):
+        return found
+    buckets = _Buckets((np.zeros(1, dtype=np.uint64),) * n_columns, _KEY_BITS)
+    left = [np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks, dtype=np.int64)]
+    places = [(left[0], left[1])] * n_columns  # bucket of every rank, and its rank within the bucket
+    inside = None
+    while buckets.shift and (inside is None or inside > _MOST_COLLECTED):
+        widest = max(len(prefixes) for prefixes in buckets.prefixes)
+        bits = min(buckets.shift, 16, max(4, int(np.log2(_COUNTERS // (n_columns * widest)))))
+        counts = _added(read(_counting(buckets, bits)))
+        buckets, places, inside = _narrowed(buckets, bits, counts, places)
+    if not buckets.shift:  # every bucket is one number
+        for column, (bucket, _) in enumerate(places):
+            found[column] = _numbers(buckets.prefixes[column][bucket])
+        return found
+    kept = [np.sort(np.concatenate(parts)) for parts in zip(*read(_collecting(buckets)), strict=True)]
+    for column, (bucket, rank) in enumerate(places):
+        starts = np.searchsorted(kept[column] >> np.uint64(buckets.shift), buckets.prefixes[column])
+        found[column] = _numbers(kept[column][starts[bucket] + rank])
+    return found
+
+
+def _keys(values: HostArray) -> HostArray:
+    """Return integers in the order of the numbers."""
+    bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64)  # + 0.0: one zero
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def _numbers(keys: HostArray) -> HostArray:
+    """Return the numbers of `_keys`."""
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(keys & sign, keys & ~sign, ~keys).view(np.float64)
+
+
+def _members(keys: HostArray, buckets: _Buckets, column: int) -> tuple[HostArray, HostArray]:
+    """Return the bucket of every key and whether it is in one at all."""
+    if buckets.shift == _KEY_BITS:
+        return np.zeros(keys.shape, dtype=np.intp), np.ones(keys.shape, dtype=bool)
+    prefixes = buckets.prefixes[column]
+    lead = keys >> np.uint64(buckets.shift)
+    place = np.minimum(np.searchsorted(prefixes, lead), len(prefixes) - 1)
+    return place, prefixes[place] == lead
+
+
+def _counting(buckets: _Buckets, bits: int) -> Callable[[HostArray], list[HostArray]]:
+    """Return the function that counts the next bits of the numbers in the buckets."""
+
+    def count(values: HostArray) -> list[HostArray]:
+        found = []
+        for column, keys in enumerate(_keys(values).T):
+            place, member = _members(keys, buckets, column)
+            following = (keys[member] >> np.uint64(buckets.shift - bits)) & np.uint64(2**bits - 1)
+            cells = place[member] * 2**bits + following.astype(np.intp)
+            found.append(np.bincount(cells, minlength=len(buckets.prefixes[column]) * 2**bits))
+        return found
+
+    return count
+
+
+def _collecting(buckets: _Buckets) -> Callable[[HostArray], list[HostArray]]:
+    """Return the function that takes the numbers in the buckets, as keys."""
+
+    def collect(values: HostArray) -> list[HostArray]:
+        columns = list(_keys(values).T)
+        return [keys[_members(keys, buckets, column)[1]] for column, keys in enumerate(columns)]
+
+    return collect
+
+
+def _added(parts: Iterable[list[HostArray]]) -> list[HostArray]:
+    total: list[HostArray] = []
+    for part in parts:
+        total = part if not total else [own + other for own, other in zip(total, part, strict=True)]
+    return total
+
+
+def _narrowed(
+    buckets: _Buckets, bits: int, counts: list[HostArray], places: list[tuple[HostArray, HostArray]]
+) -> tuple[_Buckets, list[tuple[HostArray, HostArray]], int]:
+    """Return the longer prefixes that hold the ranks, and how many numbers lie in them."""
+    prefixes, narrowed, inside = [], [], 0
+    for column, count in enumerate(counts):
+        table = count.reshape(-1, 2**bits)
+        upto = np.cumsum(table, axis=1)
+        bucket, rank = places[column]
+        cell = np.array(
+            [np.searchsorted(upto[b], r, side="right") for b, r in zip(bucket, rank, strict=True)]
+        )
+        before = upto[bucket, cell] - table[bucket, cell]
+        old = buckets.prefixes[column] if buckets.shift < _KEY_BITS else np.zeros(1, dtype=np.uint64)
+        longer = (old[bucket] << np.uint64(bits)) | cell.astype(np.uint64)
+        distinct, index = np.unique(longer, return_inverse=True)
+        prefixes.append(distinct)
+        narrowed.append((index, rank - before))
+        chosen = np.unique(bucket * 2**bits + cell)
+        inside += int(count[chosen].sum())
+    return _Buckets(tuple(prefixes), buckets.shift - bits), narrowed, inside

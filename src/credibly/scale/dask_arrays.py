@@ -1,0 +1,158 @@
+"""Dask arrays as chunks: every block of rows becomes one task that ends in small sums."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.progress import Progress
+from credibly.io.extras import pip, require_module
+from credibly.predictions import Chunk, Chunks, LabelCounts
+from credibly.scale.engines import AHEAD, Cluster, Engine
+from credibly.scale.pieces import ArrayPiece
+from credibly.scale.scan import Shape, first_rows, work_on
+from credibly.scale.sources import rows_and_axis
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DaskScan(Chunks):
+    """Rows of Dask arrays; `scan` makes it.
+
+    Attributes
+    ----------
+    predictions, labels, weight : dask.array
+        All rows, cut at the same places; no weight where None.
+    kind : str or None
+        What the numbers are.
+    member_axis : int or None
+        Where the members are.
+    engine : Engine
+        A cluster, or Dask's own threads.
+    """
+
+    predictions: Any
+    labels: Any
+    weight: Any
+    kind: str | None
+    member_axis: int | None
+    engine: Engine
+
+    @property
+    def _row_axis(self) -> int:
+        return 1 if self.member_axis == 0 and self.predictions.ndim == 3 else 0
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return int(self.predictions.shape[self._row_axis])
+
+    @cached_property
+    def sample(self) -> Chunk:
+        """The first rows: they tell what kind of predictions and labels all of them are."""
+        return first_rows(next(iter(self._tasks(_itself))).compute())
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all blocks in the order of their rows."""
+        expected = Shape.of(self.sample)
+        done = 0
+        rows = self.predictions.chunks[self._row_axis]
+        tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
+        for length, found in zip(rows, self._run(tasks), strict=True):
+            yield found
+            done += length
+            if progress is not None:
+                progress(done, self.n)
+
+    def _run(self, tasks: Iterator[Any]) -> Iterator[Any]:
+        if not isinstance(self.engine, Cluster):
+            yield from (task.compute() for task in tasks)
+            return
+        client = self.engine.client
+        waiting: deque[Any] = deque()
+        for task in tasks:
+            waiting.append(client.compute(task))
+            if len(waiting) >= max(2, AHEAD * len(client.nthreads())):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _tasks(self, use: Callable[[Chunk, str], Any]) -> Iterator[Any]:
+        dask = require_module("dask", "a Dask array", pip("dask"))
+        run = dask.delayed(_on_block, pure=False)
+        start = 0
+        for place, length in enumerate(self.predictions.chunks[self._row_axis]):
+            rows = slice(start, start + length)
+            block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
+            weight = None if self.weight is None else self.weight[rows]
+            yield run(use, place, start, block, self.labels[rows], weight, self.kind, self.member_axis)
+            start += length
+
+    def __repr__(self) -> str:
+        kind = type(self.sample.predictions).__name__
+        return (
+            f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask blocks, engine={self.engine.name})"
+        )
+
+
+def scan_dask(
+    predictions: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, engine: Engine
+) -> DaskScan:
+    """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
+    array = require_module("dask.array", "a Dask array", pip("dask"))
+    if labels is None:
+        raise InputError(
+            "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
+        )
+    if isinstance(labels, LabelCounts):
+        labels = labels.counts
+    n, axis = rows_and_axis(predictions, len(labels), member_axis, "predictions")
+    row_axis = 1 if axis == 0 and predictions.ndim == 3 else 0
+    whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
+    predictions = predictions.rechunk(whole)
+    if any(length != length for length in predictions.chunks[row_axis]):
+        raise InputError(
+            "`predictions`",
+            "must know the lengths of its blocks",
+            "some are unknown",
+            "Call `predictions.compute_chunk_sizes()` first.",
+        )
+
+    def cut(given: Any, name: str) -> Any:
+        if len(given) != n:
+            raise InputError(
+                f"`{name}`", f"must have one entry per prediction ({n})", f"got {len(given)}", "Check both."
+            )
+        lazy = given if hasattr(given, "__dask_graph__") else array.from_array(np.asarray(given), chunks=-1)
+        return lazy.rechunk({0: predictions.chunks[row_axis]})
+
+    lazy_weight = None if weight is None else cut(weight, "sample_weight")
+    return DaskScan(predictions, cut(labels, "labels"), lazy_weight, kind, axis, engine)
+
+
+def _itself(chunk: Chunk, name: str) -> Chunk:
+    return chunk
+
+
+def _on_block(
+    use: Callable[[Chunk, str], Any],
+    place: int,
+    start: int,
+    block: Any,
+    labels: Any,
+    weight: Any,
+    kind: str | None,
+    member_axis: int | None,
+) -> Any:
+    """Check one block, in the process that holds it, and work on it."""
+    observed = labels if labels.ndim == 1 else LabelCounts(labels)
+    piece = ArrayPiece(0, len(labels), block, observed, weight, kind, member_axis)
+    chunk = dataclasses.replace(piece.chunk(), start=start)
+    return use(chunk, f"block {place} of the predictions")

@@ -1,0 +1,177 @@
+"""`scan`: rows that are larger than memory, in many files, or on a cluster, as one source of chunks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.progress import Progress
+from credibly.predictions import Chunk, Chunks, ClassPredictions
+from credibly.scale.engines import Engine, as_engine
+from credibly.scale.pieces import Piece
+from credibly.scale.sources import find_pieces
+from credibly.statistics.chunked import gathered
+
+T = TypeVar("T")
+_SAMPLE_ROWS = 32
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scan(Chunks):
+    """A source of rows that is read as often as needed; use `scan` to make one.
+
+    Attributes
+    ----------
+    pieces : tuple of Piece
+        Where the rows are.
+    engine : Engine
+        Where they are read and worked on.
+    notes : tuple of str
+        What was found out, or left out on purpose.
+    """
+
+    pieces: tuple[Piece, ...]
+    engine: Engine
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return self.pieces[-1].stop
+
+    @cached_property
+    def sample(self) -> Chunk:
+        """The first rows: they tell what kind of predictions and labels all of them are."""
+        return first_rows(self.pieces[0].chunk())
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks in the order of their rows."""
+        run = partial(_read_and_work, work, Shape.of(self.sample))
+        for piece, found in zip(self.pieces, self.engine.map(run, self.pieces), strict=True):
+            yield found
+            if progress is not None:
+                progress(piece.stop, self.n)
+
+    def gather(self) -> tuple[Any, Any]:
+        """Return mean predictions and labels of all rows in memory, for what compares pairs of instances."""
+        return gathered(self)
+
+    def __repr__(self) -> str:
+        kind = type(self.sample.predictions).__name__
+        return f"Scan(n={self.n}, {kind}, {len(self.pieces)} chunks, engine={self.engine.name})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What all chunks must have in common."""
+
+    kind: str
+    n_classes: int | None
+    n_members: int
+    labels: str
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Shape:
+        """Return the shape of one chunk."""
+        given = chunk.predictions
+        k = given.n_classes if isinstance(given, ClassPredictions) else None
+        return cls(type(given).__name__, k, given.n_members, type(chunk.labels).__name__)
+
+    def __str__(self) -> str:
+        classes = "" if self.n_classes is None else f", k={self.n_classes}"
+        return f"{self.kind} (m={self.n_members}{classes}) with {self.labels.lower()} as labels"
+
+
+def first_rows(chunk: Chunk) -> Chunk:
+    """Return the first few rows of a chunk."""
+    rows = slice(0, min(_SAMPLE_ROWS, len(chunk.predictions)))
+    return Chunk(chunk.start, chunk.predictions[rows], chunk.labels.rows(rows))
+
+
+def work_on(work: Callable[[Chunk], T], expected: Shape, chunk: Chunk, name: str) -> T:
+    """See that a chunk is like the first, and work on it."""
+    found = Shape.of(chunk)
+    if found != expected:
+        raise InputError(
+            name, f"must be like the first chunk, {expected}", f"got {found}", "Mix no models in one run."
+        )
+    return work(chunk)
+
+
+def _read_and_work(work: Callable[[Chunk], T], expected: Shape, piece: Piece) -> T:
+    return work_on(work, expected, piece.chunk(), piece.name)
+
+
+def scan(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    kind: str | None = None,
+    member_axis: int | None = None,
+    sample_weight: Any = None,
+    chunk_rows: int | None = None,
+    engine: Any = None,
+    skip_bad_shards: bool = False,
+) -> Chunks:
+    """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
+
+    Parameters
+    ----------
+    predictions : path, pattern, sequence of paths, array or Predictions
+        Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names), a memory
+        map or another array, a Dask array, or predictions.
+    labels : path, sequence of paths, array or LabelCounts, optional
+        What was observed; not needed where every file holds its own.
+    kind : str, optional
+        What the numbers are, as for `load`.
+    member_axis : {0, 1}, optional
+        Where the members are in a three-dimensional array.
+    sample_weight : array (n,), optional
+        Non-negative weights of the instances.
+    chunk_rows : int, optional
+        Rows per chunk; by default about 32 MiB of predictions. Files that are no .npy are chunks as they are.
+    engine : None, "serial", "dask" or distributed.Client
+        Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
+    skip_bad_shards : bool
+        Leave out files that cannot be read or break a rule; the notes count and name them.
+
+    Returns
+    -------
+    Chunks
+        Rows in pieces; each piece is checked whenever it is read.
+
+    Notes
+    -----
+    Values equal those of all rows in memory up to the rounding of sums, p-values with a seed are the same:
+    neither depends on chunks, workers or devices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet(np.ones(3), size=1000)
+    >>> labels = rng.integers(3, size=1000)
+    >>> pieces = cr.scan(probs, labels, chunk_rows=300)
+    >>> abs(float(cr.brier(pieces)) - float(cr.brier(probs, labels))) < 1e-15
+    True
+    """
+    chosen = as_engine(engine)
+    if hasattr(predictions, "__dask_graph__"):
+        from credibly.scale.dask_arrays import scan_dask
+
+        return scan_dask(predictions, labels, sample_weight, kind, member_axis, chosen)
+    pieces, notes = find_pieces(
+        predictions,
+        labels,
+        sample_weight,
+        kind=kind,
+        member_axis=member_axis,
+        chunk_rows=chunk_rows,
+        engine=chosen,
+        skip_bad=skip_bad_shards,
+    )
+    return Scan(tuple(pieces), chosen, tuple(notes))

@@ -1,0 +1,225 @@
+"""From what users hold to pieces: patterns to files, files and arrays to rows."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import as_array
+from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
+from credibly._arrays.namespace import is_array
+from credibly._arrays.tiles import tiles
+from credibly.io import count_rows, map_npy
+from credibly.predictions import LabelCounts, Predictions
+from credibly.scale.engines import Engine
+from credibly.scale.pieces import ArrayPiece, FilePiece, MappedLabels, MappedPiece, Piece
+
+_CHUNK_ELEMENTS = 2**22
+
+
+def find_pieces(
+    predictions: Any,
+    labels: Any,
+    weight: Any,
+    *,
+    kind: str | None,
+    member_axis: int | None,
+    chunk_rows: int | None,
+    engine: Engine,
+    skip_bad: bool,
+) -> tuple[list[Piece], list[str]]:
+    """Return the pieces in the order of their rows, and what is worth knowing."""
+    if chunk_rows is not None:
+        require_positive("`chunk_rows`", chunk_rows, "Leave it out.")
+    if _is_path(predictions) or _is_paths(predictions):
+        if weight is not None:
+            raise InputError(
+                "`sample_weight`",
+                "goes with arrays",
+                "got files",
+                "Map the files: `numpy.load(path, mmap_mode='r')`.",
+            )
+        paths = expanded(predictions)
+        observed = _labels_of_files(labels, len(paths))
+        return _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad)
+    if not isinstance(predictions, Predictions):
+        predictions = predictions if is_array(predictions) else as_array(predictions, "predictions")
+    if labels is None:
+        raise InputError(
+            "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
+        )
+    labels = labels if isinstance(labels, LabelCounts) or is_array(labels) else as_array(labels, "labels")
+    weight = weight if weight is None or is_array(weight) else as_array(weight, "sample_weight")
+    return list(_array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)), []
+
+
+def expanded(paths: Any) -> list[str]:
+    """Return the files that a path, a pattern or a sequence of both names."""
+    found: list[str] = []
+    for path in [paths] if _is_path(paths) else list(paths):
+        text = str(path)
+        matches = sorted(glob.glob(text)) if glob.has_magic(text) else [text]  # noqa: PTH207 - the text as given
+        if not matches:
+            raise FileError(f"'{text}'", "must match files", "it matches none", "Check the pattern.")
+        found += matches
+    if not found:
+        raise InputError("`predictions`", "must name at least one file", "got none", "Name the files.")
+    twice = sorted({path for path in found if found.count(path) > 1})
+    if twice:
+        raise InputError(
+            "`predictions`", "must name each file once", f"got {twice[0]!r} twice", "Name it once."
+        )
+    return found
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
+
+
+def _is_paths(value: Any) -> bool:
+    return isinstance(value, Sequence) and bool(value) and all(_is_path(one) for one in value)
+
+
+def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
+    if labels is None:
+        return [None] * n_files
+    if not (_is_path(labels) or _is_paths(labels)):
+        raise InputTypeError(
+            "`labels`",
+            "must be files, one per file of predictions",
+            f"got {type(labels).__name__}",
+            "Save them beside the predictions, or map the predictions and pass arrays.",
+        )
+    given = expanded(labels)
+    if len(given) != n_files:
+        raise InputError(
+            "`labels`",
+            f"must be one file per file of predictions ({n_files})",
+            f"got {len(given)}",
+            "Check both.",
+        )
+    return list(given)
+
+
+def _file_pieces(
+    paths: Sequence[str],
+    labels: Sequence[str | None],
+    kind: str | None,
+    member_axis: int | None,
+    chunk_rows: int | None,
+    engine: Engine,
+    skip_bad: bool,
+) -> tuple[list[Piece], list[str]]:
+    """Count the rows of every file, in the engine, and cut .npy files into chunks."""
+    pairs = list(zip(paths, labels, strict=True))
+    counted = engine.map(partial(_count, kind, member_axis, skip_bad), pairs)
+    pieces: list[Piece] = []
+    bad: list[CrediblyError] = []
+    start = 0
+    for (path, observed), found in zip(pairs, counted, strict=True):
+        if isinstance(found, CrediblyError):
+            bad.append(found)
+            continue
+        n, is_mapped = found
+        if is_mapped and observed is not None:
+            pieces += _mapped_pieces(path, observed, kind, member_axis, chunk_rows, start)
+        else:
+            pieces.append(FilePiece(start, start + n, path, observed, kind, member_axis))
+        start += n
+    if bad and not skip_bad:
+        raise bad[0]
+    if not pieces:
+        raise InputError(
+            "`predictions`",
+            "must leave files that can be read",
+            f"none of {len(paths)} can: {bad[0]}",
+            "Check them.",
+        )
+    notes = [f"{len(bad)} of {len(paths)} files were left out on purpose"] if bad else []
+    return pieces, notes + [f"left out: {error}" for error in bad]
+
+
+def _count(
+    kind: str | None, member_axis: int | None, thoroughly: bool, pair: tuple[str, str | None]
+) -> tuple[int, bool] | CrediblyError:
+    """Return the rows of a file and whether it can be read in parts; a problem is returned, not raised."""
+    path, labels = pair
+    try:
+        n = count_rows(path, member_axis)
+        mapped = n is not None and path.endswith(".npy")
+        if labels is not None and n is not None:
+            rows = count_rows(labels, None)
+            if rows is not None and rows != n:
+                raise InputError(
+                    f"'{labels}'",
+                    f"must have one entry per prediction of '{path}' ({n})",
+                    f"got {rows}",
+                    "Check both.",
+                )
+        if n is None or thoroughly:
+            piece = FilePiece(0, n or 0, path, labels, kind, member_axis)
+            data, observed, _ = piece.read()
+            if observed is None:
+                raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
+            n = len(data)
+    except CrediblyError as error:
+        return error
+    return n, mapped
+
+
+def _mapped_pieces(
+    path: str, labels: str, kind: str | None, member_axis: int | None, chunk_rows: int | None, offset: int
+) -> Iterator[Piece]:
+    array = map_npy(path)
+    n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
+    observed: Any = MappedLabels(labels)
+    for rows in tiles(n, _rows_per_chunk(array, n, chunk_rows)):
+        start, stop = offset + rows.start, offset + rows.stop
+        yield MappedPiece(start, stop, path, observed, None, kind, axis, offset)
+
+
+def _array_pieces(
+    array: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, chunk_rows: int | None
+) -> Iterator[Piece]:
+    n_labels = len(labels)
+    if isinstance(array, Predictions):
+        n, axis, leading = len(array), None, array._leading
+    else:
+        n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
+        leading = array
+    for name, other in (("labels", n_labels), ("sample_weight", n if weight is None else len(weight))):
+        if other != n:
+            raise InputError(
+                f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."
+            )
+    for rows in tiles(n, _rows_per_chunk(leading, n, chunk_rows)):
+        yield ArrayPiece(rows.start, rows.stop, array, labels, weight, kind, axis)
+
+
+def rows_and_axis(
+    array: Any, n_labels: int | None, member_axis: int | None, name: str
+) -> tuple[int, int | None]:
+    """Return the number of instances and where the members are, decided once for all chunks."""
+    if array.ndim != 3:
+        return int(array.shape[0]), member_axis
+    first, second = int(array.shape[0]), int(array.shape[1])
+    if member_axis in (0, 1):
+        return (second, 0) if member_axis == 0 else (first, 1)
+    if member_axis is not None or first == second or n_labels == second:
+        raise InputError(
+            f"`{name}`",
+            "must say which axis holds the members",
+            f"got shape {tuple(array.shape)} and member_axis={member_axis!r}",
+            "Pass `member_axis=0` for (members, instances, ...) or `member_axis=1` for the other order.",
+        )
+    return first, 1
+
+
+def _rows_per_chunk(array: Any, n: int, chunk_rows: int | None) -> int:
+    if chunk_rows is not None:
+        return chunk_rows
+    return max(1, _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n))

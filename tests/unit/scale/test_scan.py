@@ -1,0 +1,257 @@
+"""Rows in chunks give the numbers of all rows at once, wherever they are read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError, UnsupportedError
+from credibly._arrays.order_statistics import order_statistics
+from credibly.scale import as_engine
+
+N, M, K = 600, 3, 4
+SUMS = [
+    cr.accuracy,
+    cr.brier,
+    cr.log_loss,
+    cr.confidence_ece,
+    cr.confidence_ece.with_(p=2, debiased=True),
+    cr.classwise_ece.with_(binning="equal_mass"),
+    cr.classwise_ece.with_(binning="equal_mass", closed="right"),
+    cr.top_label_ece,
+    cr.hosmer_lemeshow,
+    cr.hosmer_lemeshow.with_(grouping="confidence"),
+]
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N)
+
+
+@pytest.mark.parametrize("statistic", SUMS, ids=lambda one: f"{one.name}-{hash(one) % 997}")
+@pytest.mark.parametrize("rows", [N, 91, 6])
+def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:
+    probs, labels = data
+    whole = statistic(cr.Ensemble(probs), labels)
+    cut = statistic(cr.scan(probs, labels, chunk_rows=rows))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12)
+    assert (cut.n, cut.settings, cut.notes) == (whole.n, whole.settings, whole.notes)
+    if cut.stderr is not None:
+        assert cut.stderr == pytest.approx(whole.stderr, rel=1e-10)
+        assert cut.interval() == pytest.approx(whole.interval(), rel=1e-10)
+    elif whole.stderr is None:
+        assert cut.interval_refusal == whole.interval_refusal
+    else:
+        assert "in memory" in cut.interval_refusal
+
+
+def test_weights_and_counts_come_along(data) -> None:
+    probs, labels = data
+    weights = np.random.default_rng(0).exponential(size=N)
+    weights[:5] = 0
+    whole = cr.log_loss(probs, labels, sample_weight=weights)
+    cut = cr.log_loss(cr.scan(probs, labels, sample_weight=weights, chunk_rows=77))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12)
+    assert cut.stderr == pytest.approx(whole.stderr, rel=1e-10)
+    counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
+    whole = cr.brier(probs, counts)
+    cut = cr.brier(cr.scan(probs, counts, chunk_rows=77))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12)
+    assert cut.notes == whole.notes
+
+
+def test_infinite_losses_are_counted_over_all_chunks() -> None:
+    probs = np.tile([[1.0, 0.0]], (40, 1))
+    labels = np.arange(40) % 2
+    cut = cr.log_loss(cr.scan(probs, labels, chunk_rows=7))
+    whole = cr.log_loss(probs, labels)
+    assert cut.value == whole.value == np.inf
+    assert cut.notes == whole.notes
+    assert "20 of 40" in cut.notes[-1]
+
+
+def test_a_test_draws_the_same_labels_in_any_chunks(data) -> None:
+    probs, labels = data
+    family = ("confidence_ece", "log_loss", "hosmer_lemeshow", "accuracy")
+    whole = cr.calibration_test(probs, labels, statistic=family, n_resamples=49, rng=3)
+    for rows in (600, 91, 6):
+        cut = cr.calibration_test(
+            cr.scan(probs, labels, chunk_rows=rows), statistic=family, n_resamples=49, rng=3
+        )
+        assert cut.pvalue == whole.pvalue
+        for name in family:
+            np.testing.assert_allclose(
+                cut.components[name].null_distribution, whole.components[name].null_distribution, rtol=1e-12
+            )
+
+
+def test_replicates_go_in_batches_where_memory_is_short(data) -> None:
+    probs, labels = data
+    whole = cr.calibration_test(probs, labels, statistic="classwise_ece", n_resamples=999, rng=3)
+    steps = []
+    with cr.memory_limit(2**20):
+        cut = cr.calibration_test(
+            cr.scan(probs, labels, chunk_rows=200),
+            statistic="classwise_ece",
+            n_resamples=999,
+            rng=3,
+            progress=lambda done, total: steps.append(done),
+        )
+    np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12)
+    assert steps == sorted(steps)
+    assert steps[-1] == 999
+    assert len(steps) > 3  # more than one batch over three chunks
+
+
+def test_pairs_of_instances_meet_although_they_were_cut(data) -> None:
+    probs, labels = data
+    cut = cr.calibration_test(
+        cr.scan(probs, labels, chunk_rows=100), statistic="omnibus", n_resamples=19, rng=0
+    )
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="omnibus", n_resamples=19, rng=0)
+    assert cut.pvalue == whole.pvalue
+    with pytest.raises(UnsupportedError, match="gather"):
+        cr.skce(cr.scan(probs, labels))
+
+
+def test_files_maps_and_shards(data, tmp_path) -> None:
+    probs, labels = data
+    whole = float(cr.brier(cr.Ensemble(probs), labels))
+    for place, rows in enumerate(np.array_split(np.arange(N), 5)):
+        cr.save(tmp_path / f"shard{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
+        cr.save(tmp_path / f"shard{place}.parquet", cr.Ensemble(probs[rows]), labels[rows])
+    for pattern in ("*.npz", "*.parquet"):
+        found = cr.scan(str(tmp_path / pattern))
+        assert len(found) == N
+        assert float(cr.brier(found)) == pytest.approx(whole, rel=1e-12)
+    np.save(tmp_path / "members_first.npy", np.ascontiguousarray(probs.transpose(1, 0, 2)))
+    np.save(tmp_path / "labels.npy", labels)
+    mapped = cr.scan(tmp_path / "members_first.npy", tmp_path / "labels.npy", member_axis=0, chunk_rows=100)
+    assert len(mapped.pieces) == 6
+    assert float(cr.brier(mapped)) == pytest.approx(whole, rel=1e-12)
+    opened = np.load(tmp_path / "members_first.npy", mmap_mode="r")
+    assert float(cr.brier(cr.scan(opened, labels, member_axis=0))) == pytest.approx(whole, rel=1e-12)
+
+
+def test_a_corrupt_shard_is_named_or_left_out_on_purpose(data, tmp_path) -> None:
+    probs, labels = data
+    for place, rows in enumerate(np.array_split(np.arange(N), 3)):
+        cr.save(tmp_path / f"{place}.npz", cr.Point(probs[rows, 0]), labels[rows])
+    (tmp_path / "1.npz").write_bytes((tmp_path / "1.npz").read_bytes()[:300])
+    with pytest.raises(FileError, match=r"1\.npz"):
+        cr.scan(str(tmp_path / "*.npz"))
+    kept = cr.scan(str(tmp_path / "*.npz"), skip_bad_shards=True)
+    assert len(kept) == 400
+    assert kept.notes[0] == "1 of 3 files were left out on purpose"
+    assert "1.npz" in kept.notes[1]
+    rows = np.r_[0:200, 400:600]
+    assert float(cr.brier(kept)) == pytest.approx(float(cr.brier(probs[rows, 0], labels[rows])), rel=1e-12)
+
+
+def test_shards_of_other_shape_and_short_labels_are_refused(data, tmp_path) -> None:
+    probs, labels = data
+    cr.save(tmp_path / "a.npz", cr.Point(probs[:10, 0]), labels[:10])
+    cr.save(tmp_path / "b.npz", cr.Point(np.full((5, 2), 0.5)), [0, 1, 0, 1, 0])
+    with pytest.raises(InputError, match=r"b\.npz.*must be like the first chunk.*k=4.*got.*k=2"):
+        cr.brier(cr.scan([tmp_path / "a.npz", tmp_path / "b.npz"]))
+    np.save(tmp_path / "p.npy", probs[:, 0])
+    np.save(tmp_path / "y.npy", labels[:-1])
+    with pytest.raises(InputError, match=r"y\.npy.*one entry per prediction.*\(600\).*got 599"):
+        cr.scan(tmp_path / "p.npy", tmp_path / "y.npy")
+    with pytest.raises(InputError, match="one entry per prediction"):
+        cr.scan(probs, labels[:-1])
+
+
+def test_bad_rows_are_found_where_they_are(data) -> None:
+    probs, labels = data
+    broken = probs[:, 0].copy()
+    broken[333] = 7.0
+    with pytest.raises(InputError, match="rows 300 to 399"):
+        cr.brier(cr.scan(broken, labels, chunk_rows=100))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda p, y: cr.scan(p), InputError, "labels"),
+        (lambda p, y: cr.scan(p, y, chunk_rows=0), InputError, "chunk_rows"),
+        (lambda p, y: cr.scan(p, y, engine="ray"), InputTypeError, "engine"),
+        (lambda p, y: cr.scan("nothing/*.npz"), FileError, "matches none"),
+        (lambda p, y: cr.scan([]), InputError, "predictions"),
+        (lambda p, y: cr.brier(cr.scan(p, y), y), InputError, "come with the chunks"),
+        (lambda p, y: cr.scan(p[:3], y[:3]), InputError, "member_axis=0"),
+    ],
+)
+def test_refused_sources(data, call, error, said) -> None:
+    with pytest.raises(error, match=said):
+        call(*data)
+
+
+def test_without_dask_the_extra_is_named(monkeypatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"credibly\[dask\]"):
+        as_engine("dask")
+
+
+@pytest.mark.parametrize("collected", [2**22, 40, 0])
+def test_order_statistics_are_those_of_a_sort(monkeypatch, collected) -> None:
+    monkeypatch.setattr("credibly._arrays.order_statistics._MOST_COLLECTED", collected)
+    rng = np.random.default_rng(0)
+    for values in (
+        rng.random((500, 3)),
+        rng.integers(0, 4, (300, 2)) / 4.0,
+        rng.normal(size=(200, 1)),
+        np.full((10, 1), 0.3),
+        1 - 1e-14 * rng.random((400, 2)),
+    ):
+        ranks = np.unique(rng.integers(0, len(values), 5))
+        found = order_statistics(
+            lambda use, parts=values: (use(part) for part in np.array_split(parts, 7)),
+            ranks,
+            values.shape[1],
+        )
+        np.testing.assert_array_equal(found, np.sort(values, axis=0)[ranks].T)
+
+
+@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
+def test_decompositions_over_raters(data, binning) -> None:
+    probs, _ = data
+    counts = np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N)
+    counts[7] = [1, 0, 0, 0]
+    given = cr.LabelCounts(counts)
+    for decompose, terms in (
+        (cr.decompose_loss, ("expected", "epistemic", "calibration", "dispersion")),
+        (cr.decompose_disagreement, ("expected", "calibration", "predicted", "observed")),
+    ):
+        with pytest.warns(UserWarning, match="1 of 600"):
+            whole = decompose(probs, given, binning=binning)
+        with pytest.warns(UserWarning, match="1 of 600"):
+            cut = decompose(cr.scan(probs, given, chunk_rows=91), binning=binning)
+        assert (cut.n, cut.n_left_out, cut.notes) == (whole.n, whole.n_left_out, whole.notes)
+        for term in terms:
+            own, other = getattr(cut, term), getattr(whole, term)
+            assert own.value == pytest.approx(other.value, rel=1e-10, abs=1e-13)
+            assert own.stderr == pytest.approx(other.stderr, rel=1e-9)
+    with pytest.raises(InputTypeError, match="LabelCounts"):
+        cr.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_real_values_in_chunks(members) -> None:
+    rng = np.random.default_rng(0)
+    shape = (N,) if members == 1 else (N, members)
+    given = cr.Gaussian(rng.normal(size=shape), rng.uniform(0.5, 2, size=shape))
+    labels = rng.normal(size=N)
+    source = cr.scan(given, labels, chunk_rows=91)
+    for statistic in (cr.crps, cr.rmse, cr.picp, cr.quantile_calibration_error, cr.gaussian_log_loss):
+        whole, cut = statistic(given, labels), statistic(source)
+        assert cut.value == pytest.approx(whole.value, rel=1e-12)
+        assert cut.stderr == (None if whole.stderr is None else pytest.approx(whole.stderr, rel=1e-10))
+    whole = cr.calibration_test(given, labels, statistic=("crps", "picp"), n_resamples=29, rng=2)
+    cut = cr.calibration_test(source, statistic=("crps", "picp"), n_resamples=29, rng=2)
+    assert cut.pvalue == whole.pvalue
