@@ -9,12 +9,7 @@ from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.curves import EnvelopeCurve
-from credibly._arrays.decompositions import (
-    DisagreementDecomposition,
-    Estimates,
-    LossDecomposition,
-    RootEstimate,
-)
+from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import (
     CrediblyError,
     FileError,
@@ -23,6 +18,7 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
+from credibly._arrays.estimates import Estimates, RootEstimate
 from credibly._arrays.maps import SimplexMap
 from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.power_results import PowerCurve

@@ -16,12 +16,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from credibly._arrays.checks import find_rows
-from credibly._arrays.decompositions import (
-    DisagreementDecomposition,
-    DisagreementTerms,
-    RootEstimate,
-)
+from credibly._arrays.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.estimates import RootEstimate
 from credibly._arrays.namespace import Array, namespace
 from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Summary, summarise

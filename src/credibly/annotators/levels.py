@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.decompositions import Estimates, HostArray
+from credibly._arrays.decompositions import HostArray
+from credibly._arrays.estimates import Estimates
 from credibly._arrays.results import Estimate
 from credibly.statistics import State
 from credibly.statistics.means import skewness_refusal

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from credibly._arrays.decompositions import LossDecomposition, LossTerms, RootEstimate
+from credibly._arrays.decompositions import LossDecomposition, LossTerms
 from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.estimates import RootEstimate
 from credibly._arrays.namespace import as_float64
 from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Cut, summarise

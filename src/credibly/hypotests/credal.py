@@ -120,9 +120,10 @@ def credal_test(
     Notes
     -----
     The hypothesis is "a combination that this learner can represent is calibrated": a learner that cannot
-    follow the truth inside the set rejects sets that hold it. Where the truth is on the boundary of the set,
-    the default rejected 4 to 6 % at a nominal 5 % with five classes and 10 % with two; gating on members
-    alone up to 97 % (docs/studies/credal-level.md). With refits the level is asymptotic.
+    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 6 to 7 % of
+    sets with the truth on their boundary and 2 to 9 % with the truth inside, most with ten members of two
+    classes; gating on members alone up to 97 % (docs/studies/credal-level.md). With refits the level is
+    asymptotic.
     One member, or equal members, leave nothing to learn: that is `calibration_test`.
 
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).

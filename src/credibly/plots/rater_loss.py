@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.decompositions import LossDecomposition, RootEstimate
+from credibly._arrays.decompositions import LossDecomposition
 from credibly._arrays.errors import InputError
+from credibly._arrays.estimates import RootEstimate
 from credibly._arrays.results import Estimate
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
