@@ -120,8 +120,8 @@ def credal_test(
     Notes
     -----
     The hypothesis is "a combination that this learner can represent is calibrated": a learner that cannot
-    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 6 to 7 % of
-    sets with the truth on their boundary and 2 to 9 % with the truth inside, most with ten members of two
+    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 6 to 7 %
+    of sets with the truth on their boundary and 2 to 9 % with the truth inside, most with ten members of two
     classes; gating on members alone up to 97 % (docs/studies/credal-level.md). With refits the level is
     asymptotic.
     One member, or equal members, leave nothing to learn: that is `calibration_test`.
