@@ -35,6 +35,7 @@ NOT_CALLED_BY_USERS = {
     "Evaluation",
     "HypotestResult",
     "HypothesisCheck",
+    "Inflation",
     "Learner",
     "LossDecomposition",
     "MassFunction",
