@@ -209,6 +209,25 @@ class ConfidenceDisplay(Display):
         ax.set_xlim(float(self.left.min()), float(self.right.max()))
         ax.set_ylim(bottom=0)
 
+    def table(self) -> Table:
+        """Return the bins, with the middle 80 % of instances beside each mean."""
+
+        def spread(low: HostArray, high: HostArray, i: int) -> str:
+            return f"{shown(float(low[i]))} to {shown(float(high[i]))}"
+
+        rows = tuple(
+            (
+                spread(self.left, self.right, i),
+                f"{self.count[i]:g}",
+                shown(float(self.entropy[i])),
+                spread(self.entropy_low, self.entropy_high, i),
+                shown(float(self.imprecision[i])),
+                spread(self.imprecision_low, self.imprecision_high, i),
+            )
+            for i in range(len(self.count))
+        )
+        return Table(("confidence", "instances", "entropy", "80 %", "imprecision", "80 %"), rows)
+
 
 def confidence_data(score: EpistemicScore, *, n_bins: int = 10) -> ConfidenceDisplay:
     """Return what the picture of uncertainty against confidence shows.

@@ -132,7 +132,7 @@ class SimplexDisplay(Display):
         if self.observed is not None:
             named.insert(0, ("observed", self.observed[None, :]))
         rows = tuple((name, *map(shown, probs)) for name, points in named for probs in from_triangle(points))
-        return Table(("", *self.class_names), rows)
+        return Table(("distribution", *self.class_names), rows)
 
 
 def simplex_data(

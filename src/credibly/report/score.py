@@ -71,12 +71,12 @@ def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
 
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
     """Return mean and standard deviation of every part over all, right and wrong predictions."""
-    columns = tuple(f"{part}, {group}" for part in ("distance", "imprecision", "E") for group in GROUPS)
     rows = tuple(
-        (name, *(cell(score.summary[part][group]) for part in PARTS for group in GROUPS))
+        (name, said, *(cell(score.summary[part][group]) for group in GROUPS))
         for name, score in scores.items()
+        for said, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
     )
-    return Table(("", *columns), rows)
+    return Table(("prediction", "part", *GROUPS), rows)
 
 
 def cell(spread: Spread) -> str:

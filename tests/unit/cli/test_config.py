@@ -102,7 +102,7 @@ def test_verbs_that_read_nothing_are_left_alone(credibly: Command, folder: Path)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sed = 1", "got 'sed'. Did you mean 'seed'?"),
+        ("seeds = 1", "got 'seeds'. Did you mean 'seed'?"),
         ("[reprot]", "a table in 'credibly.toml' must be one of"),
         ("[report]\nforse = true", "an option in [report] of 'credibly.toml'"),
         ("[list]\nseed = 1", "an option in [list]"),

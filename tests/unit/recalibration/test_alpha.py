@@ -121,6 +121,8 @@ def test_the_mean_and_every_order_1_metric_stay(kind: str) -> None:
     assert np.allclose(after.mean().probs, given[150:].mean().probs, rtol=1e-13)
     labels = histogram[150:].draw(rng=0)
     for name, statistic in cr.registered().items():
+        if "reals" in statistic.traits.labels:
+            continue
         before = float(statistic(given[150:], labels))
         assert float(statistic(after, labels)) == pytest.approx(before, rel=1e-9, abs=1e-12), name
     loss = [cr.decompose_loss(one, histogram[150:]) for one in (given[150:], after)]
