@@ -4,6 +4,8 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 """
 
 import logging as _logging
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 
 from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
@@ -288,3 +290,10 @@ __all__ = [
     "upper_probability",
     "validity_test",
 ]
+
+
+def __getattr__(name: str) -> _ModuleType:
+    """Load the pictures when somebody asks for them: Matplotlib is slow to import."""
+    if name == "plots":
+        return _import_module("credibly.plots")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -36,6 +36,11 @@ def test_import_does_not_load(name: str, loaded: set[str]) -> None:
     assert name not in loaded
 
 
+def test_pictures_are_there_without_another_import() -> None:
+    assert run("import credibly as cr; print(cr.plots.tradeoff_lines.__name__)") == "tradeoff_lines\n"
+    assert run("import credibly as cr; print(hasattr(cr, 'pictures'))") == "False\n"
+
+
 def test_everything_numeric_works_where_no_extra_is_installed() -> None:
     script = f"""
 import sys

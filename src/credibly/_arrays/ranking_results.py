@@ -113,7 +113,8 @@ class Ranking(Result):
         -----
         Model a is better than b where the interval of their difference excludes 0. The intervals hold jointly
         for all pairs of models at this trade-off: their width is a quantile of the largest standardised
-        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one.
+        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one. One
+        instance tells nothing: all models with finite means are tied.
         """
         order = self.order(tradeoff, points=points)
         chosen = [self.names.index(name) for name in order]
@@ -123,7 +124,10 @@ class Ranking(Result):
         worse |= finite[None, :] & ~finite[:, None]
         m = len(order)
         # the middle of an interval is the difference it is about, of whatever decides between the two
-        differences = 0.5 * (low[:, 0] + high[:, 0])
+        differences = 0.5 * (low[:, 0] + high[:, 0]) + 0.0  # never -0
+        if self.n == 1:  # always the same instance: that nothing moves says nothing
+            worse = finite[None, :] & ~finite[:, None]
+            low, high = np.full_like(low, math.nan), np.full_like(high, math.nan)
         return Standing(
             tradeoff=float(tradeoff),
             names=order,

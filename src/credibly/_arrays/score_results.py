@@ -173,7 +173,8 @@ class ScoreStability(Result):
     n_members : ndarray (c,)
         Numbers of members; empty where the predictions have none.
     by_members, members_std : ndarray (c,)
-        Mean score over random choices of so many members, and its standard deviation over them.
+        Mean score over random choices of so many members, and its standard deviation over them (NaN where the
+        score is infinite).
     budgets : tuple of str
         The budgets.
     by_budget : ndarray (b,)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.results import Result
 
 HostArray = np.ndarray[Any, Any]
@@ -16,6 +16,7 @@ HostArray = np.ndarray[Any, Any]
 LOW, MODERATE, HIGH = 0.1, 0.5, 2.0
 """Trade-offs that C25's guidance calls low, moderate and high."""
 
+_LARGEST = 1e100  # squares of larger scores would leave double precision
 
 NEGLIGIBLE = 1e-12
 """Imprecision up to this is rounding: an infinite trade-off does not punish it."""
@@ -30,6 +31,13 @@ def require_tradeoff(tradeoff: Any) -> None:
             "must be a number of at least 0 (infinity included)",
             f"got {tradeoff!r}",
             "C25 uses 0.1 where abstaining is allowed and 2 where it is not.",
+        )
+    if _LARGEST < tradeoff < math.inf:
+        raise InputError(
+            "`tradeoff`",
+            f"must be at most {_LARGEST:g}, or infinite",
+            f"got {tradeoff!r}",
+            "Use infinity: only imprecision counts.",
         )
 
 
@@ -74,7 +82,7 @@ class Standing(Result):
         Mean score minus that of the first; at an infinite trade-off mean imprecision, or between points mean
         distance; NaN where a mean is infinite.
     intervals : ndarray (m, 2)
-        Simultaneous intervals of these differences; NaN where a mean is infinite.
+        Simultaneous intervals of these differences; NaN where a mean is infinite, and with one instance.
     level : float
         Their joint coverage over all pairs.
     """
@@ -97,6 +105,10 @@ class Standing(Result):
 
     def place(self, name: str) -> str:
         """Return the place of a model as text: "2", or "1 to 3" where it is tied."""
+        if name not in self.names:
+            raise InputError(
+                "`name`", "must be one of the models", f"got {name!r}", nearest(name, self.names)
+            )
         at = self.names.index(name)
         low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
         return str(low) if low == high else f"{low} to {high}"

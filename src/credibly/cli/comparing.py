@@ -74,6 +74,10 @@ Stability = Annotated[
     bool, typer.Option("--stability", help="Follow scores over numbers of members and budgets.")
 ]
 Draws = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Bootstrap draws of instances.")]
+Bins = Annotated[
+    int | None,
+    typer.Option("--n-bins", metavar="N", help="Bins of the ECE; default: 15, with --paper those of it."),
+]
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write the comparison as one HTML file, too.")
 ]
@@ -94,7 +98,7 @@ def compare_files(
     scaled: Scaled = False,
     stability: Stability = False,
     n_resamples: Draws = 1000,
-    n_bins: options.Bins = 15,
+    n_bins: Bins = None,
     seed: options.Seed = 0,
     out: OutFile = None,
     force: options.Force = False,
@@ -116,11 +120,12 @@ def compare_files(
     data = [reading.dataset(output) for reading in readings]
     observed = _common_labels(files, data)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
-    for name, value in (("measure", measure), ("budget", budget), ("paper", paper), ("out", out)):
+    named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
+    for name, value in named.items():
         flags += [] if value is None else [f"--{name}", value]
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
-    flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
+    flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     words = [*map(str, files[:-1]), *readings[-1].words()]
     with progress(quiet=quiet) as tell:
         comparison = compare(

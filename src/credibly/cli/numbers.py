@@ -126,7 +126,7 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
 
 
 def _estimates(evaluation: Evaluation) -> Table:
-    """One row per statistic, the parts of the Brier score below it, then groups."""
+    """One row per statistic, the parts of the Brier score below it, then groups, then the unified score."""
     found = number_rows(evaluation)
     below = [one for one in found if one.part == "decomposition" and one.statistic != "brier"]
     rows = []
@@ -136,6 +136,7 @@ def _estimates(evaluation: Evaluation) -> Table:
             rows.append(_number(one, group or None))
             if part == "estimates" and one.statistic == "brier":
                 rows += [_number(each, None) for each in below]
+    rows += [_number(one, None) for one in found if one.part == "score.all"]
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
 
 

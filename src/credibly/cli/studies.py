@@ -60,6 +60,13 @@ def study_named(
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
     directory = out or Path(f"{name}-{size}")
+    if directory.exists() and not directory.is_dir():
+        raise InputError(
+            "`--out`",
+            "must be a directory",
+            f"'{directory}' is a file",
+            "Name another place for the results.",
+        )
     # results beside parts of a study are its own; others are somebody's
     replace = force or (directory / PARTS).is_dir()
     files = {part: directory / part for part in ("table.tsv", "result.json", "power.svg", "distance.svg")}

@@ -19,6 +19,8 @@ from credibly.predictions.belief import FocalSet, check_focal_sets
 
 Negative = Literal["keep", "clamp"]
 
+OWN_MASSES = "the masses of the prediction itself"
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class MassFunction:
@@ -168,7 +170,7 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
     k = credal.n_classes
     if budget is None and isinstance(credal, Belief):
         sets = tuple(frozenset(members) for members in credal.focal_sets)
-        return MassFunction(as_float64(credal.masses), sets, k, ("the masses of the prediction itself",))
+        return MassFunction(as_float64(credal.masses), sets, k, (OWN_MASSES,))
     if budget is None:
         require_few_classes(k, "`mass_function` without `budget`", "Pass `budget=focal_budget(...)`.")
         masses = moebius(envelope_of(credal))[:, 1:]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.errors import one_of
 from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, Result, jsonable
 from credibly._arrays.standings import Recommendation
@@ -24,9 +25,12 @@ from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
 from credibly.selection.settings import Paper
+from credibly.statistics import Statistic, as_statistic
 
 CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")
 """Statistics of every model that stand beside its score."""
+
+N_BINS = 15
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +109,7 @@ def compare(
     alternatives: Sequence[ScoreMeasure] = (),
     stability: bool = False,
     paper: Paper | None = None,
-    n_bins: int = 15,
+    n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
     rng: Any = 0,
@@ -138,8 +142,8 @@ def compare(
         Whether to follow every set model over its number of members and over budgets.
     paper : {"C25"}, optional
         The published pipeline.
-    n_bins : int
-        Number of bins of the ECE.
+    n_bins : int, optional
+        Number of bins of the ECE; 15 where not given, in a paper mode those of the paper.
     n_resamples : int
         Bootstrap draws behind ties.
     level : float
@@ -172,6 +176,8 @@ def compare(
     ('truth', 'uniform')
     """
     tell = progress or silent
+    one_of("`paper`", paper, (None, "C25"))
+    cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     ranking = rank_models(
         models,
         labels,
@@ -192,7 +198,7 @@ def compare(
     given = {str(name): as_predictions(one) for name, one in models.items()}
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
-        chosen, _ = choose(one, as_labels(one, labels), CHEAP, n_bins, tests=False)
+        chosen, _ = choose(one, as_labels(one, labels), cheap, N_BINS, tests=False)
         estimates[name] = estimate_all(one, labels, chosen, silent)
         tell("estimates", done, len(given))
     recorded = origin(source)
@@ -210,13 +216,26 @@ def compare(
         settings={
             "version": version(),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
-            "n_bins": int(n_bins),
+            "n_bins": next(one.settings()["n_bins"] for one in cheap if "n_bins" in one.settings()),
+            "stability": bool(stability),
+            "alternatives": list(ranking.alternatives),
             "level": float(level),
             "tradeoffs": jsonable(ranking.tradeoffs),
             **ranking.settings,
         },
         source=recorded,
     )
+
+
+def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:
+    """Return a statistic with the settings of the paper where it has some, and the bins asked for."""
+    if paper in statistic.papers:
+        statistic = statistic.with_(paper=paper)
+    elif n_bins is None:
+        n_bins = N_BINS
+    if n_bins is None or "n_bins" not in statistic.settings():
+        return statistic
+    return statistic.with_(n_bins=n_bins)
 
 
 def _findings(ranking: Ranking) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from credibly._arrays.errors import MissingExtraError, one_of
 from credibly._arrays.results import Estimate, HypotestResult
+from credibly._arrays.score_results import Spread
 
 LIBRARIES = ("pandas", "polars")
 
@@ -82,6 +83,8 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
                 cells = _test_cells(tested, answers[name].limit, answers[name].word)
                 row = dataclasses.replace(row, **cells)
             rows.append(row)
+        elif isinstance(found, Spread):
+            rows += [_spread_row(part, name, found)] if found.n else []
         elif part != "tests" or name not in evaluation.estimates:  # the others stand beside their estimates
             cells = _test_cells(found, found.acceptance_region, found.verdict(level))
             rows.append(NumberRow(part, name, found.statistic, n=found.n, **cells))
@@ -117,9 +120,11 @@ def to_frame(evaluation: Any, library: str | None = None) -> Any:
 _TEXTS = ("part", "statistic", "verdict")
 
 
-def _numbers(value: Any, part: str, name: str) -> Iterator[tuple[str, str, Estimate | HypotestResult]]:
+def _numbers(
+    value: Any, part: str, name: str
+) -> Iterator[tuple[str, str, Estimate | HypotestResult | Spread]]:
     """Yield (part, name, number) of everything below `value`; arrays of numbers are no single ones."""
-    if isinstance(value, (Estimate, HypotestResult)):
+    if isinstance(value, (Estimate, HypotestResult, Spread)):
         yield part, name, value
         return
     items: Any = ()
@@ -138,6 +143,15 @@ def _estimate_row(part: str, estimate: Estimate) -> NumberRow:
         return row
     low, high = estimate.interval()
     return dataclasses.replace(row, low=low, high=high)
+
+
+def _spread_row(part: str, group: str, spread: Spread) -> NumberRow:
+    """Return the mean of one part of the unified score: "score.all", "score.average.wrong"."""
+    above, _, what = part.rpartition(".")
+    of = "score.average" if ".average." in above else "score"
+    name = "epistemic_score" if what == "total" else f"epistemic_{what}"
+    known = spread.stderr == spread.stderr
+    return NumberRow(f"{of}.{group}", name, spread.mean, spread.stderr if known else None, n=spread.n)
 
 
 def _test_cells(result: HypotestResult, limit: tuple[float, float], word: str) -> dict[str, Any]:

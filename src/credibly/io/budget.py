@@ -8,6 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import FileError
 from credibly.io.damage import reading
+from credibly.io.formats import require_file
 from credibly.io.text import read_utf8
 
 
@@ -25,6 +26,7 @@ def load_budget(path: str | os.PathLike[str]) -> tuple[frozenset[int], ...]:
         The sets, in the order of the file.
     """
     name = os.fspath(path)
+    require_file(name, ".json")
     text = read_utf8(name)
     with reading(name, ".json"):
         value = json.loads(text)

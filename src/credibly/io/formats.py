@@ -54,7 +54,7 @@ def find_format(path: str) -> tuple[str, str | None]:
     """Return the format and, where the extension says otherwise, a note about it."""
     extension = Path(path).suffix.lower()
     named = _SAME.get(extension, extension)
-    _require_file(path, named)
+    require_file(path, named)
     if named == ".zarr":
         return named, None
     with reading(path, named or "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
@@ -86,7 +86,8 @@ def find_format(path: str) -> tuple[str, str | None]:
     return named, None
 
 
-def _require_file(path: str, named: str) -> None:
+def require_file(path: str, named: str) -> None:
+    """Raise unless there is a file at `path`, or a folder where the format is one."""
     try:
         target = Path(path)
         found = target.exists()

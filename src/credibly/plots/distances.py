@@ -11,6 +11,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.study_results import PowerStudy
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def distance_data(study: PowerStudy, *, setting: str = "delta", level: float = 0
     DistanceDisplay
         The data; `draw` draws them. With several groups of such worlds the largest is shown.
     """
+    require_kind(study, PowerStudy, "study", "Pass what `power_study` found.")
     groups: dict[str, list[str]] = {}
     for name in study.worlds:
         settings = dict(study.settings["worlds"][name])

@@ -1,4 +1,4 @@
-"""Arrays of any library as NumPy arrays, for drawing."""
+"""What is drawn: results of the right kind, and arrays of any library as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import to_host
 
 HostArray = np.ndarray[Any, Any]
@@ -23,3 +23,11 @@ def host_vector(values: Any, name: str, axes: int = 1) -> HostArray:
             "Give one value per instance." if axes == 1 else "Give one row per sample.",
         )
     return array
+
+
+def require_kind(value: object, kind: type, name: str, remedy: str) -> None:
+    """Raise unless `value` is the result that the picture is about."""
+    if not isinstance(value, kind):
+        raise InputTypeError(
+            f"`{name}`", f"must be of type `{kind.__name__}`", f"got {type(value).__name__}", remedy
+        )

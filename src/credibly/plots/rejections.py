@@ -11,6 +11,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.study_results import PowerStudy
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style, new_figure
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def rejection_data(study: PowerStudy, world: str) -> RejectionDisplay:
     RejectionDisplay
         The data; `draw` draws them.
     """
+    require_kind(study, PowerStudy, "study", "Pass what `power_study` found.")
     place, _ = study.place(world, study.tests[0])
     return RejectionDisplay(
         world=world,
@@ -166,6 +168,7 @@ def rejection_diagrams(study: PowerStudy, *, columns: int = 4) -> Figure:
     Figure
         A new figure.
     """
+    require_kind(study, PowerStudy, "study", "Pass what `power_study` found.")
     if columns < 1:
         raise InputError("`columns`", "must be at least 1", f"got {columns!r}", "Use 4.")
     panels = [rejection_data(study, world) for world in study.worlds]

@@ -13,7 +13,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.ranking_results import Ranking
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.host import host_vector
+from credibly.plots.host import host_vector, require_kind
 from credibly.plots.style import INK, ORANGE, SKY, draw_boxes, name_ticks
 
 if TYPE_CHECKING:
@@ -113,6 +113,9 @@ def score_box_data(ranking: Ranking, *, tradeoffs: Sequence[float] | None = None
     ScoreBoxDisplay
         The data; `draw` draws them.
     """
+    require_kind(
+        ranking, Ranking, "ranking", "Pass what `rank_models` found; `compare` has it in `.ranking`."
+    )
     given = ranking.tradeoffs if tradeoffs is None else tradeoffs
     asked = tuple(float(one) for one in given if math.isfinite(one))
     if not asked or min(asked) < 0:

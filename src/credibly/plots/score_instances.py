@@ -11,7 +11,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.score_results import EpistemicScore
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
-from credibly.plots.host import host_vector
+from credibly.plots.host import host_vector, require_kind
 from credibly.plots.sizes import rank_correlation
 from credibly.plots.style import BLUE, ORANGE, VERMILION
 
@@ -108,6 +108,9 @@ def score_scatter_data(score: EpistemicScore, *, most: int = 1000) -> ScoreScatt
     ScoreScatterDisplay
         The data; `draw` draws them.
     """
+    require_kind(
+        score, EpistemicScore, "score", "Pass what `epistemic_score` found, or one of `Ranking.scores`."
+    )
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError("`most`", "must be a positive integer", f"got {most!r}", "Use 1000.")
     distance, imprecision = (
@@ -241,6 +244,9 @@ def confidence_data(score: EpistemicScore, *, n_bins: int = 10) -> ConfidenceDis
     ConfidenceDisplay
         The data; `draw` draws them.
     """
+    require_kind(
+        score, EpistemicScore, "score", "Pass what `epistemic_score` found, or one of `Ranking.scores`."
+    )
     if isinstance(n_bins, bool) or not isinstance(n_bins, int) or n_bins < 1:
         raise InputError("`n_bins`", "must be a positive integer", f"got {n_bins!r}", "Use 10.")
     confidence = host_vector(score.confidence, "confidence")

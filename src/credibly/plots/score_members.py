@@ -12,6 +12,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.score_results import ScoreStability
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import require_kind
 from credibly.plots.style import series
 
 if TYPE_CHECKING:
@@ -92,7 +93,11 @@ def members_data(stability: ScoreStability | Mapping[str, ScoreStability]) -> Me
     MembersDisplay
         The data; `draw` draws them.
     """
-    given = {"score": stability} if isinstance(stability, ScoreStability) else dict(stability)
+    given = stability if isinstance(stability, Mapping) else {"score": stability}
+    for one in given.values():
+        require_kind(
+            one, ScoreStability, "stability", "Pass what `score_stability` found, or `Ranking.stability`."
+        )
     held = {str(name): one for name, one in given.items() if one.n_members.size}
     if not held:
         raise UnsupportedError(

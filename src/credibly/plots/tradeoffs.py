@@ -13,6 +13,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.ranking_results import Ranking
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import require_kind
 from credibly.plots.style import INK, VERMILION, series, shortened
 
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ def tradeoff_data(ranking: Ranking, *, most: float | None = None, points: bool =
     TradeoffDisplay
         The data; `draw` draws them.
     """
+    require_kind(
+        ranking, Ranking, "ranking", "Pass what `rank_models` found; `compare` has it in `.ranking`."
+    )
     leaders = ranking.leaders(points=points)
     if most is None:
         asked = [one for one in ranking.tradeoffs if math.isfinite(one)]

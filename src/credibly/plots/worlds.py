@@ -11,6 +11,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.study_results import WorldPicture
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
+from credibly.plots.host import require_kind
 from credibly.plots.style import INK, SKY, VERMILION, line_style, new_figure
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def world_data(picture: WorldPicture) -> WorldDisplay:
     WorldDisplay
         The data; `draw` draws them.
     """
+    require_kind(picture, WorldPicture, "picture", "Make one with `world_picture(sample)`.")
     return WorldDisplay(
         name=picture.name,
         of=picture.of,
@@ -204,6 +206,7 @@ def weights_data(picture: WorldPicture) -> WeightsDisplay:
     WeightsDisplay
         The data; `draw` draws them.
     """
+    require_kind(picture, WorldPicture, "picture", "Make one with `world_picture(sample)`.")
     if picture.weights is None:
         raise UnsupportedError(
             "a picture of weights",

@@ -9,7 +9,7 @@ from credibly.plots import members_data, printable, score_bar_data, tradeoff_dat
 from credibly.report import comparison_tables as tables
 from credibly.report.page import embedded_json, template
 from credibly.report.parts import MethodNote, ReportFigure, report_figure
-from credibly.report.score import METHOD, group_table
+from credibly.report.score import ANY_METHOD, METHOD, group_table
 from credibly.report.scripts import content_policy, packaged
 
 SCRIPTS = ("slider.js", "tables.js")
@@ -68,7 +68,7 @@ def render_comparison(comparison: Comparison) -> str:
         figures=_figures(comparison),
         warnings=comparison.warnings,
         notes=[note for note in comparison.notes if note not in comparison.warnings],
-        methods=(METHOD, TIES),
+        methods=(_method(comparison), TIES),
         source=tables.source_of(comparison),
         command=tables.command_of(comparison),
         markup=Markup,
@@ -97,6 +97,13 @@ def write_comparison(comparison: Comparison, path: str | Path, *, overwrite: boo
 
     require_writable(path, overwrite=overwrite)
     return write_text_atomically(path, render_comparison(comparison), overwrite=overwrite)
+
+
+def _method(comparison: Comparison) -> MethodNote:
+    """Return what the score is: with other measures or divergences its formula is another."""
+    settings = comparison.ranking.settings
+    usual = settings["divergence"] == "kl" and settings["measure"] in ("hartley", "dubois_prade")
+    return METHOD if usual else ANY_METHOD
 
 
 def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:

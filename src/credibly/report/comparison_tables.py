@@ -192,14 +192,23 @@ def command_of(comparison: Comparison) -> str:
         "cr.compare(",
         "    models,",
         "    labels,",
-        f"    tradeoffs={list(comparison.ranking.tradeoffs)!r},",
+        f"    tradeoffs=[{', '.join(map(_number, comparison.ranking.tradeoffs))}],",
         f"    measure={settings['measure']!r},",
         f"    divergence={settings['divergence']!r},",
         f"    budget={settings['budget']!r},",
+        f"    base={None if settings['base'] == 'e' else settings['base']},",
+        f"    scaled={settings['scaled']},",
+        f"    alternatives={settings['alternatives']!r},",
+        f"    stability={settings['stability']},",
         f"    paper={settings['paper']!r},",
+        f"    n_bins={settings['n_bins']},",
         f"    n_resamples={settings['n_resamples']},",
         f"    level={settings['level']},",
         f"    rng={seed},",
         ').report("comparison.html")',
     ]
     return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return 'float("inf")' if math.isinf(value) else repr(value)

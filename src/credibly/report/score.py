@@ -18,6 +18,14 @@ METHOD = MethodNote(
     "E = -ln upper P(y) + trade-off * sum_A m(A) ln|A|",
     "Manchingal et al., A unified evaluation framework for epistemic predictions, AISTATS 2025.",
 )
+ANY_METHOD = MethodNote(
+    METHOD.name,
+    "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
+    "the set is; the head of the page names both. A point has imprecision 0. The score follows the number of "
+    "members and the budget of focal sets: compare models at equal ones.",
+    "E = min over p in the set of D(label, p) + trade-off * imprecision",
+    METHOD.reference,
+)
 _MARGINS = (0.6, 1.1, 0.1, 0.3)
 
 

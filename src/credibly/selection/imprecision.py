@@ -27,7 +27,9 @@ _REFUSED = {
 _DISCOUNTS = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
 
 
-def require_measure(measure: str, budget: object, negative: str, paper: str | None = None) -> None:
+def require_measure(
+    measure: str, budget: object, negative: str, paper: str | None = None, *, subject: str = "measure"
+) -> None:
     """Raise unless `measure` is 0 for points and grows with the set, and fits the budget."""
     if measure in _REFUSED:
         raise UnsupportedError(
@@ -36,7 +38,7 @@ def require_measure(measure: str, budget: object, negative: str, paper: str | No
             f"it {_REFUSED[measure]}",
             'Use "hartley", or look at it alone with `nonspecificity`.',
         )
-    one_of("`measure`", measure, MEASURES)
+    one_of(f"`{subject}`", measure, MEASURES)
     if measure not in ON_MASSES and (budget is not None or negative == "clamp" or paper is not None):
         raise InputError(
             f'`measure="{measure}"`',

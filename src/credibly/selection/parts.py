@@ -9,6 +9,7 @@ from credibly._arrays.namespace import Array, namespace
 from credibly._arrays.standings import NEGLIGIBLE
 from credibly.credal import credal_distance
 from credibly.credal.entropy import log_base
+from credibly.credal.masses import OWN_MASSES
 from credibly.credal.sets import CredalSet
 from credibly.selection.imprecision import imprecision_of
 from credibly.selection.paper import CLIP, paper_set
@@ -17,7 +18,7 @@ from credibly.selection.settings import ScoreSettings
 
 def parts_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tuple[Array, Array, tuple[str, ...]]:
     """Return distance and imprecision, (n,) each, and how they were made."""
-    budget, negative = settings.budget, settings.negative
+    budget, negative, given = settings.budget, settings.negative, credal
     if settings.paper is not None:
         credal = paper_set(credal, budget or ())
         budget, negative = None, "keep"  # they are in the masses already
@@ -30,6 +31,8 @@ def parts_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tuple[A
     imprecision, how = imprecision_of(
         credal, settings.measure, budget=budget, negative=negative, base=settings.base, seed=settings.seed
     )
+    if credal is not given:  # the notes of the paper mode say how its masses were made
+        how = tuple(note for note in how if note != OWN_MASSES)
     return distance, imprecision, how
 
 

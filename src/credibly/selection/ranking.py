@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.ranking_results import Ranking, weighed
 from credibly._arrays.results import require_level
 from credibly._arrays.score_results import EpistemicScore, ScoreStability
-from credibly._arrays.standings import Alternative
+from credibly._arrays.standings import NEGLIGIBLE, Alternative
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
@@ -25,7 +25,7 @@ from credibly.selection.bootstrap import bootstrap_means
 from credibly.selection.crossings import crossings
 from credibly.selection.dependences import NOTABLE
 from credibly.selection.engine import score_of
-from credibly.selection.imprecision import ScoreMeasure, require_measure
+from credibly.selection.imprecision import ON_MASSES, ScoreMeasure, require_measure
 from credibly.selection.models import checked_models, checked_tradeoffs
 from credibly.selection.paper import paper_budget
 from credibly.selection.settings import Paper, ScoreSettings, checked_settings
@@ -147,8 +147,15 @@ def rank_models(
     )
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
+    if isinstance(alternatives, str) or not isinstance(alternatives, Iterable):
+        raise InputTypeError(
+            "`alternatives`",
+            "must be a sequence of measures",
+            f"got {alternatives!r}",
+            "Pass a list, also for one.",
+        )
     for other in alternatives:
-        require_measure(other, None, "keep")
+        require_measure(other, None, "keep", subject="alternatives")
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
     scores = {name: score_of(one, labels, settings, dependences=True) for name, one in given.items()}
@@ -252,9 +259,10 @@ def _alternative(
     imprecision = np.array([values.get(name, 0.0) for name in rows])
     distance = _means(rows, "distance")
     names = tuple(rows)
+    precise = np.where(imprecision > NEGLIGIBLE, imprecision, 0.0)
     orders = []
     for tradeoff in tradeoffs:
-        first = imprecision if math.isinf(tradeoff) else weighed(distance, imprecision, tradeoff * scale)
+        first = precise if math.isinf(tradeoff) else weighed(distance, imprecision, tradeoff * scale)
         orders.append(tuple(names[i] for i in np.lexsort((distance, first))))
     return Alternative(measure, imprecision, tuple(orders))
 
@@ -264,7 +272,14 @@ def _stabilities(
 ) -> dict[str, ScoreStability]:
     return {
         name: score_stability(
-            one, labels, divergence=settings.divergence, n_samples=settings.n_samples, rng=settings.seed
+            one,
+            labels,
+            # masses are followed over budgets, which many classes need
+            measure="hartley" if settings.measure in ON_MASSES else settings.measure,
+            divergence=settings.divergence,
+            base=settings.base,
+            n_samples=settings.n_samples,
+            rng=settings.seed,
         )
         for name, one in given.items()
         if not isinstance(one, Point)

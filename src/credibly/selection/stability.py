@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import namespace
 from credibly._arrays.philox import as_seed
 from credibly._arrays.score_results import ScoreStability
 from credibly._arrays.standings import require_tradeoff
 from credibly.credal import focal_budget
 from credibly.credal.distance import Divergence
+from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
 from credibly.selection.dependences import chosen_members, labels_of_rows, spaced_rows
@@ -36,6 +37,7 @@ def score_stability(
     tradeoff: float = 1.0,
     measure: ScoreMeasure = "hartley",
     divergence: Divergence = "kl",
+    base: float | None = None,
     n_repeats: int = 10,
     n_rows: int = 1000,
     n_samples: int = DIRICHLET_SAMPLES,
@@ -61,6 +63,8 @@ def score_stability(
         compared by clamped Dubois-Prade masses, as in C25.
     divergence : {"kl", "js", "sqrt_js"}
         Distance.
+    base : float, optional
+        Base of the logarithms; natural where not given.
     n_repeats : int
         Random choices of members per number.
     n_rows : int
@@ -95,6 +99,7 @@ def score_stability(
     (array([1, 2, 4, 8]), True)
     """
     require_tradeoff(tradeoff)
+    log_base(base)
     require_measure(measure, None, "keep")
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
@@ -103,7 +108,7 @@ def score_stability(
     credal = credal_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
     rows = spaced_rows(len(credal), n_rows)
     own, few = labels_of_rows(credal, labels, rows), credal[rows]
-    settings = ScoreSettings(float(tradeoff), measure, divergence, seed=seed)
+    settings = ScoreSettings(float(tradeoff), measure, divergence, base=base, seed=seed)
     counts = _member_counts(credal, n_members)
     generator = np.random.default_rng(seed)
     by_members = np.empty((len(counts), n_repeats))
@@ -126,13 +131,21 @@ def score_stability(
     return ScoreStability(
         n_members=np.array(counts, dtype=np.int64),
         by_members=by_members.mean(axis=1),
-        members_std=by_members.std(axis=1),
+        members_std=_deviation(by_members),
         budgets=tuple(named),
         by_budget=np.array(by_budget),
         tradeoff=float(tradeoff),
         n=len(rows),
         settings={**settings.shown(), "n_repeats": n_repeats},
     )
+
+
+def _deviation(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the standard deviation over repeats (c, r); NaN where a score is infinite."""
+    found = np.full(len(scores), np.nan)
+    finite = np.isfinite(scores).all(axis=1)
+    found[finite] = scores[finite].std(axis=1)
+    return found
 
 
 def _mean_score(credal: CredalSet, labels: Any, settings: ScoreSettings) -> float:
@@ -153,6 +166,10 @@ def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
     m = credal.n_members
     if asked is None:
         return [*(2**power for power in range(int(np.log2(m)) + 1) if 2**power < m), m]
+    if isinstance(asked, str | bytes) or not isinstance(asked, Iterable):
+        raise InputTypeError(
+            "`n_members`", "must be a sequence of numbers", f"got {asked!r}", "Pass a list, also for one."
+        )
     counts = [require_integer(count, "n_members", 1) for count in asked]
     if not counts or max(counts) > m:
         raise InputError(
@@ -165,6 +182,13 @@ def _budgets(
     credal: CredalSet, few: CredalSet, asked: Mapping[str, Sequence[Iterable[int]]] | None
 ) -> dict[str, tuple[frozenset[int], ...] | None]:
     """Return budgets by name; None stands for all events."""
+    if asked is not None and not isinstance(asked, Mapping):
+        raise InputTypeError(
+            "`budgets`",
+            "must be a mapping of names to focal sets",
+            f"got {type(asked).__name__}",
+            'Write `{"pairs": [{0}, {1}, {0, 1}]}`.',
+        )
     if isinstance(credal, Point):
         return {}
     if asked is not None:

@@ -52,7 +52,8 @@ def by_name(given: Any, what: str) -> dict[str, Any]:
     if isinstance(given, Mapping):
         named = {str(name): value for name, value in given.items()}
     else:
-        several = list(given) if isinstance(given, Iterable) else [given]
+        alone = isinstance(given, str | type) or not isinstance(given, Iterable)
+        several = [given] if alone else list(given)
         names = [_own_name(value) for value in several]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -69,4 +70,6 @@ def by_name(given: Any, what: str) -> dict[str, Any]:
 
 
 def _own_name(value: Any) -> str:
+    if isinstance(value, str | type):
+        return repr(value)
     return str(getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import CrediblyError, InputTypeError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -33,10 +34,21 @@ def results(function: Callable[[T], R], tasks: Sequence[T], engine: Any) -> Iter
         for place, task in enumerate(tasks):
             yield place, function(task)
     elif isinstance(engine, Executor):
-        places = {engine.submit(function, task): place for place, task in enumerate(tasks)}
+        if isinstance(engine, ProcessPoolExecutor):
+            _require_picklable(tasks)
+        places: dict[Any, int] = {}
         try:
+            for place, task in enumerate(tasks):
+                places[engine.submit(function, task)] = place
             for future in as_completed(places):
                 yield places[future], future.result()
+        except BrokenExecutor as error:
+            raise CrediblyError(
+                "the workers",
+                "must live until the work is done",
+                "one ended abruptly, perhaps for want of memory",
+                "Try fewer of them. What was finished is kept where `out` was given.",
+            ) from error
         finally:
             for future in places:
                 future.cancel()
@@ -50,3 +62,17 @@ def results(function: Callable[[T], R], tasks: Sequence[T], engine: Any) -> Iter
         finally:
             if collected < len(futures) and hasattr(engine, "cancel"):
                 engine.cancel(futures[collected:])
+
+
+def _require_picklable(tasks: Sequence[Any]) -> None:
+    """Raise unless processes can be told what to do."""
+    for task in tasks:
+        try:
+            pickle.dumps(task)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputTypeError(
+                "tests and worlds",
+                "must be picklable for an engine of processes",
+                str(error),
+                "Define them at the top of a module (no lambda), or use a `ThreadPoolExecutor`.",
+            ) from error

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
 from credibly.simulate.corners import (
@@ -35,6 +35,8 @@ from credibly.simulate.world import (
 )
 
 CORNERS = ("dataset", "features", "closest", "instance")
+
+_MOST_PRIORS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,26 +170,13 @@ class MulticlassWorld(World):
         spread = self.spread_at(x)
         prior = draw_prior(1, self.n_classes, self.prior_concentration, generator)
 
-        def draw(rows: HostArray) -> HostArray:
-            return draw_members(np.repeat(prior, rows.size, axis=0), spread[rows], self.n_members, generator)
-
+        notes: tuple[str, ...] = ()
         if self.hypothesis == "H1":
-            order = generator.permutation(self.n_classes)
-
-            def choose(rows: HostArray, members: HostArray) -> HostArray:
-                if self.corner == "dataset":
-                    return np.full(rows.size, order[0])
-                if self.corner == "features":
-                    return corners_along(x[rows], self.x_range, order)
-                if self.corner == "closest":
-                    return closest_corners(members)
-                return generator.integers(0, self.n_classes, size=rows.size)
-
-            members, corners, redrawn = draw_with_room(draw, choose, n)
+            members, corners, notes = self._members_and_corners(x, spread, prior, generator)
             boundary = boundary_point(members, corners)
             truth = Truth(beyond(boundary, corners, self.delta), boundary)
         else:
-            members, redrawn = draw(np.arange(n)), 0
+            members = draw_members(np.repeat(prior, n, axis=0), spread, self.n_members, generator)
             if self.hypothesis == "H0,1":
                 weights = np.repeat(draw_prior(1, self.n_members, 1.0, generator), n, axis=0)
             else:
@@ -198,7 +187,38 @@ class MulticlassWorld(World):
         assert truth.probs is not None
         labels = draw_labels(truth.probs, seed)
         predictions = Ensemble(members, member_axis=1)
-        return WorldSample(predictions, labels, x[:, None], truth, self, redraw_notes(redrawn))
+        return WorldSample(predictions, labels, x[:, None], truth, self, notes)
+
+    def _members_and_corners(
+        self, x: HostArray, spread: HostArray, prior: HostArray, generator: np.random.Generator
+    ) -> tuple[HostArray, HostArray, tuple[str, ...]]:
+        """Draw members and corners outside their hulls, around another p where this one leaves no room."""
+        drawn = 1
+        while True:
+            order = generator.permutation(self.n_classes)
+
+            def draw(rows: HostArray, p: HostArray = prior) -> HostArray:
+                return draw_members(np.repeat(p, rows.size, axis=0), spread[rows], self.n_members, generator)
+
+            def choose(rows: HostArray, members: HostArray, order: HostArray = order) -> HostArray:
+                if self.corner == "dataset":
+                    return np.full(rows.size, order[0])
+                if self.corner == "features":
+                    return corners_along(x[rows], self.x_range, order)
+                if self.corner == "closest":
+                    return closest_corners(members)
+                return generator.integers(0, self.n_classes, size=rows.size)
+
+            try:
+                members, corners, redrawn = draw_with_room(draw, choose, x.size)
+                break
+            except UnsupportedError:
+                if drawn == _MOST_PRIORS:
+                    raise
+                drawn += 1
+                prior = draw_prior(1, self.n_classes, self.prior_concentration, generator)
+        again = (f"p was drawn {drawn} times: before, it left no room outside the hulls",)
+        return members, corners, (*(again if drawn > 1 else ()), *redraw_notes(redrawn))
 
     def _average(self, sample: WorldSample) -> HostArray:
         assert sample.truth.probs is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.study_results import WorldPicture
 from credibly.predictions import Ensemble, LabelCounts
@@ -34,6 +34,13 @@ def world_picture(sample: WorldSample, *, of: int = 1) -> WorldPicture:
     >>> picture.members.shape, bool(picture.inside.all())
     ((50, 2), True)
     """
+    if not isinstance(sample, WorldSample):
+        raise InputTypeError(
+            "`sample`",
+            "must be what a world drew",
+            f"got {type(sample).__name__}",
+            "Use `world.draw(50)`.",
+        )
     if (
         not isinstance(sample.predictions, Ensemble)
         or isinstance(sample.labels, LabelCounts)

@@ -150,6 +150,8 @@ def test_dropped_rows_must_agree(credibly: Command, world: World, calibrated: Pa
         (("--tradeoff", "-1"), "`--tradeoff` must be a number of at least 0"),
         (("--measure", "smets"), "`--measure smets` cannot be added to a distance"),
         (("--measure", "size"), "must be one of"),
+        (("--alternative", "size"), "`--alternative` must be one of"),
+        (("--budget", "nowhere.json"), "'nowhere.json' must exist; there is no such file"),
         (("--n-resamples", "5"), "at least 100"),
         (("--divergence", "l2"), "--divergence"),
     ],

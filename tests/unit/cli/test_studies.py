@@ -114,6 +114,10 @@ def test_what_is_refused(credibly: Command, tiny: Study, tmp_path: Path) -> None
     assert ran.code == 2
     assert "`--workers` must be at least 1" in ran.err
     assert not (tmp_path / "x").exists()
+    (tmp_path / "file").write_text("mine")
+    ran = credibly("study", "tiny", "--out", tmp_path / "file")
+    assert ran.code == 2
+    assert "`--out` must be a directory" in ran.err
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "table.tsv").write_text("my own table")

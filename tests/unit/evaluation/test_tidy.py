@@ -185,3 +185,16 @@ def test_mlflow_is_asked_for_by_name_where_it_is_missing(
         cr.MissingExtraError, match=r"needs mlflow; it is not installed. Install it: `pip install mlflow`"
     ):
         evaluation.log_to_mlflow()
+
+
+def test_the_unified_score_is_among_the_numbers() -> None:
+    rng = np.random.default_rng(5)
+    probs = rng.dirichlet(np.ones(3), size=(40, 4))
+    labels = rng.integers(3, size=40)
+    rows = {(one.part, one.statistic): one for one in number_rows(cr.evaluate(probs, labels, n_resamples=99))}
+    score = cr.epistemic_score(probs, labels, dependences=False)
+    own = rows["score.all", "epistemic_score"]
+    assert (own.value, own.n) == (pytest.approx(float(score), abs=1e-12), 40)
+    assert own.stderr == pytest.approx(np.std(score.total, ddof=1) / np.sqrt(40))
+    wrong = score.average.distance[~score.right].mean()
+    assert rows["score.average.wrong", "epistemic_distance"].value == pytest.approx(wrong)

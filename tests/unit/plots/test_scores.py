@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -134,6 +135,24 @@ def test_scores_over_members(ranking: cr.Ranking) -> None:
 def test_what_is_no_score(given: object) -> None:
     with pytest.raises(cr.InputTypeError, match="a ranking, a score, or scores by name"):
         plots.violin_data(given)
+
+
+@pytest.mark.parametrize("given", [None, 3, "x"])
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (plots.tradeoff_lines, "`ranking` must be of type `Ranking`"),
+        (plots.score_boxes, "`ranking` must be of type `Ranking`"),
+        (plots.score_scatter, "`score` must be of type `EpistemicScore`"),
+        (plots.confidence_strip, "`score` must be of type `EpistemicScore`"),
+        (plots.members_curve, "`stability` must be of type `ScoreStability`"),
+        (plots.rejection_diagrams, "`study` must be of type `PowerStudy`"),
+        (plots.distance_diagram, "`study` must be of type `PowerStudy`"),
+    ],
+)
+def test_another_result_is_refused(draw: Callable[[object], object], said: str, given: object) -> None:
+    with pytest.raises(cr.InputTypeError, match=said):
+        draw(given)
 
 
 def test_other_libraries_are_drawn() -> None:

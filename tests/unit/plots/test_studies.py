@@ -152,3 +152,14 @@ def test_pictures_of_other_worlds_are_refused() -> None:
             world_picture(world.draw(4, rng=5))
     with pytest.raises(cr.InputError, match="`of` must be a class from 0 to 1"):
         world_picture(BinaryWorld().draw(4, rng=5), of=2)
+
+
+def test_pictures_are_made_of_samples_and_drawn_as_pictures() -> None:
+    sample = BinaryWorld("H0,2").draw(5, rng=4)
+    for draw in (world_data, weights_data, world_diagram):
+        with pytest.raises(
+            cr.InputTypeError, match=r"must be of type `WorldPicture`; got WorldSample\. Make one"
+        ):
+            draw(sample)
+    with pytest.raises(cr.InputTypeError, match="`sample` must be what a world drew; got BinaryWorld"):
+        world_picture(BinaryWorld())

@@ -6,9 +6,11 @@ import base64
 import hashlib
 import itertools
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ import pytest
 import credibly as cr
 from credibly.io.bundled import demo
 from credibly.report import render_comparison, render_report
+from credibly.report.comparison_tables import command_of
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +145,33 @@ def test_ten_models_stay_small(tmp_path: Path) -> None:
 
 def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Comparison) -> None:
     assert render_comparison(comparison) == page
+
+
+def test_the_recipe_makes_the_same_comparison() -> None:
+    rng = np.random.default_rng(1)
+    models = {"set": rng.dirichlet(np.ones(3), size=(30, 4)), "point": rng.dirichlet(np.ones(3), size=30)}
+    labels = rng.integers(3, size=30)
+    first = cr.compare(
+        models,
+        labels,
+        tradeoffs=[0.5, math.inf],
+        measure="u65",
+        divergence="js",
+        base=2,
+        scaled=True,
+        alternatives=["u80"],
+        stability=True,
+        n_bins=7,
+        n_resamples=200,
+        rng=4,
+    )
+    recipe = command_of(first).removesuffix('.report("comparison.html")')
+    names: dict[str, Any] = {"models": models, "labels": labels}
+    exec(recipe.replace("cr.compare(", "again = cr.compare("), names)
+    assert names["again"].to_dict() == first.to_dict()
+    page = render_comparison(first)
+    assert "-ln upper P(y)" not in page  # the formula of another score
+    assert "D(label, p)" in page
 
 
 def test_a_report_without_a_finite_distance() -> None:

@@ -249,9 +249,26 @@ def test_stability_asks(world: tuple[dict[str, object], np.ndarray]) -> None:
     assert (found.n, found.budgets, found.n_members.tolist()) == (50, ("mine",), [3])
     with pytest.raises(cr.InputError, match="numbers from 1 to 5"):
         cr.score_stability(models["wide"], labels, n_members=[6])
+    with pytest.raises(cr.InputTypeError, match="`n_members` must be a sequence of numbers; got 3"):
+        cr.score_stability(models["wide"], labels, n_members=3)
+    with pytest.raises(cr.InputTypeError, match="`budgets` must be a mapping of names"):
+        cr.score_stability(models["wide"], labels, budgets=[[{0}]])
     with pytest.raises(cr.InputError, match="needs predictions with members"):
         cr.score_stability(models["truth"], labels, n_members=[2])
     assert cr.score_stability(models["truth"], labels).budgets == ()
+
+
+def test_stability_follows_the_settings_of_the_ranking(world: tuple[dict[str, object], np.ndarray]) -> None:
+    models, labels = world
+    ranking = cr.rank_models(models, labels, measure="credal_size", base=2, stability=True)
+    at_one = ranking.means(1.0)[ranking.names.index("wide")]
+    assert ranking.stability["wide"].by_members[-1] == pytest.approx(at_one, abs=1e-12)
+
+
+def test_stability_of_infinite_scores() -> None:
+    found = cr.score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
+    assert np.isinf(found.by_members).all()
+    assert np.isnan(found.members_std).all()
 
 
 def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], np.ndarray]) -> None:
@@ -261,6 +278,8 @@ def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], 
     budgets = {str(score.settings["budget"]) for name, score in ranking.scores.items()}
     assert len(budgets) == 1
     assert len(ranking.settings["budget"]) == 7
+    # said of predictions that come with masses, never of masses made of members
+    assert not any("of the prediction itself" in note for note in ranking.notes)
 
 
 def test_every_kind_side_by_side() -> None:
@@ -316,6 +335,9 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({"a": [[0.5, 0.5]] * 3}, {"n_resamples": 10}, "at least 100"),
         ({"a": [[0.5, 0.5]] * 3}, {"level": 95}, "strictly between 0 and 1"),
         ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["smets"]}, "information content"),
+        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["u66"]}, "`alternatives` must be one of"),
+        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": "u65"}, "must be a sequence of measures"),
+        ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [1e101]}, "at most 1e+100, or infinite"),
         ({"a": [[0.5, 0.5]] * 3}, {"measure": "hartley", "paper": "C25"}, "not at masses on a budget"),
     ],
 )
@@ -339,6 +361,28 @@ def test_bad_trade_offs_of_a_ranking(tradeoff: object) -> None:
     for asked in (TOY.at, TOY.order, TOY.means):
         with pytest.raises(cr.InputError, match="`tradeoff` must be a number of at least 0"):
             asked(tradeoff)
+
+
+def test_places_are_asked_by_name() -> None:
+    with pytest.raises(cr.InputError, match="`name` must be one of the models; got 'E'"):
+        TOY.at(1.0).place("E")
+
+
+def test_huge_trade_offs_keep_ties_and_differences(world: tuple[dict[str, object], np.ndarray]) -> None:
+    models, labels = world
+    ranking = cr.rank_models({**models, "twin": models["truth"]}, labels)
+    standing, precise = ranking.at(1e100), ranking.at(math.inf)
+    assert [standing.place(name) for name in ranking.names] == [precise.place(name) for name in ranking.names]
+    assert np.isfinite(standing.intervals).all()
+
+
+def test_one_instance_cannot_tell_models_apart() -> None:
+    # the bootstrap of one instance never moves, which is no certainty
+    ranking = cr.rank_models({"near": [[0.3, 0.7]], "far": [[0.9, 0.1]], "never": [[1.0, 0.0]]}, [1])
+    standing = ranking.at(1.0)
+    assert [standing.place(name) for name in ("near", "far", "never")] == ["1 to 2", "1 to 2", "3"]
+    assert standing.differences[1] == pytest.approx(math.log(7.0))  # ln 0.7 - ln 0.1
+    assert np.isnan(standing.intervals).all()
 
 
 def test_one_instance_and_one_model() -> None:

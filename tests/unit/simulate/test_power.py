@@ -260,12 +260,15 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
     small(out=good)
     part = next(path for path in good.glob("*-0-10.json"))
     part.write_text('{"half": [0.1')
-    with pytest.raises(cr.FileError, match="must be a whole"):
+    with pytest.raises(cr.FileError, match=r"must be a whole .* Remove it; it will be computed again"):
         small(out=good)
     for wrong in ('{"short": [0.1]}', '["no", "names"]', json.dumps({"beyond": [2.0] * 10})):
         part.write_text(wrong)
         with pytest.raises(cr.InputError, match="must hold 10 p-values per test"):
             small(out=good)
+    (good / "facts.json").write_text("{")
+    with pytest.raises(cr.FileError, match=r"facts\.json' must be a whole .* remove this one to begin again"):
+        small(out=good)
 
 
 SCRIPT = """
@@ -347,6 +350,20 @@ def test_an_error_of_a_worker_says_where_it_happened() -> None:
     assert "repetition 0" in caught.value.__notes__[0]
 
 
+def _ends_its_process(sample: Any, rng: np.random.Generator) -> float:
+    os._exit(1)
+
+
+def test_what_processes_cannot_do() -> None:
+    import multiprocessing
+
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.raises(cr.InputTypeError, match=r"must be picklable .* \(no lambda\)"):
+            small(tests={"local": lambda sample, rng: 0.5}, engine=pool)
+        with pytest.raises(cr.CrediblyError, match="the workers must live until the work is done"):
+            small(tests={"ends": _ends_its_process}, engine=pool)
+
+
 def test_what_has_not_begun_is_cancelled() -> None:
     client = Client()
     with pytest.raises(cr.InputError):
@@ -363,6 +380,8 @@ class Undeclared(MulticlassWorld):
     [
         ({"tests": {}}, "`tests` must not be empty"),
         ({"tests": {"x": 3}}, "`tests` must be callables"),
+        ({"tests": "skce"}, "`tests` must be callables; \"'skce'\" is a str"),
+        ({"worlds": BinaryWorld}, "`worlds` must be worlds"),
         ({"tests": [seen, seen]}, "`tests` must have distinct names"),
         ({"worlds": []}, "`worlds` must not be empty"),
         ({"worlds": {"x": "S1"}}, "`worlds` must be worlds"),

@@ -306,6 +306,14 @@ def test_instances_without_room_are_drawn_again() -> None:
     )
 
 
+def test_a_data_set_without_room_is_drawn_around_another_p() -> None:
+    # p ~ Dir(1/2, 1/2) is often so near to the corner that all members are there
+    samples = [MulticlassWorld("H1", delta=0.1, n_classes=2).draw(20, rng=seed) for seed in range(20)]
+    assert not any(sample.inside.any() for sample in samples)
+    again = [note for sample in samples for note in sample.notes if note.startswith("p was drawn")]
+    assert 1 <= len(again) < 10
+
+
 def test_no_room_at_all() -> None:
     world = EnsembleWorld("S2", n_members=20, n_classes=2, spread=1e6)
     with pytest.raises(cr.UnsupportedError, match="needs members that leave a corner"):
