@@ -24,7 +24,7 @@ def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:
 def test_slopes_equal_differences_of_values(name: str) -> None:
     if name in ("kde_ce", "kl_ce"):
         pytest.importorskip("torch", reason="other slopes come from torch")
-    points, labels = _data()
+    points, labels = _data(n=230)  # more than one tile of pairs
     search = WeightSearch(points, cr.registered()[name])
     slope = search._slope(labels)
     assert slope is not None
