@@ -29,6 +29,7 @@ Slope = Callable[[HostArray], tuple[float, HostArray]]
 _RANDOM_STARTS = 4
 _DESCENTS = 2
 _ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
+_CONVEX_ENOUGH = 1e-12  # the same for proper scores, whose steps cost little
 _LEAST = 1e-300
 _TILE = 100  # rows; three squares of them fit into the second-level cache
 
@@ -65,11 +66,11 @@ class WeightSearch:
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
         labels = on_host(observed)
-        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0)
+        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
         if isinstance(self.statistic, LogLoss):
             return Minimiser(likeliest, self.value(likeliest, labels), "the centre (convex)")
         if isinstance(self.statistic, Brier):
-            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0)
+            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
             return Minimiser(found, self.value(found, labels), "the centre (convex)")
         a = self.centre.size
         starts = {"the centre": self.centre, "the largest likelihood": likeliest}
@@ -87,11 +88,15 @@ class WeightSearch:
     ) -> Minimiser:
         """Return what one descent finds; the start itself where it finds nothing smaller.
 
-        Decreases below a thousandth of `scale` end the descent; by default of a corner's value.
+        Decreases below a thousandth of `scale` end the descent, by default of a corner's value; proper scores
+        are followed to their minimum.
         """
+        enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _ENOUGH
         slope = self._slope(labels)
         unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
-        ended = self._descend(slope, start, unit) if slope is not None else self._search(labels, start)
+        ended = (
+            self._descend(slope, start, unit, enough) if slope is not None else self._search(labels, start)
+        )
         candidates = [(self.value(weights, labels), at) for at, weights in enumerate((ended, start))]
         value, at = min(candidates)
         return Minimiser((ended, start)[at], value, name)
@@ -117,7 +122,7 @@ class WeightSearch:
             return torch_slope(self.points, labels, chosen)
         return None
 
-    def _descend(self, slope: Slope, start: HostArray, scale: float) -> HostArray:
+    def _descend(self, slope: Slope, start: HostArray, scale: float, enough: float) -> HostArray:
         """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
         from scipy.optimize import minimize
 
@@ -134,7 +139,7 @@ class WeightSearch:
             method="SLSQP",
             bounds=[(0.0, 1.0)] * a,
             constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(a)},
-            options={"maxiter": 50, "ftol": _ENOUGH},
+            options={"maxiter": 50, "ftol": enough},
         )
         return on_weights(ended.x)
 
