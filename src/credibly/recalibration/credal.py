@@ -118,6 +118,14 @@ class CredalRecalibration(Recalibration):
         one_of("`margin`", self.margin, ("vacuous", "ball", None))
         require_level(self.level)
         self.rng = require_integer(self.rng, "rng", 0)
+        self.n_resamples = require_integer(self.n_resamples, "n_resamples", 1)
+        if 1 / (self.n_resamples + 1) > self.level:  # every set would pass
+            raise InputError(
+                "`n_resamples`",
+                f"must be large enough to reject at level {self.level:g}",
+                f"the smallest p-value of {self.n_resamples} replicates is {1 / (self.n_resamples + 1):.3g}",
+                f"Use at least {round(1 / self.level) * 2}.",
+            )
         if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
             raise InputError(
                 "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."

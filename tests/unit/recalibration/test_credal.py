@@ -116,6 +116,7 @@ def test_learned_weights() -> None:
         ({"weights": "mean"}, "`weights` must be one of"),
         ({"level": 5}, "`level`"),
         ({"margin": "wide"}, "`margin` must be one of"),
+        ({"n_resamples": 9}, "the smallest p-value of 9 replicates is 0.1"),
     ],
 )
 def test_settings_are_checked(settings: dict, said: str) -> None:
