@@ -52,6 +52,18 @@ class Inflation(Result):
         Draws per instance that stand for a Dirichlet.
     seed : tuple of int
         Seed of everything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> members = cr.Ensemble(rng.dirichlet([2.0, 2.0, 2.0], size=(200, 3)))
+    >>> found = cr.inflate(members, np.zeros(200, dtype=int), weights="constant", n_resamples=99, rng=0)
+    >>> found.radius > 0.1, found.apply(members[:5]).n_members
+    (True, 9)
+    >>> found.combine(members[:5])
+    Point(n=5, k=3, dtype=float64)
     """
 
     radius: float
