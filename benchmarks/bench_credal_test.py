@@ -17,13 +17,15 @@ def rows(threads: int) -> Iterator[Row]:
     """Yield the figures of issue-sized tests; they are meant for two cores."""
     sample = MulticlassWorld("H0,2", n_members=M, n_classes=K).draw(N, rng=3)
 
-    def test(**settings: Any) -> Callable[[], object]:
+    def test(features: Any = sample.features, **settings: Any) -> Callable[[], object]:
         settings = {"n_resamples": RESAMPLES, **settings}
-        return lambda: cr.credal_test(sample.predictions, sample.labels, sample.features, rng=0, **settings)
+        return lambda: cr.credal_test(sample.predictions, sample.labels, features, rng=0, **settings)
 
     tasks = {
         "the default (4 folds, refits)": (test(), 3.0),
+        "the default without features": (test(None), 3.0),
         "4 folds without refits": (test(refit=False), 0.5),
+        "4 folds without refits and features": (test(None, refit=False), 0.5),
         "split without refits": (test(split=0.5, refit=False), 0.5),
         "split with refits": (test(split=0.5), 3.0),
         "constant weights, skce": (test(weights="constant"), 0.2),

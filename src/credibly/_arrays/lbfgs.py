@@ -56,23 +56,28 @@ def minimise_batch(
     at = start
     value, slope = objective(at)
     moves: list[tuple[Array, Array, Array]] = []
+    scale = xp.ones_like(value)
     done = xp.max(xp.abs(slope), axis=1) <= tolerance
     steps = 0
     while steps < max_steps and not bool(xp.all(done)):
         steps += 1
-        direction = _direction(slope, moves)
-        descent = xp.sum(slope * direction, axis=1)
+        direction = _direction(slope, moves, scale)
+        descent = xp.vecdot(slope, direction)
         uphill = descent >= 0
         direction = xp.where(uphill[:, None], -slope, direction)
-        descent = xp.where(uphill, -xp.sum(slope * slope, axis=1), descent)
+        descent = xp.where(uphill, -xp.vecdot(slope, slope), descent)
         next_at, next_value, next_slope, moved = _line_search(
             objective, at, value, slope, direction, descent, done
         )
         step, change = next_at - at, next_slope - slope
-        curvature = xp.sum(step * change, axis=1)
+        curvature, squares = xp.vecdot(step, change), xp.vecdot(change, change)
         # without positive curvature a pair would spoil the model; weight 0 leaves it out for that problem
-        usable = curvature > 1e-12 * xp.sum(change * change, axis=1)
+        usable = curvature > 1e-12 * squares
         weight = xp.where(usable, 1.0 / xp.where(usable, curvature, xp.ones_like(curvature)), 0.0 * curvature)
+        # the latest usable pair gives the scale of the model
+        scale = xp.where(
+            usable & (squares > 0), curvature / xp.where(squares > 0, squares, xp.ones_like(squares)), scale
+        )
         moves = [*moves[-(_MEMORY - 1) :], (step, change, weight)]
         stuck = ~moved | (value - next_value <= _FLAT * xp.abs(value))
         at, value, slope = next_at, next_value, next_slope
@@ -80,30 +85,22 @@ def minimise_batch(
     return Minimum(at, value, steps, done)
 
 
-def _direction(slope: Array, moves: list[tuple[Array, Array, Array]]) -> Array:
+def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array) -> Array:
     """Return minus the inverse Hessian model times the slope: the two-loop recursion."""
     xp = namespace(slope)
     direction = -slope
     if not moves:
         # a first step of length 1 at most
-        length = xp.sqrt(xp.sum(slope * slope, axis=1, keepdims=True))
+        length = xp.sqrt(xp.vecdot(slope, slope))[:, None]
         return direction / xp.where(length > 1.0, length, xp.ones_like(length))
     shares = []
     for step, change, weight in reversed(moves):
-        share = weight * xp.sum(step * direction, axis=1)
+        share = weight * xp.vecdot(step, direction)
         shares.append(share)
         direction = direction - share[:, None] * change
-    scale = xp.ones_like(moves[0][2])
-    for _, change, weight in moves:  # the latest usable pair gives the scale
-        squares = xp.sum(change * change, axis=1)
-        usable = (weight > 0) & (squares > 0)
-        own = 1.0 / (
-            xp.where(usable, weight, xp.ones_like(weight)) * xp.where(usable, squares, 1.0 + squares)
-        )
-        scale = xp.where(usable, own, scale)
     direction = direction * scale[:, None]
     for (step, change, weight), share in zip(moves, reversed(shares), strict=True):
-        back = weight * xp.sum(change * direction, axis=1)
+        back = weight * xp.vecdot(change, direction)
         direction = direction + (share - back)[:, None] * step
     return direction
 

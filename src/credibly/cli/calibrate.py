@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from credibly._arrays.errors import FileError
 from credibly._arrays.recalibration_results import Change, RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly.cli import options
@@ -107,6 +108,13 @@ def apply_file(
     reading = Reading(file, labels, kind, member_axis, drop_invalid)
     reading.require_elsewhere(out)
     require_target(out, overwrite=force)
+    if recalibration.suffix != ".json" and file.suffix == ".json":
+        raise FileError(
+            f"'{recalibration}'",
+            "must be what `credibly calibrate fit` wrote",
+            f"the JSON file is the second one, '{file}'",
+            f"Swap them: `credibly calibrate apply {file} {recalibration} {out}`.",
+        )
     chosen = load_recalibration(recalibration)
     data = reading.dataset(output)
     with warnings.catch_warnings():  # the same words stand in the notes of what is made

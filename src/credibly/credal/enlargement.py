@@ -47,8 +47,14 @@ def enlarged(credal: CredalSet, radius: float, by: By) -> CredalSet:
             return Intervals((1 - radius) * lower, (1 - radius) * upper + radius)
         return Intervals(xp.clip(lower - radius, 0.0, 1.0), xp.clip(upper + radius, 0.0, 1.0))
     members = as_float64(credal.probs)
-    members = members if isinstance(credal, Ensemble) else members[:, None, :]
-    return Ensemble(_towards_classes(members, radius, by), member_axis=1)
+    if not isinstance(credal, Ensemble):
+        return Ensemble(_towards_classes(members[:, None, :], radius, by), member_axis=1)
+    moved = _towards_classes(members, radius, by)
+    if credal.weights is None:
+        return Ensemble(moved, member_axis=1)
+    k = credal.n_classes
+    each = xp.broadcast_to(as_float64(credal.weights)[:, None] / k, (credal.n_members, k))
+    return Ensemble(moved, xp.reshape(each, (-1,)), member_axis=1)
 
 
 def _towards_classes(members: Array, radius: float, by: By) -> Array:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credibly._arrays.namespace import Array, to_host
+from credibly._arrays.tiles import tiles
 from credibly.hypotests.mixing import mixed
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic
@@ -28,7 +29,9 @@ Slope = Callable[[HostArray], tuple[float, HostArray]]
 _RANDOM_STARTS = 4
 _DESCENTS = 2
 _ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
+_CONVEX_ENOUGH = 1e-12  # the same for proper scores, whose steps cost little
 _LEAST = 1e-300
+_TILE = 100  # rows; three squares of them fit into the second-level cache
 
 
 class Minimiser(NamedTuple):
@@ -63,11 +66,11 @@ class WeightSearch:
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
         labels = on_host(observed)
-        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0)
+        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
         if isinstance(self.statistic, LogLoss):
             return Minimiser(likeliest, self.value(likeliest, labels), "the centre (convex)")
         if isinstance(self.statistic, Brier):
-            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0)
+            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
             return Minimiser(found, self.value(found, labels), "the centre (convex)")
         a = self.centre.size
         starts = {"the centre": self.centre, "the largest likelihood": likeliest}
@@ -85,11 +88,15 @@ class WeightSearch:
     ) -> Minimiser:
         """Return what one descent finds; the start itself where it finds nothing smaller.
 
-        Decreases below a thousandth of `scale` end the descent; by default of a corner's value.
+        Decreases below a thousandth of `scale` end the descent, by default of a corner's value; proper scores
+        are followed to their minimum.
         """
+        enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _ENOUGH
         slope = self._slope(labels)
         unit = abs(self.value(np.eye(start.size)[0], labels)) if scale is None else scale
-        ended = self._descend(slope, start, unit) if slope is not None else self._search(labels, start)
+        ended = (
+            self._descend(slope, start, unit, enough) if slope is not None else self._search(labels, start)
+        )
         candidates = [(self.value(weights, labels), at) for at, weights in enumerate((ended, start))]
         value, at = min(candidates)
         return Minimiser((ended, start)[at], value, name)
@@ -115,7 +122,7 @@ class WeightSearch:
             return torch_slope(self.points, labels, chosen)
         return None
 
-    def _descend(self, slope: Slope, start: HostArray, scale: float) -> HostArray:
+    def _descend(self, slope: Slope, start: HostArray, scale: float, enough: float) -> HostArray:
         """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
         from scipy.optimize import minimize
 
@@ -132,7 +139,7 @@ class WeightSearch:
             method="SLSQP",
             bounds=[(0.0, 1.0)] * a,
             constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(a)},
-            options={"maxiter": 50, "ftol": _ENOUGH},
+            options={"maxiter": 50, "ftol": enough},
         )
         return on_weights(ended.x)
 
@@ -205,25 +212,53 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float) -> Slope:
     With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij (0 where d is),
 
         d S / d f_i = 2 sum_{j != i} ( -m_ij (f_i - f_j) / h - k_ij r_j ).
+
+    Both sums are symmetric: tiles on and above the diagonal serve both sides, and stay in the cache.
     """
     n = points.shape[0]
     onehot = labels.block(slice(None), slice(None))[0]
+    pairs = n * (n - 1)
+    corners = [
+        (rows, columns)
+        for rows in tiles(n, _TILE)
+        for columns in tiles(n, _TILE)
+        if rows.start <= columns.start
+    ]
 
     def slope(weights: HostArray) -> tuple[float, HostArray]:
         probs = combined(points, weights)
         residual = onehot - probs
-        apart = distances(probs, probs, "euclidean")
-        kernel = np.exp(apart * (-1.0 / bandwidth))
-        np.fill_diagonal(kernel, 0.0)
-        terms = residual @ residual.T
-        terms *= kernel
-        apart[apart == 0] = np.inf  # equal predictions do not pull
-        pull = np.divide(terms, apart, out=apart)
-        moved = (pull @ probs - pull.sum(axis=1, keepdims=True) * probs) / bandwidth - kernel @ residual
-        pairs = n * (n - 1)
-        return float(terms.sum() / pairs), 2.0 * np.einsum("nak,nk->a", points, moved) / pairs
+        total, moved = 0.0, np.zeros_like(probs)
+        for rows, columns in corners:
+            kernel, own, pull = _skce_tile(probs, residual, rows, columns, bandwidth)
+            moved[rows] += pull @ probs[columns] - pull.sum(axis=1)[:, None] * probs[rows]
+            moved[rows] -= kernel @ residual[columns]
+            if rows == columns:
+                total += own
+                continue
+            total += 2.0 * own
+            moved[columns] += pull.T @ probs[rows] - pull.sum(axis=0)[:, None] * probs[columns]
+            moved[columns] -= kernel.T @ residual[rows]
+        return total / pairs, 2.0 * np.einsum("nak,nk->a", points, moved) / pairs
 
     return slope
+
+
+def _skce_tile(
+    probs: HostArray, residual: HostArray, rows: slice, columns: slice, bandwidth: float
+) -> tuple[HostArray, float, HostArray]:
+    """Return k, the sum of k <r, r> and m / h of one tile of pairs."""
+    apart = distances(probs[rows], probs[columns], "euclidean")
+    kernel = np.multiply(apart, -1.0 / bandwidth)
+    np.exp(kernel, out=kernel)
+    if rows == columns:
+        np.fill_diagonal(kernel, 0.0)
+    terms = residual[rows] @ residual[columns].T
+    terms *= kernel
+    total = float(terms.sum())
+    apart *= bandwidth
+    apart[apart == 0] = np.inf  # equal predictions do not pull
+    return kernel, total, np.divide(terms, apart, out=terms)
 
 
 def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:

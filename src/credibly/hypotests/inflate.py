@@ -11,15 +11,17 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import Result, require_level
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
+from credibly.hypotests.basis import log_probabilities
 from credibly.hypotests.credal import credal_test
-from credibly.hypotests.points import DRAWS
-from credibly.predictions import Predictions, as_predictions, require_order
+from credibly.hypotests.points import DRAWS, points_of
+from credibly.predictions import Point, Predictions, as_predictions, require_order
 
 HostArray = np.ndarray[Any, Any]
 
@@ -44,10 +46,24 @@ class Inflation(Result):
         The largest radius below `radius` that was rejected; None where `radius` is 0.
     test : CredalTestResult
         The test of the enlarged set.
+    own_features : bool
+        Whether learned weights look at the log-probabilities of the set as it was given.
     n_draws : int
         Draws per instance that stand for a Dirichlet.
     seed : tuple of int
         Seed of everything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> members = cr.Ensemble(rng.dirichlet([2.0, 2.0, 2.0], size=(200, 3)))
+    >>> found = cr.inflate(members, np.zeros(200, dtype=int), weights="constant", n_resamples=99, rng=0)
+    >>> found.radius > 0.1, found.apply(members[:5]).n_members
+    (True, 9)
+    >>> found.combine(members[:5])
+    Point(n=5, k=3, dtype=float64)
     """
 
     radius: float
@@ -57,6 +73,7 @@ class Inflation(Result):
     pvalues: HostArray
     rejected_radius: float | None
     test: CredalTestResult
+    own_features: bool
     n_draws: int
     seed: Seed
 
@@ -74,6 +91,28 @@ class Inflation(Result):
             The larger sets.
         """
         return enlarged(_as_set(predictions, self.n_draws, self.seed), self.radius, self.by)
+
+    def combine(self, predictions: Any, features: Any = None) -> Point:
+        """Return the combination of the enlarged sets that the test found.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Any instances, as they were before they are enlarged.
+        features : array (n, d), optional
+            Their features, where `inflate` was given some.
+
+        Returns
+        -------
+        Point
+            One distribution per instance.
+        """
+        if self.own_features and features is None:
+            features = _log_probabilities(
+                _as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed
+            )
+        found: Point = self.test.combine(self.apply(predictions), features)
+        return found
 
     def __str__(self) -> str:
         if self.radius == 0:
@@ -106,7 +145,8 @@ def inflate(
     labels : array (n,)
         Observed classes.
     features : array (n, d), optional
-        What learned weights may depend on, as in :func:`credal_test`.
+        What learned weights may depend on, as in :func:`credal_test`; where not given, at every radius the
+        log-probabilities of the set as it was.
     by : {"vacuous", "ball"}
         Mixture with the set of all distributions: the radius is its share. Or every member moved by the
         total variation `radius` towards each class: for two classes this is the ball around the set, for
@@ -128,7 +168,7 @@ def inflate(
     Returns
     -------
     Inflation
-        The radius, what was tried, the last test, and ``apply`` for other instances.
+        The radius, what was tried, the last test, and ``apply`` and ``combine`` for other instances.
 
     Notes
     -----
@@ -159,6 +199,10 @@ def inflate(
     require_order(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
+    learns = settings.get("weights") in (None, "learned") and settings.get("paper") != "M23"
+    own_features = features is None and learns
+    if own_features:  # those of the enlarged set would be k times as many, and others at every radius
+        features = _log_probabilities(credal, n_draws, seed)
     most = 1 + int(np.log2(1 / _FIRST)) + 1 + max(1, int(np.ceil(np.log2(1 / resolution))))
     tried: list[tuple[float, float]] = []
 
@@ -171,6 +215,7 @@ def inflate(
 
     low, high = 0.0, 0.0
     result = test(0.0)
+    _require_reach(result, level)
     while result.rejects(level):
         if high == 1.0:
             raise UnsupportedError(
@@ -198,9 +243,26 @@ def inflate(
         pvalues=np.array([pvalue for _, pvalue in tried]),
         rejected_radius=low if high > 0 else None,
         test=result,
+        own_features=own_features,
         n_draws=n_draws,
         seed=seed,
     )
+
+
+def _require_reach(result: CredalTestResult, level: float) -> None:
+    """Raise where so few replicates cannot reject anything: every set would pass."""
+    least = (2 if result.tail == "two-sided" else 1) / (result.n_resamples + 1)
+    if result.n_resamples and least > level:
+        raise InputError(
+            "`n_resamples`",
+            f"must be large enough to reject at level {level:g}",
+            f"the smallest p-value of {result.n_resamples} replicates is {least:.3g}",
+            f"Use at least {round(1 / level) * 2}.",
+        )
+
+
+def _log_probabilities(credal: CredalSet, n_draws: int, seed: Seed) -> Array:
+    return log_probabilities(points_of(credal, n_draws, seed).probs)
 
 
 def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:

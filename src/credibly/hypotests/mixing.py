@@ -169,8 +169,9 @@ def _fit(
         slope = _subtracted(weights, shares, total[:, None, :])
         if counted is not None:
             loss, slope = loss * counted.T, slope * counted.T[:, None, :]
-        value = xp.sum(loss, axis=0) + 0.5 * xp.sum(penalty * parameters * parameters, axis=1)
-        return value, columns.pulled_back(slope) + penalty * parameters
+        pull = penalty * parameters
+        value = xp.sum(loss, axis=0) + 0.5 * xp.vecdot(pull, parameters)
+        return value, columns.pulled_back(slope) + pull
 
     return minimise_batch(objective, start, tolerance=_TOLERANCE * likely.shape[0], max_steps=max_steps)
 

@@ -79,6 +79,11 @@ class AffineScaling(Recalibration):
     def _penalty_curvature(self, k: int) -> HostArray:
         """Return the second derivatives of Omega, one per parameter."""
 
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        k = self.n_classes or 0
+        weights, intercepts = self._split(self._start(k), k)
+        return {"weights": weights.shape, "intercepts": intercepts.shape}
+
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         z, counts = dense(data)
         if z.ndim == 3:

@@ -29,7 +29,13 @@ from credibly.recalibration.alpha_fit import (
 )
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, checked
-from credibly.recalibration.heads import centre_and_scale, features_of_width, forward, standardised
+from credibly.recalibration.heads import (
+    centre_and_scale,
+    features_of_width,
+    forward,
+    n_parameters,
+    standardised,
+)
 from credibly.recalibration.penalties import Folds, check_penalty, choose_penalty
 
 HostArray = np.ndarray[Any, Any]
@@ -193,6 +199,23 @@ class AlphaCalibration(Recalibration):
     def _layers(self) -> tuple[int, ...]:
         assert self.sizes is not None
         return tuple(int(size) for size in self.sizes)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        given = np.atleast_1d(np.asarray(self.sizes))
+        if given.dtype.kind not in "iuf" or given.size < 2 or (given[1:] < 1).any() or given[0] < 0:
+            raise InputError(
+                "a recalibration",
+                "must hold the sizes of at least two layers as 'sizes'",
+                f"got {self.sizes!r}",
+                "Save it again, or fit again.",
+            )
+        width = self._layers[0]
+        return {
+            "sizes": given.shape,
+            "parameters": (n_parameters(self._layers),),
+            "feature_centre": (width,),
+            "feature_scale": (width,),
+        }
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         head = self.head or ("scalar" if features is None else "linear")

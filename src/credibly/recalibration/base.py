@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
 from credibly._arrays.results import jsonable
@@ -41,6 +42,8 @@ class Recalibration(ABC):
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
+    positive: ClassVar[tuple[str, ...]] = ()
+    """Learned attributes whose numbers must be above 0."""
 
     convergence: Convergence | None = dataclasses.field(default=None, init=False, repr=False)
     digest: str | None = dataclasses.field(default=None, init=False, repr=False)
@@ -210,13 +213,35 @@ class Recalibration(ABC):
             value = values["learned"][name]
             setattr(made, name, np.asarray(value, dtype=np.float64) if isinstance(value, list) else value)
         made._restore(values)
+        made._require_sound()
         return made
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the learned numbers that `apply` computes with."""
+        return {}
+
+    def _require_sound(self) -> None:
+        """Raise unless what was read from a file are numbers that a fit can have found."""
+        for name, shape in self._shapes().items():
+            value = np.asarray(getattr(self, name))
+            sound = value.dtype.kind in "iuf" and value.shape == shape and bool(np.isfinite(value).all())
+            if not sound or (name in self.positive and bool((value <= 0).any())):
+                what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
+                above = " above 0" if name in self.positive else ""
+                raise InputError(
+                    "a recalibration",
+                    f"must hold {what}{above} as {name!r}",
+                    f"got {getattr(self, name)!r}",
+                    "Save it again, or fit again.",
+                )
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         ended = {name: value for name, value in values["convergence"].items() if name in _CONVERGENCE}
         self.convergence = Convergence(**ended)
-        self.digest, self.n, self.n_classes = values["digest"], values["n"], values["n_classes"]
-        self.n_members, self.notes = values["n_members"], tuple(values["notes"])
+        self.digest, self.notes = values["digest"], tuple(values["notes"])
+        self.n = require_integer(values["n"], "n", 1)
+        self.n_classes = require_integer(values["n_classes"], "n_classes", 1)
+        self.n_members = require_integer(values["n_members"], "n_members", 1)
 
     def _remember(self, data: FitData, convergence: Convergence) -> None:
         given = data.predictions

@@ -4,7 +4,8 @@
 
 on log-probabilities. s below 1 draws the members together, s above 1 moves them apart. Temperatures are
 fitted on one part of the data; on the other part `credal_test` looks for the smallest s whose set it does not
-reject: the most informative set in which a calibrated combination may lie.
+reject: the most informative set in which a calibrated combination may lie. Where it rejects them all,
+`margin` enlarges the set that the temperatures made by the smallest radius of `inflate`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import require_level
-from credibly.hypotests import credal_test
-from credibly.predictions import ClassPredictions
+from credibly.credal.enlargement import enlarged
+from credibly.hypotests import credal_test, inflate
+from credibly.predictions import ClassPredictions, Ensemble
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, with_scores
 from credibly.recalibration.members import MemberTemperatures, divided
@@ -43,6 +45,8 @@ class CredalRecalibration(Recalibration):
     spreads : tuple of float
         Factors of the distance between members to try, increasing; 0 is a single distribution, 1 leaves the
         set as the temperatures made it.
+    margin : {"vacuous", "ball"}, optional
+        What enlarges the set where no spread is accepted, see `inflate`; such data are refused without.
     held_out : float
         Share of the instances that choose the spread.
     weights : {"learned", "constant"}
@@ -62,13 +66,16 @@ class CredalRecalibration(Recalibration):
         The chosen factor.
     pvalues : ndarray
         p-values of the factors that were tried, in the order of `spreads`.
+    radius : float
+        How far the margin goes; 0 where a spread was accepted.
     convergence : Convergence
         How the fit ended; its steps are the tests.
 
     Notes
     -----
     Not rejected does not mean calibrated: with few held-out instances a small set is enough. The spread was
-    chosen on data of the fit; test the recalibrated set on others.
+    chosen on data of the fit; test the recalibrated set on others. With a margin m members in k classes
+    become m k.
 
     References
     ----------
@@ -90,6 +97,7 @@ class CredalRecalibration(Recalibration):
 
     temperatures: Literal["members", "shared"] | None = "members"
     spreads: tuple[float, ...] = SPREADS
+    margin: Literal["vacuous", "ball"] | None = None
     held_out: float = 0.5
     weights: Literal["learned", "constant"] = "learned"
     level: float = 0.05
@@ -98,15 +106,26 @@ class CredalRecalibration(Recalibration):
     member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
     spread: float | None = dataclasses.field(default=None, init=False)
     pvalues: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    radius: float | None = dataclasses.field(default=None, init=False)
     method: ClassVar[str] = "credal"
-    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues")
+    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues", "radius")
+    positive: ClassVar[tuple[str, ...]] = ("member_temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def __post_init__(self) -> None:
         one_of("`temperatures`", self.temperatures, ("members", "shared", None))
         one_of("`weights`", self.weights, ("learned", "constant"))
+        one_of("`margin`", self.margin, ("vacuous", "ball", None))
         require_level(self.level)
         self.rng = require_integer(self.rng, "rng", 0)
+        self.n_resamples = require_integer(self.n_resamples, "n_resamples", 1)
+        if 1 / (self.n_resamples + 1) > self.level:  # every set would pass
+            raise InputError(
+                "`n_resamples`",
+                f"must be large enough to reject at level {self.level:g}",
+                f"the smallest p-value of {self.n_resamples} replicates is {1 / (self.n_resamples + 1):.3g}",
+                f"Use at least {round(1 / self.level) * 2}.",
+            )
         if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
             raise InputError(
                 "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."
@@ -123,7 +142,11 @@ class CredalRecalibration(Recalibration):
         """Return spread and temperatures in words."""
         assert self.member_temperatures is not None
         low, high = self.member_temperatures.min(), self.member_temperatures.max()
-        return f"CredalRecalibration, spread {self.spread:g}, T from {low:.4g} to {high:.4g}"
+        margin = f", {self.margin} margin {self.radius:.3g}" if self.radius else ""
+        return f"CredalRecalibration, spread {self.spread:g}{margin}, T from {low:.4g} to {high:.4g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"member_temperatures": (self.n_members or 0,), "spread": (), "radius": ()}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         labels = _single_labels(data)
@@ -142,33 +165,38 @@ class CredalRecalibration(Recalibration):
                 "Use more data, or another `held_out`.",
             )
         fitted, tested = np.sort(order[:cut]), np.sort(order[cut:])
-        self.member_temperatures = self._temperatures(data.predictions[fitted], labels[fitted], m)
-        held = data.predictions[tested]
+        temperatures = self._temperatures(data.predictions[fitted], labels[fitted], m)
+        held, seen = data.predictions[tested], labels[tested]
+        self.pvalues, spread, radius = self._chosen(held, seen, temperatures)
+        self.member_temperatures, self.spread, self.radius = temperatures, spread, radius
+        before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
+        message = f"p = {self.pvalues[-1]:.3g} at spread {spread:g}"
+        if radius:
+            message = f"no spread is accepted; a {self.margin} margin of {radius:.3g} is"
+        return Convergence(True, len(self.pvalues), 0.0, before, after, message)
+
+    def _chosen(
+        self, held: ClassPredictions, labels: HostArray, temperatures: HostArray
+    ) -> tuple[HostArray, float, float]:
+        """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
+        words: dict[str, Any] = {"weights": self.weights, "n_resamples": self.n_resamples, "rng": self.rng}
         found: list[float] = []
         for spread in self.spreads:
-            self.spread = float(spread)
-            result = credal_test(
-                self._map(held, None),
-                labels[tested],
-                weights=self.weights,
-                n_resamples=self.n_resamples,
-                rng=self.rng,
-            )
+            result = credal_test(spread_out(held, temperatures, spread), labels, **words)
             found.append(result.pvalue)
             if not result.rejects(self.level):
-                break
-        else:
+                return np.array(found), float(spread), 0.0
+        if self.margin is None:
             raise UnsupportedError(
                 "the set",
                 f"must hold a calibrated combination at a spread up to {self.spreads[-1]:g}",
                 f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
-                "Give larger `spreads`, or enlarge the set by a margin that members do not limit.",
+                'Give larger `spreads`, or enlarge the set beyond its members with margin="vacuous".',
             )
-        self.pvalues = np.array(found)
-        before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
-        return Convergence(
-            True, len(found), 0.0, before, after, f"p = {found[-1]:.3g} at spread {self.spread:g}"
+        grown = inflate(
+            spread_out(held, temperatures, 1.0), labels, by=self.margin, level=self.level, **words
         )
+        return np.array(found), 1.0, grown.radius
 
     def _temperatures(self, predictions: ClassPredictions, labels: Any, m: int) -> HostArray:
         if self.temperatures is None:
@@ -181,10 +209,20 @@ class CredalRecalibration(Recalibration):
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         assert self.member_temperatures is not None and self.spread is not None
-        values = divided(predictions, self.member_temperatures)
-        centre = namespace(values).mean(values, axis=1, keepdims=True)
+        made = spread_out(predictions, self.member_temperatures, self.spread)
+        if self.radius:
+            assert self.margin is not None and isinstance(made, Ensemble)
+            made = enlarged(made, self.radius, self.margin)
         note = f"recalibrated by {self.describe()} (fitted on {self.n or len(predictions)} instances)"
-        return with_scores(predictions, centre + self.spread * (values - centre), note)
+        made._set(notes=(*predictions.notes, note))
+        return made
+
+
+def spread_out(predictions: ClassPredictions, temperatures: HostArray, spread: float) -> ClassPredictions:
+    """Return members with their temperatures, `spread` times as far from their centre."""
+    values = divided(predictions, temperatures)
+    centre = namespace(values).mean(values, axis=1, keepdims=True)
+    return with_scores(predictions, centre + spread * (values - centre), "moved")
 
 
 def _single_labels(data: FitData) -> HostArray:
@@ -202,5 +240,6 @@ def _single_labels(data: FitData) -> HostArray:
 
 def _loss(predictions: ClassPredictions, data: FitData) -> float:
     """Return the log loss per label of the mean."""
-    mean = mean_scores(scores_of(predictions).values, data.member_weights)
+    weights = predictions.weights if isinstance(predictions, Ensemble) else None
+    mean = mean_scores(scores_of(predictions).values, weights)
     return -scalar(namespace(mean).mean(namespace(mean).sum(as_float64(data.counts) * mean, axis=-1)))

@@ -29,6 +29,7 @@ HostArray = np.ndarray[Any, Any]
 LIMITS = (1e-3, 1e4)
 """Temperatures of members beyond these are refused as diverging."""
 _GRID = np.linspace(math.log(LIMITS[0]), math.log(LIMITS[1]), 25)
+_FAR = math.log(20.0)
 _GRADIENT = 1e-7
 _STEPS = 500
 
@@ -65,6 +66,7 @@ class MemberTemperatures(Recalibration):
     temperatures: HostArray | None = dataclasses.field(default=None, init=False)
     method: ClassVar[str] = "members"
     learned: ClassVar[tuple[str, ...]] = ("temperatures",)
+    positive: ClassVar[tuple[str, ...]] = ("temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def describe(self) -> str:
@@ -73,6 +75,9 @@ class MemberTemperatures(Recalibration):
         low, high = self.temperatures.min(), self.temperatures.max()
         return f"MemberTemperatures, T from {low:.4g} to {high:.4g}"
 
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"temperatures": (self.n_members or 0,)}
+
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         from scipy.optimize import minimize
 
@@ -80,7 +85,7 @@ class MemberTemperatures(Recalibration):
         objective = mixture_objective(z, counts, data.member_weights)
         m = z.shape[1]
         shared = math.log(shared_temperature(data)[0])
-        alone = [_own_temperature(z[:, member : member + 1], counts) for member in range(m)]
+        alone = [_own_temperature(z[:, member : member + 1], counts, shared) for member in range(m)]
         starts = [np.full(m, shared), np.array(alone)]
         bounds = [(math.log(LIMITS[0]), math.log(LIMITS[1]))] * m
         ends = [
@@ -190,11 +195,14 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     return math.exp(at), ended
 
 
-def _own_temperature(z: HostArray, counts: HostArray) -> float:
-    """Return log T of one member alone, near enough for a start; its own fit may diverge."""
+def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:
+    """Return log T of one member alone, near enough for a start; its own fit may diverge.
+
+    Within a factor of 20 of the shared one, so that the unit of the logits does not decide where it starts.
+    """
     objective = mixture_objective(z, counts, None)
     losses = [objective(np.array([at]))[0] for at in _GRID]
-    return float(np.clip(_GRID[int(np.argmin(losses))], math.log(0.05), math.log(50.0)))
+    return float(np.clip(_GRID[int(np.argmin(losses))], shared - _FAR, shared + _FAR))
 
 
 def _require_inside(temperature: float, subject: str) -> None:

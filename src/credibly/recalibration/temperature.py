@@ -79,10 +79,14 @@ class TemperatureScaling(Recalibration):
     temperature: float | None = dataclasses.field(default=None, init=False)
     method: ClassVar[str] = "temperature"
     learned: ClassVar[tuple[str, ...]] = ("temperature",)
+    positive: ClassVar[tuple[str, ...]] = ("temperature",)
 
     def describe(self) -> str:
         """Return the temperature in words."""
         return f"TemperatureScaling, T = {self.temperature:.4g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"temperature": ()}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         if data.scores.values.ndim == 3:

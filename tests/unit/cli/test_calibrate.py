@@ -45,6 +45,8 @@ def test_fit_and_apply_do_what_the_library_does(folder: Path, capsys: pytest.Cap
 
 def test_the_data_of_the_fit_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["calibrate", "fit", "fit.npz", "t.json", "-q"])
+    assert main(["calibrate", "apply", "fit.npz", "t.json", "out.npz"]) == 2
+    assert "Swap them: `credibly calibrate apply t.json fit.npz out.npz`" in capsys.readouterr().err
     assert main(["calibrate", "apply", "t.json", "fit.npz", "out.npz"]) == 0
     assert "applied to the predictions it was fitted on" in capsys.readouterr().err
 

@@ -24,7 +24,7 @@ def _data(n: int = 60, a: int = 3, k: int = 3) -> tuple[np.ndarray, Classes]:
 def test_slopes_equal_differences_of_values(name: str) -> None:
     if name in ("kde_ce", "kl_ce"):
         pytest.importorskip("torch", reason="other slopes come from torch")
-    points, labels = _data()
+    points, labels = _data(n=230)  # more than one tile of pairs
     search = WeightSearch(points, cr.registered()[name])
     slope = search._slope(labels)
     assert slope is not None
@@ -52,15 +52,21 @@ def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
     assert found.value == pytest.approx(search.value(found.weights, labels))
 
 
-def test_the_log_loss_minimum_is_that_of_a_general_solver() -> None:
+@pytest.mark.parametrize("name", ["log_loss", "brier"])
+def test_minima_of_proper_scores_are_those_of_a_general_solver(name: str) -> None:
     points, labels = _data(a=2)
-    search = WeightSearch(points, cr.log_loss)
+    search = WeightSearch(points, cr.registered()[name])
     found = search.minimum(labels, np.random.default_rng(0))
     wanted = scipy.optimize.minimize_scalar(
-        lambda w: search.value(np.array([w, 1 - w]), labels), bounds=(0, 1), method="bounded"
+        lambda w: search.value(np.array([w, 1 - w]), labels),
+        bounds=(0, 1),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
-    assert found.weights[0] == pytest.approx(wanted.x, abs=0.02)
-    assert found.value == pytest.approx(wanted.fun, abs=1e-4)
+    again = search.local_minimum(labels, np.array([0.5, 0.5]))
+    for one in (found, again):
+        assert one.weights[0] == pytest.approx(wanted.x, abs=1e-4)
+        assert one.value == pytest.approx(wanted.fun, abs=1e-9)
 
 
 def test_weights_outside_the_simplex_are_brought_back() -> None:

@@ -46,6 +46,23 @@ def test_learned_weights_and_splits() -> None:
     assert 0.1 < radii[1] < 0.7
 
 
+def test_learned_weights_look_at_the_set_that_was_given() -> None:
+    settings = {"refit": False, "split": 0.5, "learner": "gating", "n_resamples": 99, "resolution": 0.1}
+    members, labels = world(0.6, n=160)
+    found = cr.inflate(members, labels, rng=1, **settings)
+    assert found.radius > 0
+    probs = np.asarray(members.probs)
+    features = np.log(probs).reshape(160, -1)
+    given = cr.inflate(members, labels, features, rng=1, **settings)
+    assert np.array_equal(found.pvalues, given.pvalues)
+    np.testing.assert_allclose(
+        found.combine(members[:7]).probs, given.combine(members[:7], features[:7]).probs, atol=1e-12
+    )
+    assert not given.own_features
+    constant = cr.inflate(members, labels, rng=1, weights="constant", n_resamples=99)
+    assert constant.combine(members[:7]).probs.shape == (7, 3)
+
+
 def test_what_was_tried() -> None:
     members, labels = world(0.5)
     told: list[tuple[int, int]] = []
@@ -98,6 +115,8 @@ def test_bad_input() -> None:
         cr.inflate(members, labels, by="square")  # type: ignore[arg-type]
     with pytest.raises(cr.InputError, match="`level` must lie"):
         cr.inflate(members, labels, level=5)
+    with pytest.raises(cr.InputError, match="the smallest p-value of 9 replicates"):
+        cr.inflate(members, labels, weights="constant", n_resamples=9)
     with pytest.raises(cr.InputError, match="`resolution` must be a positive number"):
         cr.inflate(members, labels, resolution=0)
     with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,42 @@ def test_a_set_that_no_spread_can_save_is_refused() -> None:
         fitted(ensemble, labels)
 
 
+def test_a_failed_fit_leaves_the_one_before() -> None:
+    found = fitted(*tilted(400, 0.0))
+    with pytest.raises(cr.UnsupportedError, match="rejects all"):
+        found.fit(*tilted(800, 6.0))
+    assert found.spread == 0.0
+    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+
+
+@pytest.mark.parametrize("margin", ["vacuous", "ball"])
+@pytest.mark.parametrize("weights", [None, (0.25, 0.75)])
+def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:
+    ensemble, labels = tilted(800, 6.0)
+    ensemble = cr.Ensemble.from_logits(np.asarray(ensemble.logits), weights=weights)
+    found = fitted(ensemble, labels, margin=margin)
+    assert found.spread == 1.0
+    assert found.radius > 0
+    assert (found.pvalues <= 0.05).all()
+    new, seen = tilted(200, 6.0, seed=1)
+    new = cr.Ensemble.from_logits(np.asarray(new.logits), weights=weights)
+    after = found.apply(new)
+    assert after.n_members == 4  # two members moved towards two classes
+    assert not cr.credal_test(after, seen, weights="constant", n_resamples=99, rng=0).rejects(0.01)
+    if margin == "vacuous":  # (1 - r) mean + r uniform
+        expected = (1 - found.radius) * new.mean().probs + found.radius / 2
+        np.testing.assert_allclose(after.mean().probs, expected, atol=1e-12)
+    assert f"{margin} margin" in after.notes[-1]
+    again = cr.load_recalibration(found.save(tmp_path / "set.json"))
+    assert np.array_equal(again.apply(new).probs, after.probs)
+
+
+def test_a_margin_is_not_needed_where_a_spread_is_accepted() -> None:
+    found = fitted(*tilted(400, 0.0), margin="vacuous")
+    assert found.radius == 0.0
+    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+
+
 def test_temperatures_are_fitted_on_the_other_part() -> None:
     ensemble, labels = tilted(1000, 0.0)
     sharper = cr.Ensemble.from_logits(2.0 * np.asarray(ensemble.logits))
@@ -77,6 +115,8 @@ def test_learned_weights() -> None:
         ({"temperatures": "all"}, "`temperatures` must be one of"),
         ({"weights": "mean"}, "`weights` must be one of"),
         ({"level": 5}, "`level`"),
+        ({"margin": "wide"}, "`margin` must be one of"),
+        ({"n_resamples": 9}, "the smallest p-value of 9 replicates is 0.1"),
     ],
 )
 def test_settings_are_checked(settings: dict, said: str) -> None:

@@ -155,6 +155,18 @@ def test_matrix_scaling_recovers_its_parameters() -> None:
     assert np.allclose(scaling.intercepts - scaling.intercepts.mean(), [0.3, 0.0, -0.3], atol=0.08)
 
 
+@pytest.mark.parametrize("unit", [0.01, 1000.0])
+def test_member_temperatures_follow_the_unit_of_the_logits(unit: float) -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=(300, 4))
+    labels = draw(probs.mean(axis=1), rng)
+    plain, other = (
+        cr.MemberTemperatures().fit(cr.Ensemble.from_logits(scale * np.log(probs)), labels).temperatures
+        for scale in (1.0, unit)
+    )
+    np.testing.assert_allclose(other / unit, plain, rtol=1e-3)
+
+
 def test_member_temperatures_are_recovered() -> None:
     logits, labels = members(20_000, m=2, seed=7)
     temperatures = np.array([3.0, 0.5])
@@ -351,6 +363,13 @@ def test_bad_input() -> None:
         ({"learned": {}}, "as `save` writes it"),
         ({"settings": {"unknown": 1}}, "as `save` writes it"),
         ({"n": None, "notes": None}, "as `save` writes it"),
+        ({"n_classes": "3"}, "must be an integer"),
+        ({"learned": {"temperature": -1.0}}, "a finite number above 0 as 'temperature'"),
+        ({"learned": {"temperature": 0}}, "a finite number above 0 as 'temperature'"),
+        ({"learned": {"temperature": float("nan")}}, "a finite number above 0"),
+        ({"learned": {"temperature": "2"}}, "a finite number above 0"),
+        ({"learned": {"temperature": None}}, "a finite number above 0"),
+        ({"learned": {"temperature": [1.0, 2.0]}}, "a finite number above 0"),
     ],
 )
 def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> None:
@@ -360,6 +379,19 @@ def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> N
     path.write_text(json.dumps(found | change))
     with pytest.raises(cr.FileError, match=said):
         cr.load_recalibration(path)
+
+
+def test_learned_numbers_of_files_are_checked(case, tmp_path: Path) -> None:
+    method, predictions, labels, features = case
+    found = method.unfitted().fit(predictions, labels, features).to_dict()
+    first = found["settings"]["steps"][0] if found["method"] == "chain" else found
+    name = next(name for name, value in first["learned"].items() if value is not None)
+    path = tmp_path / "damaged.json"
+    for wrong in (float("nan"), [[1.0]] * 7, None, "a"):
+        first["learned"][name] = wrong
+        path.write_text(json.dumps(found))
+        with pytest.raises(cr.FileError):
+            cr.load_recalibration(path)
 
 
 def test_no_file_and_no_object(tmp_path: Path) -> None:
