@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
 from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly.predictions import ClassPredictions, Predictions
@@ -25,6 +26,13 @@ def recalibrations(
     seed: Seed,
 ) -> tuple[RecalibrationReport | None, list[tuple[str, str]]]:
     """Return recalibrations side by side, or the reason why there is nothing to compare."""
+    if isinstance(methods, str) or not isinstance(methods, Sequence):
+        raise InputTypeError(
+            "`recalibrate`",
+            "must be a sequence of names",
+            f"got {methods!r}",
+            'Pass a list: ["temperature"].',
+        )
     if not methods:
         return None, []
     if not isinstance(predictions, ClassPredictions):

@@ -166,5 +166,5 @@ def require_enough(n: int, cv: int | None) -> None:
             "learned weights",
             f"need at least {least} instances, 2 per part",
             f"got {n}",
-            'Use weights="constant" or weights="mean", which do not split the data.',
+            'Use fewer folds, or weights="constant", which does not split the data.',
         )

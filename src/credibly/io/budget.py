@@ -7,8 +7,7 @@ import os
 from typing import Any
 
 from credibly._arrays.errors import FileError
-from credibly.io.damage import reading
-from credibly.io.formats import require_file
+from credibly.io.damage import reading, require_file
 from credibly.io.text import read_utf8
 
 

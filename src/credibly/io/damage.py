@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from credibly._arrays.errors import CrediblyError, FileError
 
@@ -55,3 +56,23 @@ def reading(source: str, form: str, *further: type[Exception]) -> Iterator[None]
             f"{type(error).__name__}: {words}",
             "It may be truncated or damaged: copy or make it again.",
         ) from error
+
+
+def require_file(path: str, named: str = "") -> None:
+    """Raise unless there is a file at `path`, or a folder where the format is one."""
+    try:
+        target = Path(path)
+        found = target.exists()
+        folder = target.is_dir()
+    except (OSError, ValueError) as error:
+        raise FileError(f"'{path}'", "must be a path", str(error), "Check the name.") from error
+    if not found:
+        raise FileError(
+            f"'{path}'", "must exist", "there is no such file", "Check the name and the directory."
+        )
+    if folder and named != ".zarr":
+        raise FileError(f"'{path}'", "must be a file", "it is a directory", "Name one of the files in it.")
+    if not folder and not target.is_file():
+        raise FileError(
+            f"'{path}'", "must be a regular file", "it is a device or a pipe", "Save it to a file first."
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from credibly._arrays.errors import FileError
 from credibly.io.content import Content
-from credibly.io.damage import reading
+from credibly.io.damage import reading, require_file
 from credibly.io.extras import read_parquet, read_torch, read_xarray
 from credibly.io.json_text import read_json
 from credibly.io.npy import read_npy, read_npz, refuse_pickle
@@ -84,26 +84,6 @@ def find_format(path: str) -> tuple[str, str | None]:
             "Convert it, or give it the extension of its format.",
         )
     return named, None
-
-
-def require_file(path: str, named: str) -> None:
-    """Raise unless there is a file at `path`, or a folder where the format is one."""
-    try:
-        target = Path(path)
-        found = target.exists()
-        folder = target.is_dir()
-    except (OSError, ValueError) as error:
-        raise FileError(f"'{path}'", "must be a path", str(error), "Check the name.") from error
-    if not found:
-        raise FileError(
-            f"'{path}'", "must exist", "there is no such file", "Check the name and the directory."
-        )
-    if folder and named != ".zarr":
-        raise FileError(f"'{path}'", "must be a file", "it is a directory", "Name one of the files in it.")
-    if not folder and not target.is_file():
-        raise FileError(
-            f"'{path}'", "must be a regular file", "it is a device or a pipe", "Save it to a file first."
-        )
 
 
 def _format_of_bytes(path: str, start: bytes) -> str | None:

@@ -12,7 +12,7 @@ from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly.io.bounds import text_array
 from credibly.io.columns import from_columns
 from credibly.io.content import Content, membership_of
-from credibly.io.damage import reading
+from credibly.io.damage import reading, require_file
 from credibly.io.text import read_utf8
 
 _DTYPES = frozenset(
@@ -51,6 +51,7 @@ def read_json(path: str) -> Content:
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a JSON file that holds one object."""
     name = os.fspath(path)
+    require_file(name)
     text = read_utf8(name)
     with reading(name, ".json"):
         value = json.loads(text)

@@ -302,3 +302,9 @@ def test_progress_is_reported() -> None:
     probs = members(40, 3)
     cr.credal_test(probs, draw(probs[:, 0]), n_resamples=9, rng=0, progress=lambda *pair: seen.append(pair))
     assert seen[-1] == (10, 10)
+
+
+def test_features_of_constant_weights_are_refused() -> None:
+    members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
+    with pytest.raises(cr.InputError, match=r'`features` belongs to weights="learned"'):
+        cr.credal_test(members, np.zeros(20, dtype=int), np.ones((20, 1)), weights="constant")

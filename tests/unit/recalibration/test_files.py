@@ -1,0 +1,3 @@
+def test_a_missing_file_is_called_missing(tmp_path) -> None:
+    with pytest.raises(cr.FileError, match="must exist"):
+        cr.load_recalibration(tmp_path / "nothing.json")
