@@ -12,9 +12,10 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
+from credibly.cli.groups import Counting
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
-from credibly.cli.reading import Reading, command
+from credibly.cli.reading import Manner, command
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Comparison, compare
 from credibly.io import Dataset, load_budget, require_writable
@@ -81,10 +82,8 @@ OutFile = Annotated[
 
 def compare_files(
     files: Files,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    *,
+    manner: Manner,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
     divergence: DivergenceName = "kl",
@@ -94,20 +93,17 @@ def compare_files(
     scaled: Scaled = False,
     stability: Stability = False,
     n_resamples: Draws = 1000,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    counting: Counting,
     out: OutFile = None,
     force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Ranking of models over trade-offs, with ties.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
-    output = Output(as_json, quiet)
-    readings = [Reading(file, labels, kind, member_axis, drop_invalid) for file in files]
+    readings = [manner.of(file) for file in files]
     if out is not None:
         for reading in readings:
             reading.require_elsewhere(out)
@@ -120,9 +116,9 @@ def compare_files(
         flags += [] if value is None else [f"--{name}", value]
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
-    flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--n-bins", n_bins, "--seed", seed]
+    flags += ["--divergence", divergence, "--n-resamples", n_resamples, *counting.words()]
     words = [*map(str, files[:-1]), *readings[-1].words()]
-    with progress(quiet=quiet) as tell:
+    with progress(quiet=output.quiet) as tell:
         comparison = compare(
             dict(zip(_names(files), (one.predictions for one in data), strict=True)),
             observed,
@@ -135,8 +131,8 @@ def compare_files(
             scaled=scaled,
             stability=stability,
             n_resamples=n_resamples,
-            n_bins=n_bins,
-            rng=seed,
+            n_bins=counting.n_bins,
+            rng=counting.seed,
             progress=tell,
             source={
                 "paths": [str(one.source) for one in data],
