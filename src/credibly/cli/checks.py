@@ -128,12 +128,7 @@ def check_file(
             output.pairs(_group_counts(check), heading="Groups")
         said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
         if curve is not None:
-            said += [
-                f"{name}, {statistic}: power {curve.wanted:g} from {curve.injection} "
-                + _amounts(*curve.smallest(statistic, name))
-                for name in check.hypotheses
-                for statistic in check.statistics
-            ]
+            said += [line.strip() for line in str(curve).splitlines()]
         output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
     leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
 
@@ -188,11 +183,3 @@ def _group_counts(check: PredictiveCheck) -> Iterator[tuple[str, str]]:
         for statistic, counts in check.count_verdicts(LEVEL, name).items():
             said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
             yield f"{name}, {statistic}", said
-
-
-def _amounts(below: float | None, above: float | None) -> str:
-    ends = [
-        f"{below:g} or less" if below is not None else "",
-        f"{above:g} or more" if above is not None else "",
-    ]
-    return " and ".join(end for end in ends if end) or "on: nothing on the grid"

@@ -17,7 +17,7 @@ from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Manner, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Comparison, compare
+from credibly.evaluation import Comparison, compare, standing_rows
 from credibly.io import Dataset, load_budget, require_writable
 from credibly.predictions import LabelCounts
 
@@ -164,26 +164,20 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
 
 
 def _table(comparison: Comparison) -> Table:
-    ranking = comparison.ranking
-    rows: list[tuple[Cell, ...]] = []
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        for at, name in enumerate(standing.names):
-            place = ranking.names.index(name)
-            low, high = standing.intervals[at].tolist()
-            rows.append(
-                (
-                    tradeoff,
-                    name,
-                    int(standing.best_ranks[at]),
-                    int(standing.worst_ranks[at]),
-                    float(standing.scores[at]),
-                    float(standing.differences[at]),
-                    None if low != low else (low, high),
-                    float(ranking.distance[place]),
-                    float(ranking.imprecision[place]),
-                )
-            )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.tradeoff,
+            one.model,
+            one.place_best,
+            one.place_worst,
+            one.score,
+            one.difference,
+            None if one.low is None or one.high is None else (one.low, one.high),
+            one.distance,
+            one.imprecision,
+        )
+        for one in standing_rows(comparison.ranking)
+    ]
     return Table(COLUMNS, rows, frozenset({"interval"}))
 
 

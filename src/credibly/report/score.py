@@ -68,7 +68,7 @@ def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
         (name, *(cell(score.summary[part][group]) for part in PARTS for group in GROUPS))
         for name, score in scores.items()
     )
-    return Table(("", *columns), rows)
+    return Table(("prediction", *columns), rows)
 
 
 def cell(spread: Spread) -> str:

@@ -53,7 +53,14 @@ def test_a_verb_without_groups_is_called_as_it_is() -> None:
 
 
 def test_words_make_the_same_group_again() -> None:
-    assert Replication(n_resamples=99, n_bins=10, seed=3).words() == ["--n-resamples", "99", "--n-bins", "10", "--seed", "3"]
+    assert Replication(n_resamples=99, n_bins=10, seed=3).words() == [
+        "--n-resamples",
+        "99",
+        "--n-bins",
+        "10",
+        "--seed",
+        "3",
+    ]
 
 
 def test_no_verb_lists_options_of_a_group() -> None:

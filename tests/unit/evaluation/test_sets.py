@@ -94,7 +94,7 @@ def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.credal is not None
     assert list(found.credal.tests) == ["constant"]
     assert "use `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
-    monkeypatch.setattr(set_tests, "MOST_PAIRED_ROWS", 100)
+    monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 100)
     found = cr.evaluate(sets, labels, **FEW)
     assert found.credal is None
     assert "all pairs of 120 instances" in dict(found.not_run)["test of the set"]
@@ -133,7 +133,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
     few = {**FEW, "n_resamples": 3}
     assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
-    monkeypatch.setattr(set_tests, "MOST_PAIRED_ROWS", 10)
+    monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 10)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
 
 
