@@ -74,10 +74,11 @@ def test_the_first_screen_has_a_place_for_each_question() -> None:
     assert set(found.credal.verdicts) & set(first)
     assert any(one.finding.startswith("Bayesian hypothesis") for one in first)
     words = [one.word for one in first]
-    assert words == sorted(words)  # conflict, then no conflict found
+    assert words == sorted(words, key=["conflict", "cannot tell", "no conflict found"].index)
     page = render_report(found)
     for one in found.verdicts:  # each is said once, here or below
-        assert page.count(html.escape(one.finding).replace(" %", "\N{NO-BREAK SPACE}%")) == 1
+        said = html.escape(one.finding).replace(" %", "\N{NO-BREAK SPACE}%")
+        assert page.count(f"</strong> {said}") == 1
 
 
 def test_counts_of_raters_do_not_hide_the_test_that_was_run() -> None:
