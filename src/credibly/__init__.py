@@ -5,7 +5,7 @@ Predictions first, then labels, then keywords: ``cr.calibration_test(predictions
 
 import logging as _logging
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
@@ -149,6 +149,14 @@ __version__ = "0.1.0"
 
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
+if not _TYPE_CHECKING:  # a checker would believe that every name is there
+
+    def __getattr__(name: str) -> object:
+        """Load the plots when they are first asked for: ``cr.plots.pit_diagram(...)``."""
+        if name == "plots":
+            return _import_module("credibly.plots")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "AlphaCalibration",
@@ -290,10 +298,3 @@ __all__ = [
     "upper_probability",
     "validity_test",
 ]
-
-
-def __getattr__(name: str) -> _ModuleType:
-    """Load the pictures when somebody asks for them: Matplotlib is slow to import."""
-    if name == "plots":
-        return _import_module("credibly.plots")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ import pytest
 import credibly as cr
 from browser.chromium import Chromium, find_chromium
 from credibly.cli import main
+from credibly.io import demo as demo_data
 
 HOSTILE = '<script>document.title = "run"</script>'
 
@@ -29,7 +30,25 @@ def raters_report(path: Path) -> None:
     cr.evaluate(probs, counts, classes=[HOSTILE, "b", "c"], groups=groups).report(path)
 
 
-REPORTS: dict[str, Callable[[Path], None]] = {"demo": demo_report, "raters": raters_report}
+def regression_report(path: Path) -> None:
+    """Members that predict real numbers."""
+    rng = np.random.default_rng(5)
+    mean = rng.normal(size=(200, 4))
+    labels = mean[:, 0] + rng.normal(size=200)
+    cr.evaluate(cr.Gaussian(mean, np.ones_like(mean)), labels).report(path)
+
+
+def comparison_report(path: Path) -> None:
+    models = {name: demo_data(name).predictions for name in ("ensemble", "single", "intervals")}
+    cr.compare(models, demo_data("single").labels, n_resamples=100).report(path)
+
+
+REPORTS: dict[str, Callable[[Path], None]] = {
+    "demo": demo_report,
+    "raters": raters_report,
+    "regression": regression_report,
+    "comparison": comparison_report,
+}
 """A new kind of report is one entry here; every test of `test_pages.py` then opens it."""
 
 

@@ -75,3 +75,10 @@ handlers = logging.getLogger("credibly").handlers
 print([type(handler).__name__ for handler in handlers], logging.getLogger().handlers)
 """
     assert run(script).strip() == "['NullHandler'] []"
+
+
+def test_plots_load_when_they_are_asked_for() -> None:
+    script = "import sys, credibly as cr; cr.plots.pit_diagram; print('matplotlib.pyplot' in sys.modules)"
+    assert run(script).strip() == "False"
+    missing = "import credibly as cr\ntry:\n    cr.plot\nexcept AttributeError as error:\n    print(error)"
+    assert "has no attribute 'plot'" in run(missing)

@@ -69,8 +69,15 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 def _closest(name: object, words: Iterable[str]) -> str | None:
-    close = difflib.get_close_matches(str(name), list(words), n=1)
-    return f"Did you mean {close[0]!r}?" if close else None
+    text = str(name)
+    close = difflib.get_close_matches(text, list(words), n=3)
+    if not close:
+        return None
+    # of equally close words the one that begins alike: `sed` was meant to be `seed`, not `used`
+    best = max(
+        close, key=lambda word: (difflib.SequenceMatcher(None, word, text).ratio(), word[:1] == text[:1])
+    )
+    return f"Did you mean {best!r}?"
 
 
 def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:

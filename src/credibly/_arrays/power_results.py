@@ -78,3 +78,18 @@ class PowerCurve(Result):
                 break
             above = float(amount)
         return below, above
+
+    def __str__(self) -> str:
+        head = f"Power of {self.injection} (level {self.level:g}, {self.n_repeats} data sets per amount)"
+        noticed = [
+            f"  {hypothesis}, {statistic}: power {self.wanted:g} from {self._noticed(statistic, hypothesis)}"
+            for hypothesis, own in self.power.items()
+            for statistic in own
+        ]
+        return "\n".join([head, *noticed])
+
+    def _noticed(self, statistic: str, hypothesis: str) -> str:
+        """Return the smallest amounts that are noticed, in words."""
+        below, above = self.smallest(statistic, hypothesis)
+        ends = ["" if below is None else f"{below:g} or less", "" if above is None else f"{above:g} or more"]
+        return " and ".join(filter(None, ends)) or "on: nothing on the grid"

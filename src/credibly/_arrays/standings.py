@@ -158,7 +158,8 @@ class Recommendation(Result):
     range: tuple[float, float]
 
     def __str__(self) -> str:
-        tied = f" {' and '.join(self.tied)} cannot be told from it." if self.tied else ""
+        names = " and ".join(filter(None, (", ".join(self.tied[:-1]), *self.tied[-1:])))
+        tied = f" {names} cannot be told from it." if self.tied else ""
         low, high = self.range
         until = "on" if math.isinf(high) else f"to {high:.3g}"
         return f"{self.model}: {self.reason} It is first from trade-off {low:.3g} {until}.{tied}"

@@ -14,6 +14,7 @@ from credibly._arrays.errors import FileError
 from credibly._arrays.recalibration_results import Change, RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly.cli import options
+from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
@@ -45,31 +46,25 @@ Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Folds, each he
 
 
 def fit_file(
-    file: options.PredictionsFile,
+    reading: Reading,
+    *,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New JSON file for the fitted recalibration.")],
     method: Method = "temperature",
     force: options.Force = False,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
     Features in the file are used by methods that take them.
     """
-    output = Output(as_json, quiet)
     chosen = named_recalibration(method)
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
     reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
     with _warnings_as_notes(output):
         chosen.fit(data.predictions, data.labels, data.features if chosen.takes_features else None)
     written = chosen.save(out, overwrite=force)
-    if as_json:
+    if output.as_json:
         output.json({**chosen.to_dict(), "written": str(written)})
         return
     ended = chosen.convergence
@@ -81,7 +76,7 @@ def fit_file(
         ("loss before", f"{ended.loss_before:.6g}"),
         ("loss after", f"{ended.loss_after:.6g}"),
     ]
-    if not quiet:
+    if not output.quiet:
         output.pairs(facts)
     output.notes(map(with_flags, chosen.notes))
 
@@ -90,22 +85,16 @@ def apply_file(
     recalibration: Annotated[
         Path, typer.Argument(metavar="CALIBRATION", help="What `credibly calibrate fit` wrote.")
     ],
-    file: options.PredictionsFile,
+    reading: Reading,
+    *,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
     force: options.Force = False,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Apply a fitted recalibration to other predictions.
 
     Labels, features, groups and names of the file are kept.
     """
-    output = Output(as_json, quiet)
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
     reading.require_elsewhere(out)
     require_target(out, overwrite=force)
     if recalibration.suffix != ".json" and file.suffix == ".json":
@@ -131,7 +120,7 @@ def apply_file(
         meta={**data.meta, "recalibration": chosen.describe()},
         overwrite=force,
     )
-    if as_json:
+    if output.as_json:
         output.json({"written": str(written), "n": len(made), "applied": chosen.describe()})
         return
     output.line(str(written))
@@ -139,27 +128,20 @@ def apply_file(
 
 
 def compare_file(
-    file: options.PredictionsFile,
+    reading: Reading,
+    *,
     method: Methods = None,
     folds: Folds = 5,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
     statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    replication: Replication,
+    output: Output,
 ) -> None:
     """Every statistic before and after, on folds that were not fitted.
 
     Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
     """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
-    with progress(quiet=quiet) as tell, _warnings_as_notes(output):
+    data = reading.labelled(output)
+    with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
             data.predictions,
             data.labels,
@@ -167,12 +149,12 @@ def compare_file(
             cv=folds,
             features=data.features,
             statistics=statistic,
-            n_bins=n_bins,
-            n_resamples=n_resamples,
-            rng=seed,
+            n_bins=replication.n_bins,
+            n_resamples=replication.n_resamples,
+            rng=replication.seed,
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
         )
-    if as_json:
+    if output.as_json:
         output.json(report.to_dict())
         return
     output.table(_table(report), shown=("method", "statistic", "before", "after", "interval"))

@@ -12,6 +12,7 @@ from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.cli import options
+from credibly.cli.groups import Replication
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
@@ -74,35 +75,28 @@ Power = Annotated[
 
 
 def check_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
     adjustment: Adjustment = "family-wise",
     used: Used = None,
     paper: Paper = None,
     power: Power = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    replication: Replication,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Posterior predictive checks.
 
     Does the model expect the statistics it shows?
     Groups of the file are checked too, with p-values adjusted over all of them.
     """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
+    data = reading.labelled(output)
     chosen = hypothesis or ("both" if has_members(data.predictions) else "independent")
     if hypothesis is None and chosen == "independent":
         output.notes(["only averages are stored, so the Bayesian hypothesis cannot be tested"])
-    with progress(quiet=quiet) as tell:
+    with progress(quiet=output.quiet) as tell:
         check = predictive_check(
             data.predictions,
             data.labels,
@@ -110,20 +104,21 @@ def check_file(
             if statistic is None
             # a paper has its own number of bins
             else [
-                as_statistic(name) if paper else with_bins(as_statistic(name), n_bins) for name in statistic
+                as_statistic(name) if paper else with_bins(as_statistic(name), replication.n_bins)
+                for name in statistic
             ],
             hypothesis=chosen,
-            n_resamples=n_resamples,
+            n_resamples=replication.n_resamples,
             groups=data.groups,
             adjustment=adjustment,
             ids=data.ids,
             used_ids=None if used is None else _used_ids(used, data),
             paper=paper,
-            rng=seed,
+            rng=replication.seed,
             progress=None if tell is None else lambda done, total: tell("checks", done, total),
         )
-    curve = None if power is None else check.power(power, rng=seed)
-    if as_json:
+    curve = None if power is None else check.power(power, rng=replication.seed)
+    if output.as_json:
         found: dict[str, Any] = check.to_dict()
         output.json(found if curve is None else {**found, "power": curve.to_dict()})
     else:
@@ -133,12 +128,7 @@ def check_file(
             output.pairs(_group_counts(check), heading="Groups")
         said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
         if curve is not None:
-            said += [
-                f"{name}, {statistic}: power {curve.wanted:g} from {curve.injection} "
-                + _amounts(*curve.smallest(statistic, name))
-                for name in check.hypotheses
-                for statistic in check.statistics
-            ]
+            said += [line.strip() for line in str(curve).splitlines()]
         output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
     leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
 
@@ -193,11 +183,3 @@ def _group_counts(check: PredictiveCheck) -> Iterator[tuple[str, str]]:
         for statistic, counts in check.count_verdicts(LEVEL, name).items():
             said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
             yield f"{name}, {statistic}", said
-
-
-def _amounts(below: float | None, above: float | None) -> str:
-    ends = [
-        f"{below:g} or less" if below is not None else "",
-        f"{above:g} or more" if above is not None else "",
-    ]
-    return " and ".join(end for end in ends if end) or "on: nothing on the grid"

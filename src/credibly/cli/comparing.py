@@ -14,9 +14,9 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
-from credibly.cli.reading import Reading, command
+from credibly.cli.reading import Manner, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Comparison, compare
+from credibly.evaluation import Comparison, compare, standing_rows
 from credibly.io import Dataset, load_budget, require_writable
 from credibly.predictions import LabelCounts
 
@@ -85,10 +85,8 @@ OutFile = Annotated[
 
 def compare_files(
     files: Files,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    *,
+    manner: Manner,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
     divergence: DivergenceName = "kl",
@@ -102,16 +100,14 @@ def compare_files(
     seed: options.Seed = 0,
     out: OutFile = None,
     force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Ranking of models over trade-offs, with ties.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
-    output = Output(as_json, quiet)
-    readings = [Reading(file, labels, kind, member_axis, drop_invalid) for file in files]
+    readings = [manner.of(file) for file in files]
     if out is not None:
         for reading in readings:
             reading.require_elsewhere(out)
@@ -127,7 +123,7 @@ def compare_files(
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     words = [*map(str, files[:-1]), *readings[-1].words()]
-    with progress(quiet=quiet) as tell:
+    with progress(quiet=output.quiet) as tell:
         comparison = compare(
             dict(zip(_names(files), (one.predictions for one in data), strict=True)),
             observed,
@@ -173,26 +169,20 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
 
 
 def _table(comparison: Comparison) -> Table:
-    ranking = comparison.ranking
-    rows: list[tuple[Cell, ...]] = []
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        for at, name in enumerate(standing.names):
-            place = ranking.names.index(name)
-            low, high = standing.intervals[at].tolist()
-            rows.append(
-                (
-                    tradeoff,
-                    name,
-                    int(standing.best_ranks[at]),
-                    int(standing.worst_ranks[at]),
-                    float(standing.scores[at]),
-                    float(standing.differences[at]),
-                    None if low != low else (low, high),
-                    float(ranking.distance[place]),
-                    float(ranking.imprecision[place]),
-                )
-            )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.tradeoff,
+            one.model,
+            one.place_best,
+            one.place_worst,
+            one.score,
+            one.difference,
+            None if one.low is None or one.high is None else (one.low, one.high),
+            one.distance,
+            one.imprecision,
+        )
+        for one in standing_rows(comparison.ranking)
+    ]
     return Table(COLUMNS, rows, frozenset({"interval"}))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes, options
 from credibly.cli.output import Output, Table
-from credibly.cli.reading import Reading
+from credibly.cli.reading import Meaning, Reading
 from credibly.cli.wording import sentence, with_flags
 from credibly.io import Inspection, inspect, labels_beside, require_target, save
 from credibly.statistics import registered
@@ -22,9 +23,7 @@ COLUMNS = ("file", "what", "value")
 def inspect_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
     *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
+    meaning: Meaning,
     output: Output,
 ) -> None:
     """Shapes, kind and axes, problems, what can be computed.
@@ -36,7 +35,7 @@ def inspect_files(
     failed = False
     for file in files:
         try:
-            found = inspect(file, kind=kind, labels=labels, member_axis=member_axis)
+            found = inspect(file, **dataclasses.asdict(meaning))
         except CrediblyError as error:  # one unreadable file must not hide the others
             failed = True
             sys.stderr.write(f"credibly: {sentence(error)}\n")

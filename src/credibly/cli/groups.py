@@ -11,17 +11,26 @@ from credibly.cli import options
 
 
 @dataclasses.dataclass(frozen=True)
-class Replication:
-    """How labels are drawn again and counted in bins."""
+class Counting:
+    """How statistics are counted in bins, and where random numbers begin."""
 
-    n_resamples: options.Resamples = 999
     n_bins: options.Bins = 15
     seed: options.Seed = 0
 
     def words(self) -> list[str]:
         """Return these options as they are typed."""
-        given = {"--n-resamples": self.n_resamples, "--n-bins": self.n_bins, "--seed": self.seed}
-        return [word for flag, value in given.items() for word in (flag, str(value))]
+        return ["--n-bins", str(self.n_bins), "--seed", str(self.seed)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Replication(Counting):
+    """The same, and how often labels are drawn again."""
+
+    n_resamples: options.Resamples = 999
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        return ["--n-resamples", str(self.n_resamples), *super().words()]
 
 
 def flattened(verb: Callable[..., None]) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
+from credibly.evaluation import Evaluation, NumberRow, Verdict, check_verdicts, evaluate, number_rows
 from credibly.io import Dataset
 from credibly.statistics import Statistic, registered
 
@@ -97,10 +97,13 @@ def run(
 
 
 def answers(evaluation: Evaluation) -> tuple[Verdict, ...]:
-    """Return the verdicts of the statistics, then those about the sets."""
+    """Return the verdicts of the statistics, those about the sets, and conflicts of the predictive checks."""
     sets = () if evaluation.credal is None else evaluation.credal.verdicts
     truth = () if evaluation.validity is None else (evaluation.validity.verdict,)
-    return (*evaluation.verdicts, *sets, *truth)
+    checked: tuple[Verdict, ...] = ()
+    if evaluation.check is not None:
+        checked = check_verdicts(evaluation.check, evaluation.predictions, LEVEL)
+    return (*evaluation.verdicts, *sets, *truth, *(one for one in checked if one.word == "conflict"))
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:

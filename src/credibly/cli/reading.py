@@ -15,14 +15,30 @@ from credibly.io import Dataset, load
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """How a file is to be read."""
+class Meaning:
+    """What the numbers of a file are, where it does not say."""
 
-    file: options.PredictionsFile
     labels: options.Labels = None
     kind: options.Kind = None
     member_axis: options.MemberAxis = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Manner(Meaning):
+    """The same, and what happens to rows that cannot be right."""
+
     drop_invalid: options.DropInvalid = False
+
+    def of(self, file: Path) -> Reading:
+        """Return how to read one file in this manner."""
+        return Reading(file=file, **dataclasses.asdict(self))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reading(Manner):
+    """How one file is to be read."""
+
+    file: options.PredictionsFile
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""

@@ -11,10 +11,10 @@ from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.groups import Replication
-from credibly.cli.numbers import leave, remarks, run
+from credibly.cli.numbers import answers, leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
-from credibly.evaluation import Evaluation
+from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, require_writable
 
@@ -57,8 +57,9 @@ def report_file(
     data = reading.labelled(output)
     words = [*reading.words(), "--out", str(target)]
     evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
-    _write(evaluation, target, force, output, len(evaluation.verdicts))
-    leave(fail_on, (one.word for one in evaluation.verdicts))
+    found = answers(evaluation)
+    _write(evaluation, found, target, force, output)
+    leave(fail_on, (one.word for one in found))
 
 
 def demo(
@@ -85,24 +86,25 @@ def demo(
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
     evaluation = run(data, "demo", words, output, replication)
-    _write(evaluation, out, force, output, SENTENCES)
+    _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
 
 
-def _write(evaluation: Evaluation, target: Path, force: bool, output: Output, sentences: int) -> None:
+def _write(
+    evaluation: Evaluation, said: tuple[Verdict, ...], target: Path, force: bool, output: Output
+) -> None:
     """Write the report; end with its path and its first sentences."""
     written = evaluation.report(target, overwrite=force)
-    first = evaluation.verdicts[:sentences]
     if output.as_json:
         output.json(
             {
                 "schema_version": SCHEMA_VERSION,
                 "type": "ReportWritten",
                 "report": str(written),
-                "verdicts": [one.to_dict() for one in first],
+                "verdicts": [one.to_dict() for one in said],
             }
         )
         return
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.sentence) for one in first)
+        output.pairs((one.word, one.sentence) for one in said)

@@ -40,19 +40,18 @@ Workers = Annotated[
 
 def study_named(
     name: Annotated[str, typer.Argument(metavar="NAME|list", help="Name of a study, or `list`.")],
+    *,
     size: Size = "small",
     out: OutDirectory = None,
     force: options.Force = False,
     workers: Workers = 1,
     seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Power studies of the papers' worlds.
 
     Writes a table, figures and a JSON with all p-values. Run it again to go on after a stop.
     """
-    output = Output(as_json, quiet)
     if name == "list":
         _list(output)
         return
@@ -73,7 +72,7 @@ def study_named(
     if directory.is_dir():
         for path in files.values():
             require_writable(path, overwrite=replace)
-    with _engine(workers) as engine, progress(quiet=quiet) as line:
+    with _engine(workers) as engine, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
         found = chosen.run(size, engine=engine, rng=seed, out=directory / PARTS, progress=report)
     table = _table(found)
@@ -82,7 +81,7 @@ def study_named(
     for part, text in _figures(found):
         write_text_atomically(files[part], text, overwrite=replace)
     written = [str(path) for path in files.values() if path.exists()]
-    if as_json:
+    if output.as_json:
         output.json(
             {
                 "schema_version": SCHEMA_VERSION,

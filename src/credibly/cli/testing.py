@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from credibly._arrays.progress import Progress
 from credibly._arrays.results import HypotestResult
 from credibly._arrays.validity_results import ValidityResult
 from credibly.cli import options
+from credibly.cli.groups import Counting
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
@@ -73,25 +75,31 @@ Paper = Annotated[
 ]
 
 
+@dataclasses.dataclass(frozen=True)
+class OfSets:
+    """How the test of a set looks for a combination in it."""
+
+    weights: Weights = None
+    learner: Learner = None
+    refit: Refit = None
+    split: Split = None
+    cv: Folds = None
+    paper: Paper = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were typed."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+
 def test_file(
-    file: options.PredictionsFile,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
+    reading: Reading,
+    *,
     statistic: options.Statistics = None,
-    weights: Weights = None,
-    learner: Learner = None,
-    refit: Refit = None,
-    split: Split = None,
-    cv: Folds = None,
-    paper: Paper = None,
+    of_sets: OfSets,
     n_resamples: Resamples = None,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
+    counting: Counting,
     fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    output: Output,
 ) -> None:
     """Test of calibration.
 
@@ -99,45 +107,38 @@ def test_file(
     With counts of several raters' labels: from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
-    output = Output(as_json, quiet)
-    data = Reading(file, labels, kind, member_axis, drop_invalid).labelled(output)
-    of_sets = {
-        "--weights": weights,
-        "--learner": learner,
-        "--refit": refit,
-        "--split": split,
-        "--cv": cv,
-        "--paper": paper,
-    }
-    with progress(quiet=quiet) as tell:
+    data = reading.labelled(output)
+    with progress(quiet=output.quiet) as tell:
         told: Progress | None = None
         if tell is not None:
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         if isinstance(data.labels, LabelCounts):
-            _refuse({**of_sets, "--statistic": statistic}, "labels are counts over raters")
+            _refuse(
+                [*of_sets.given(), *(["statistic"] if statistic else [])], "labels are counts over raters"
+            )
             result: HypotestResult = validity_test(
                 data.predictions,
                 data.labels,
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=seed,
+                rng=counting.seed,
                 progress=told,
             )
         elif isinstance(data.predictions, Point) or not isinstance(data.predictions, ClassPredictions):
-            _refuse(of_sets, "the predictions are no set")
+            _refuse(of_sets.given(), "the predictions are no set")
             names = statistic or [default_statistic(data.predictions)]
             result = calibration_test(
                 data.predictions,
                 data.labels,
-                statistic=_statistics(names, n_bins),
+                statistic=_statistics(names, counting.n_bins),
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=seed,
+                rng=counting.seed,
                 progress=told,
             )
         else:
-            result = _set_test(data, of_sets, statistic, n_bins, n_resamples, seed, told)
+            result = _set_test(data, of_sets.given(), statistic, counting, n_resamples, told)
     results = [*result.components.values(), result]
-    if as_json:
+    if output.as_json:
         output.json(result.to_dict())
     else:
         output.table(_table(results, data.predictions.n_members))
@@ -147,23 +148,21 @@ def test_file(
 
 def _set_test(
     data: Dataset,
-    of_sets: dict[str, Any],
+    given: dict[str, Any],
     statistic: list[str] | None,
-    n_bins: int,
+    counting: Counting,
     n_resamples: int | None,
-    seed: int,
     told: Progress | None,
 ) -> HypotestResult:
-    given = {flag.lstrip("-"): value for flag, value in of_sets.items() if value is not None}
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
     chosen = statistic or ([default_statistic(data.predictions)] if weights == "mean" else None)
     return credal_test(
         data.predictions,
         data.labels,
         data.features if weights == "learned" else None,
-        statistic=None if chosen is None else _statistics(chosen, n_bins),
+        statistic=None if chosen is None else _statistics(chosen, counting.n_bins),
         n_resamples=n_resamples,
-        rng=seed,
+        rng=counting.seed,
         progress=told,
         **given,
     )
@@ -175,11 +174,10 @@ def _statistics(names: list[str], n_bins: int) -> Statistic | list[Statistic]:
     return chosen if len(chosen) > 1 else chosen[0]
 
 
-def _refuse(flags: dict[str, Any], why: str) -> None:
-    """Raise if a flag was given that has no meaning here."""
-    given = [flag for flag, value in flags.items() if value is not None]
-    if given:
-        raise InputError(f"`{given[0]}`", "has no meaning here", why, "Leave it out.")
+def _refuse(given: Iterable[str], why: str) -> None:
+    """Raise if an option was given that has no meaning here."""
+    for name in given:
+        raise InputError(f"`--{name}`", "has no meaning here", why, "Leave it out.")
 
 
 def _failing(result: HypotestResult) -> list[str]:

@@ -7,9 +7,9 @@ from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
-from credibly.evaluation.tidy import NumberRow, number_rows
+from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.verdict import Verdict
-from credibly.evaluation.words import shown, shown_range, title
+from credibly.evaluation.words import shown, shown_range, title, worst_first
 
 __all__ = [
     "Comparison",
@@ -21,6 +21,7 @@ __all__ = [
     "RaterParts",
     "RealParts",
     "ScoreParts",
+    "StandingRow",
     "ValidityParts",
     "Verdict",
     "check_verdicts",
@@ -29,5 +30,7 @@ __all__ = [
     "number_rows",
     "shown",
     "shown_range",
+    "standing_rows",
     "title",
+    "worst_first",
 ]

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
+from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
 from credibly.predictions import as_labels, as_predictions
 from credibly.selection import rank_models
@@ -90,10 +91,39 @@ class Comparison(Result):
 
         return write_comparison(self, path, overwrite=overwrite)
 
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return the standing of every model at every trade-off as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            Which one; the first that is installed where not given.
+
+        Returns
+        -------
+        DataFrame
+            Columns tradeoff, model, place_best, place_worst, score, difference (to the first), low, high
+            (its joint interval), distance and imprecision.
+        """
+        return frame(standing_rows(self.ranking), StandingRow, library)
+
+    def _repr_html_(self) -> str:
+        from credibly.evaluation.rendering import comparison_html
+
+        return comparison_html(self)
+
+    def __rich__(self) -> Any:
+        from credibly.evaluation.rendering import comparison_rich
+
+        return comparison_rich(self)
+
+    @property
+    def heading(self) -> str:
+        """What was compared, in one line."""
+        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
+
     def __str__(self) -> str:
-        return "\n".join(
-            [f"Comparison of {joined(list(self.models))}", *(f"  {one}" for one in self.findings)]
-        )
+        return "\n".join([self.heading, *(f"  {one}" for one in self.findings)])
 
 
 def compare(

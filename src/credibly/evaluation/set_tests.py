@@ -182,7 +182,10 @@ def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSumm
 
 def _validity_verdict(result: ValidityResult, summary: PredictionSummary, level: float) -> Verdict:
     decided, word = _decided(result, level)
-    start, region = f"Deviance {shown(result.statistic)}", shown_range(decided.acceptance_region)
+    start, region = (
+        f"Deviance of the raters' labels from the set {shown(result.statistic)}",
+        shown_range(decided.acceptance_region),
+    )
     failing = len(result.failing(level))
     single = f"{failing} of {result.n} instances stand out by themselves after adjustment"
     if failing < 2:

@@ -6,12 +6,13 @@ Estimates and tests are found wherever they stand in the evaluation, so a new pa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from credibly._arrays.errors import MissingExtraError, one_of
+from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, HypotestResult
 from credibly._arrays.score_results import Spread
 
@@ -93,6 +94,79 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
 
 def to_frame(evaluation: Any, library: str | None = None) -> Any:
     """Return `number_rows` as a data frame of `library`, or of the first one that is installed."""
+    return frame(number_rows(evaluation), NumberRow, library)
+
+
+@dataclasses.dataclass(frozen=True)
+class StandingRow:
+    """One model at one trade-off.
+
+    Attributes
+    ----------
+    tradeoff : float
+        Weight of the imprecision.
+    model : str
+        Its name.
+    place_best, place_worst : int
+        Places that these instances cannot tell apart.
+    score, difference : float
+        Mean score, and its difference to the first model's.
+    low, high : float or None
+        Joint interval of the difference; none of the first model.
+    distance, imprecision : float
+        The parts of the score.
+    """
+
+    tradeoff: float
+    model: str
+    place_best: int
+    place_worst: int
+    score: float
+    difference: float
+    low: float | None
+    high: float | None
+    distance: float
+    imprecision: float
+
+
+def standing_rows(ranking: Ranking) -> tuple[StandingRow, ...]:
+    """Return every model at every trade-off that was asked for, in the order it has there.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What to list.
+
+    Returns
+    -------
+    tuple of StandingRow
+        One row per trade-off and model.
+    """
+    rows = []
+    for tradeoff in ranking.tradeoffs:
+        standing = ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            place = ranking.names.index(name)
+            low, high = standing.intervals[at].tolist()
+            rows.append(
+                StandingRow(
+                    tradeoff=float(tradeoff),
+                    model=name,
+                    place_best=int(standing.best_ranks[at]),
+                    place_worst=int(standing.worst_ranks[at]),
+                    score=float(standing.scores[at]),
+                    difference=float(standing.differences[at]),
+                    low=None if low != low else low,
+                    high=None if high != high else high,
+                    distance=float(ranking.distance[place]),
+                    imprecision=float(ranking.imprecision[place]),
+                )
+            )
+    return tuple(rows)
+
+
+def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> Any:
+    """Return rows of a dataclass as a data frame of `library`, or of the first one that is installed."""
     if library is not None:
         one_of("`library`", library, LIBRARIES)
     installed = [name for name in LIBRARIES if find_spec(name) is not None]
@@ -104,20 +178,17 @@ def to_frame(evaluation: Any, library: str | None = None) -> Any:
             "it is not installed",
             f"Install it: `pip install {chosen}`, or use `number_rows`.",
         )
-    rows = number_rows(evaluation)
-    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    fields = dataclasses.fields(kind)
+    columns = {one.name: [getattr(row, one.name) for row in rows] for one in fields}
+    words = {
+        one.name: str(one.type).partition(" |")[0] for one in fields
+    }  # "float | None" is a column of float
     if chosen == "polars":
         kinds = import_module("polars")
-        types = {
-            name: kinds.String if name in _TEXTS else kinds.Int64 if name == "n" else kinds.Float64
-            for name in columns
-        }
-        return kinds.DataFrame(columns, schema=types)
-    frame = import_module("pandas").DataFrame(columns)
-    return frame.astype({name: float for name in COLUMNS if name not in (*_TEXTS, "n")})
-
-
-_TEXTS = ("part", "statistic", "verdict")
+        types = {"str": kinds.String, "int": kinds.Int64, "float": kinds.Float64}
+        return kinds.DataFrame(columns, schema={name: types[word] for name, word in words.items()})
+    made = import_module("pandas").DataFrame(columns)
+    return made.astype({name: float for name, word in words.items() if word == "float"})
 
 
 def _numbers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -155,9 +155,17 @@ def verdicts(
     return tuple(verdict for verdict, _ in sorted(made, key=badness))
 
 
+def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return verdicts of different questions, conflicts first; equal ones stay in their order."""
+    return tuple(sorted(found, key=lambda one: _ORDER[one.word]))
+
+
 def nothing_tested(reason: str) -> Verdict:
     """Return the verdict of an evaluation without tests."""
-    finding = f"No test was run, so nobody can tell here whether the labels fit the predictions: {reason}."
+    finding = (
+        "No test of calibration was run, so nobody can tell here whether the labels fit the predictions: "
+        f"{reason}."
+    )
     return Verdict("cannot tell", None, finding, "", "", None, None)
 
 

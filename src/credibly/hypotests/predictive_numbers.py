@@ -21,7 +21,7 @@ from credibly.hypotests.pvalues import (
     require_numbers,
     westfall_young,
 )
-from credibly.predictions import Predictions
+from credibly.predictions import ClassPredictions, Predictions
 from credibly.statistics import Bound, Statistic
 
 HostArray = np.ndarray[Any, Any]
@@ -72,7 +72,12 @@ def hypothesis_check(
 def hypothesis_words(source: LabelSource) -> str:
     """Return the hypothesis as a clause."""
     if source.hypothesis == "independent":
-        return "every label was drawn from the mean prediction of its instance, independently of the others"
+        whose = (
+            "mean prediction"
+            if isinstance(source.predictions, ClassPredictions)
+            else "predicted distribution"
+        )
+        return f"every label was drawn from the {whose} of its instance, independently of the others"
     if source.predictions.n_members == 1:
         return "the one member drew all labels"
     return f"one of these {source.predictions.n_members} members, the same for all instances, drew all labels"

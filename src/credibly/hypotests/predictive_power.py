@@ -99,7 +99,10 @@ def _amounts(injection: Any, grid: Sequence[float] | None) -> HostArray:
                 "Pass the amounts; 0 must change nothing.",
             )
         return np.array(AMOUNTS[injection])
-    amounts = np.asarray(grid, dtype=np.float64)
+    try:
+        amounts = np.asarray(grid, dtype=np.float64)
+    except (TypeError, ValueError):
+        amounts = np.empty(0)
     if amounts.ndim != 1 or not amounts.size or not np.isfinite(amounts).all():
         raise InputError("`grid`", "must be finite numbers", f"got {grid!r}", "Pass a list of amounts.")
     if injection == "temperature" and (amounts <= 0).any():

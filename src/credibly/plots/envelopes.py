@@ -70,7 +70,7 @@ class EnvelopeDisplay(Display):
         elif not out:
             where = f"stays inside its {100 * self.coverage:.4g} % envelope at all {count} levels"
         return (
-            f"The curve {where}, p = {shown(self.pvalue)}; at level {shown(float(self.level[worst]))} "
+            f"The curve {where}, p = {shown(self.pvalue)}; at level {shown(float(self.level[worst]))}, "
             f"{shown(float(self.observed[worst]))} of the labels lie {self._place}, {more} than stated."
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HostArray = np.ndarray[Any, Any]
+LINE = 64
+"""Letters of a region's name that fit beside the picture; the rest goes on in the next line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +99,8 @@ class RegionDisplay(Display):
                     ends[chosen], places[chosen], linestyle="none", marker=marker, color=color, label=label
                 )
         names = [f"{region}: class {c}" for region, c in zip(self.regions, self.classes, strict=True)]
-        ax.set_yticks(places, [] if small else names, fontsize=6, parse_math=False)
+        lines = [textwrap.fill(name, LINE) for name in names]
+        ax.set_yticks(places, [] if small else lines, fontsize=6, parse_math=False)
         ax.set_xlim(-limit, limit)
 
 

@@ -9,6 +9,7 @@ from credibly.evaluation import Evaluation, check_verdicts, shown, shown_range, 
 from credibly.plots import Table, check_data, group_grid_data, member_histogram_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
 
+_MEMBER_COLUMN = "p counting the truth as a member"
 _COLUMNS = (
     "statistic",
     "observed",
@@ -20,7 +21,7 @@ _COLUMNS = (
     "P21's p",
     "sharpness",
     "effect size",
-    "p counting the truth as a member",
+    _MEMBER_COLUMN,
     "verdict",
 )
 METHOD = MethodNote(
@@ -53,7 +54,11 @@ def check_section(evaluation: Evaluation) -> Section | None:
         anchor="checks",
         title="Predictive checks: is this what the model expects?",
         finding=_finding(check, level),
-        verdicts=check_verdicts(check, evaluation.predictions, level),
+        verdicts=tuple(
+            one
+            for one in check_verdicts(check, evaluation.predictions, level)
+            if one.word != "no conflict found"  # these stand in the tables, with all their numbers
+        ),
         tables=tuple(tables),
         figures=tuple(_figures(check, level)),
         methods=(METHOD,),
@@ -66,7 +71,8 @@ def _finding(check: PredictiveCheck, level: float) -> str:
         words = [one.verdict(level) for one in part.checks.values()]
         counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
         said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
-    return " ".join([*said, *check.limits])
+    limits = (one.replace("`member_pvalue`", f'the column "{_MEMBER_COLUMN}"') for one in check.limits)
+    return " ".join([*said, *limits])
 
 
 def _table(part: HypothesisCheck, level: float) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.results import Estimate
-from credibly.evaluation import Evaluation, shown, shown_range, title
+from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, shown_range, title, worst_first
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
@@ -39,7 +39,6 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen, settings = evaluation.predictions, evaluation.settings
     digest = str(evaluation.source.get("digest") or "")
-    k = "real values" if seen.k is None else str(seen.k)
     dropped = n_dropped(evaluation.source)
     left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
@@ -47,11 +46,28 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Predictions", f"{seen.kind}, {seen.dtype}"),
         ("Instances N", f"{seen.n}{left_out}"),
         ("Members M", str(seen.m)),
-        ("Classes K", k),
+        ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
         ("Seed", seed_text(evaluation)),
         ("Version", f"credibly {settings['version']}"),
         ("Input hash", digest[:_HASH_LENGTH] if digest else "not known: arrays in memory"),
     )
+
+
+def first_verdicts(evaluation: Evaluation) -> tuple[tuple[Verdict, ...], int]:
+    """Return the verdicts of the first screen, worst first, and how many of them are the evaluation's own.
+
+    The set, the distribution of labels and the Bayesian hypothesis have a place each: other questions.
+    """
+    others: list[Verdict] = []
+    if evaluation.credal is not None:
+        others += worst_first(evaluation.credal.verdicts)[:1]
+    if evaluation.validity is not None:
+        others.append(evaluation.validity.verdict)
+    if evaluation.check is not None and evaluation.check.bayesian is not None:
+        found = check_verdicts(evaluation.check, evaluation.predictions, evaluation.settings["level"])
+        others += found[:1]  # the Bayesian hypothesis comes first
+    own = evaluation.verdicts[: FIRST_VERDICTS - len(others)]
+    return worst_first((*own, *others)), len(own)
 
 
 def seed_text(evaluation: Evaluation) -> str:

@@ -34,7 +34,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     """
     if evaluation.reals is not None:
         return report_figure(
-            pit_data(evaluation.reals.pit), PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.05, 0.3)
+            pit_data(evaluation.reals.pit), PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3)
         )
     if evaluation.curves is None:
         return None

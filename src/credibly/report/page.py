@@ -41,6 +41,7 @@ def render_report(evaluation: Evaluation) -> str:
     scripts = tuple(map(packaged, SCRIPTS))
     numbers, footnotes = content.key_numbers(evaluation)
     filled = sections(evaluation)
+    first, own = content.first_verdicts(evaluation)
     class_finding, classes = class_figures(evaluation)
     page = template("template.html").render(
         # Style sheet, scripts and figures are our own markup; everything else is escaped by the template.
@@ -54,8 +55,8 @@ def render_report(evaluation: Evaluation) -> str:
         n_resamples=evaluation.settings["n_resamples"],
         level=evaluation.settings["level"],
         tested=bool(evaluation.tests),
-        verdicts=evaluation.verdicts,
-        first=content.FIRST_VERDICTS,
+        first_verdicts=first,
+        verdicts=evaluation.verdicts[own:],
         numbers=numbers,
         footnotes=footnotes,
         main=main_figure(evaluation),

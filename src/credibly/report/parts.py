@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Margins = tuple[float, float, float, float]
+BROAD = 6.0  # inches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,8 @@ class ReportFigure:
     finding: str
     svg: str
     table: Table
+    broad: bool = False
+    """Whether it takes two columns: its words would be too small in one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,4 +115,5 @@ def report_figure(
 def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -> ReportFigure:
     """Return axes that are drawn already as a figure of the page."""
     figure: Any = ax.get_figure(root=True)
-    return ReportFigure(name, finding, inline_svg(figure, f"figure-{anchor}", name, finding), table)
+    picture = inline_svg(figure, f"figure-{anchor}", name, finding)
+    return ReportFigure(name, finding, picture, table, broad=figure.get_figwidth() >= BROAD)

@@ -59,7 +59,8 @@ def credal_section(evaluation: Evaluation) -> Section | None:
     return Section(
         anchor="sets",
         title="Is there a calibrated distribution in the set?",
-        finding=" ".join(one.finding for one in parts.verdicts),
+        finding="The mean of a set may fail where another combination in it fits. The one that fits best was "
+        "looked for, and then tested.",
         verdicts=parts.verdicts,
         tables=(
             ("Combinations of the set", Table(columns, rows)),
@@ -82,7 +83,7 @@ def validity_section(evaluation: Evaluation) -> Section | None:
     return Section(
         anchor="validity",
         title="Is the distribution of labels itself in the set?",
-        finding=parts.verdict.finding,
+        finding="Frequencies of the raters' labels were compared with the set, instance by instance.",
         verdicts=(parts.verdict,),
         tables=(
             (

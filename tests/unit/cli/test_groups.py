@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from pathlib import Path
 
+from credibly.cli.app import GROUPS, VERBS
 from credibly.cli.groups import Replication, flattened
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
@@ -20,15 +22,15 @@ def test_fields_become_parameters_in_their_place() -> None:
     flat = flattened(verb)
     parameters = inspect.signature(flat).parameters
     assert list(parameters) == [
-        "file",
         "labels",
         "kind",
         "member_axis",
         "drop_invalid",
+        "file",
         "extra",
-        "n_resamples",
         "n_bins",
         "seed",
+        "n_resamples",
         "as_json",
         "quiet",
     ]
@@ -37,7 +39,7 @@ def test_fields_become_parameters_in_their_place() -> None:
     assert (flat.__name__, flat.__doc__) == ("verb", "What it does.")
     given = {name: one.default for name, one in parameters.items()} | {"file": Path("x.npz"), "seed": 4}
     flat(**given)
-    assert seen == [(Reading(Path("x.npz")), 3, Replication(seed=4), Output())]
+    assert seen == [(Reading(file=Path("x.npz")), 3, Replication(seed=4), Output())]
 
 
 def test_a_verb_without_groups_is_called_as_it_is() -> None:
@@ -51,4 +53,27 @@ def test_a_verb_without_groups_is_called_as_it_is() -> None:
 
 
 def test_words_make_the_same_group_again() -> None:
-    assert Replication(99, 10, 3).words() == ["--n-resamples", "99", "--n-bins", "10", "--seed", "3"]
+    assert Replication(n_resamples=99, n_bins=10, seed=3).words() == [
+        "--n-resamples",
+        "99",
+        "--n-bins",
+        "10",
+        "--seed",
+        "3",
+    ]
+
+
+def test_no_verb_lists_options_of_a_group() -> None:
+    """Each option is written once: verbs name groups, not their fields."""
+    groups = (Reading, Replication, Output)
+    fields = {field.name for group in groups for field in dataclasses.fields(group)}
+    verbs = [verb for verb, _ in VERBS.values()]
+    verbs += [verb for _, inner in GROUPS.values() for verb, _ in inner.values()]
+    listed = {verb.__name__: fields & set(inspect.signature(verb).parameters) for verb in verbs}
+    # numbers of draws of their own, or one field of a group whose others have no meaning there
+    assert {name: found for name, found in listed.items() if found} == {
+        "test_file": {"n_resamples"},
+        "compare_files": {"n_resamples"},
+        "annotators_file": {"n_bins"},
+        "study_named": {"seed"},
+    }

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
+import io
 import json
 import warnings
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import credibly as cr
+from credibly._arrays.standings import Recommendation
 from credibly.io.bundled import demo
 from unit.credal.oracles import random_ensemble
 
@@ -57,7 +62,7 @@ def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> No
     standing = comparison.ranking.at(2.0)
     assert standing.tied_with_first
     assert any(f"told from {standing.names[0]} " in one and " 2" in one for one in tied)
-    assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout"
+    assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout (n = 900)"
     assert {one.tradeoff for one in comparison.recommendations.values()} == {0.1, 2.0}
 
 
@@ -127,3 +132,40 @@ def test_many_classes_are_scored_on_some_instances() -> None:
     assert evaluation.score is not None
     assert (evaluation.score.score.n, evaluation.score.n_all) == (1000, 1100)
     assert any("1000 evenly spaced of 1100 instances" in note for note in evaluation.notes)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_frame_holds_the_ranking(library: str, comparison: cr.Comparison) -> None:
+    pytest.importorskip(library)
+    table = comparison.to_frame(library)
+    ranking = comparison.ranking
+    assert table.shape == (len(ranking.tradeoffs) * len(ranking.names), 10)
+    rows = table.to_dict("records") if library == "pandas" else table.to_dicts()
+    standing = ranking.at(1.0)
+    found = [row for row in rows if row["tradeoff"] == 1.0]
+    assert [row["model"] for row in found] == list(standing.names)
+    assert [row["score"] for row in found] == standing.scores.tolist()
+    for row in rows:  # E = distance + trade-off x imprecision
+        assert row["score"] == pytest.approx(row["distance"] + row["tradeoff"] * row["imprecision"])
+
+
+def test_it_renders_where_people_work() -> None:
+    bad = "<b>[red]x"
+    rng = np.random.default_rng(0)
+    models = {bad: rng.dirichlet(np.ones(3), size=(40, 3)), "plain": rng.dirichlet(np.ones(3), size=40)}
+    found = cr.compare(models, rng.integers(3, size=40), n_resamples=100)
+    page = found._repr_html_()
+    assert "<b>" not in page
+    assert all(html.escape(one) in page for one in found.findings)
+    console = Console(width=200, file=io.StringIO())
+    console.print(found)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert bad in shown
+    assert "abstaining is allowed" in shown
+
+
+def test_a_recommendation_lists_ties_with_one_and() -> None:
+    said = Recommendation("a", 1.0, "why.", ("b", "c", "d"), (0.0, 2.0))
+    assert str(said) == "a: why. It is first from trade-off 0 to 2. b, c and d cannot be told from it."
+    assert str(dataclasses.replace(said, tied=("b",))).endswith(" b cannot be told from it.")
+    assert str(dataclasses.replace(said, tied=())).endswith(" to 2.")

@@ -93,6 +93,7 @@ REFUSED = {
     "negative": ({"grid": [-1.0, 1.0]}, "positive"),
     "nan": ({"grid": [float("nan")]}, "finite"),
     "empty": ({"grid": []}, "finite numbers"),
+    "words": ({"grid": "strong"}, "finite numbers"),
     "bias of classes": ({"injection": "bias"}, "real values"),
     "no repeats": ({"n_repeats": 0}, "positive integer"),
     "level": ({"level": 2}, "level"),
@@ -113,3 +114,12 @@ def test_unknown_names_are_refused(check: cr.PredictiveCheck) -> None:
         curve.smallest("briar")
     with pytest.raises(cr.InputError, match="hypothesis"):
         curve.smallest("brier", "both")
+
+
+def test_a_curve_says_what_would_be_noticed(check: cr.PredictiveCheck) -> None:
+    curve = check.power(grid=[0.1, 1.0, 4.0], n_repeats=50, rng=1)
+    lines = str(curve).splitlines()
+    assert lines[0] == "Power of temperature (level 0.05, 50 data sets per amount)"
+    assert "  independent, brier: power 0.8 from 0.1 or less and 4 or more" in lines
+    nothing = check.power(grid=[1.0], n_repeats=20, rng=1)
+    assert "nothing on the grid" in str(nothing)

@@ -47,14 +47,15 @@ def rows_of(page: str, caption: str) -> list[list[str]]:
     ]
 
 
-def test_the_script_is_the_one_the_page_allows(page: str) -> None:
+def test_the_scripts_are_those_the_page_allows(page: str) -> None:
     scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
-    assert len(scripts) == 2  # the slider, and the order of tables
-    policy = re.findall(r'Content-Security-Policy" content="(.*?)"', page)[0].replace("&#39;", "'")
-    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
-    assert policy.endswith("script-src " + " ".join(f"'sha256-{one}'" for one in hashes))
-    assert "default-src 'none'" in policy
-    assert not any("http" in one for one in scripts)
+    assert len(scripts) == 2  # the slider, and tables that sort
+    policy = page.replace("&#39;", "'").partition("script-src ")[2].partition('"')[0]
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+        assert "http" not in script
+    assert "default-src 'none'" in page.replace("&#39;", "'")
 
 
 def test_nothing_outside_is_asked_for(page: str) -> None:
@@ -120,7 +121,7 @@ def test_names_of_models_cannot_break_the_page() -> None:
     models = {bad: rng.dirichlet(np.ones(3), size=(30, 3)), "plain": rng.dirichlet(np.ones(3), size=30)}
     page = render_comparison(cr.compare(models, rng.integers(3, size=30), n_resamples=100))
     assert "<b>" not in page
-    assert page.count("</script>") == 3
+    assert page.count("</script>") == 3  # results, slider, tables
     assert "\x00" not in page
 
 

@@ -276,7 +276,7 @@ def test_what_is_no_path_is_told_in_one_error(path: Any, evaluation: cr.Evaluati
 
 def test_the_introduction_says_the_rule_that_decides(page: Page, evaluation: cr.Evaluation) -> None:
     text = page.visible
-    assert "p-value, adjusted for all statistics tested together, is at most 0.05" in text
+    assert "p, adjusted for all numbers tested together, at most 0.05" in text
     assert "outside the range" not in text
 
     for verdict in evaluation.verdicts:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 
 import credibly as cr
+from credibly.io import demo
+from credibly.report.content import first_verdicts
 from credibly.report.page import render_report
 from credibly.report.sets import credal_section, validity_section
 
@@ -60,3 +64,29 @@ def test_a_point_with_one_label_has_neither() -> None:
     given = cr.evaluate(probs, np.arange(100) % 3, statistics=["brier"], n_resamples=19)
     assert credal_section(given) is None
     assert validity_section(given) is None
+
+
+def test_the_first_screen_has_a_place_for_each_question() -> None:
+    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=99)
+    first, own = first_verdicts(found)
+    assert (len(first), own) == (4, 2)
+    assert found.credal is not None
+    assert set(found.credal.verdicts) & set(first)
+    assert any(one.finding.startswith("Bayesian hypothesis") for one in first)
+    words = [one.word for one in first]
+    assert words == sorted(words, key=["conflict", "cannot tell", "no conflict found"].index)
+    page = render_report(found)
+    for one in found.verdicts:  # each is said once, here or below
+        said = html.escape(one.finding).replace(" %", "\N{NO-BREAK SPACE}%")
+        assert page.count(f"</strong> {said}") == 1
+
+
+def test_counts_of_raters_do_not_hide_the_test_that_was_run() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=60)
+    found = cr.evaluate(probs, cr.LabelCounts(rng.multinomial(5, probs[::-1])), n_resamples=99)
+    assert found.validity is not None
+    first, own = first_verdicts(found)
+    assert first == (found.validity.verdict, *found.verdicts)  # a conflict stands before "cannot tell"
+    assert (first[0].word, own) == ("conflict", 1)
+    assert "No test of calibration was run" in first[1].finding
