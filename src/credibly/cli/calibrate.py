@@ -97,12 +97,12 @@ def apply_file(
     """
     reading.require_elsewhere(out)
     require_target(out, overwrite=force)
-    if recalibration.suffix != ".json" and file.suffix == ".json":
+    if recalibration.suffix != ".json" and reading.file.suffix == ".json":
         raise FileError(
             f"'{recalibration}'",
             "must be what `credibly calibrate fit` wrote",
-            f"the JSON file is the second one, '{file}'",
-            f"Swap them: `credibly calibrate apply {file} {recalibration} {out}`.",
+            f"the JSON file is the second one, '{reading.file}'",
+            f"Swap them: `credibly calibrate apply {reading.file} {recalibration} {out}`.",
         )
     chosen = load_recalibration(recalibration)
     data = reading.dataset(output)
