@@ -127,6 +127,8 @@ def exact(cell: float | int | bool | str | None) -> str:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
+    if isinstance(cell, float):
+        return repr(float(cell))  # a number of NumPy would print its type
     return printable(cell) if isinstance(cell, str) else repr(cell)
 
 

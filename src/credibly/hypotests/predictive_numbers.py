@@ -157,5 +157,5 @@ def _member_tails(
         "member_counts": counts,
         "member_below": below,
         "member_above": above,
-        "member_pvalue": min(1.0, 2 * (1 + effective * fewer) / (1 + effective)),
+        "member_pvalue": float(min(1.0, 2 * (1 + effective * fewer) / (1 + effective))),
     }

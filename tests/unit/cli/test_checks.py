@@ -85,6 +85,7 @@ def test_json_holds_everything(credibly: Command, members: Path) -> None:
     told = credibly("check", members, *FAST, "--power", "temperature")
     assert "Power of temperature" in told.err
     assert "power 0.8 from" in told.err
+    assert "np." not in told.out  # plain numbers, for programs
 
 
 def test_used_rows_are_left_out(credibly: Command, members: Path, world: World, tmp_path: Path) -> None:

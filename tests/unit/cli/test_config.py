@@ -62,6 +62,32 @@ def test_the_table_of_a_verb_wins_over_the_top(credibly: Command, folder: Path) 
     assert evaluated["settings"]["n_resamples"] == 49
 
 
+VERBS = """
+seed = 7
+n-resamples = 100
+[check]
+file = "p.npz"
+statistic = "brier"
+[compare]
+files = ["p.npz", "q.npz"]
+tradeoff = 1
+[calibrate.compare]
+file = "p.npz"
+folds = 3
+method = ["temperature"]
+"""
+
+
+@pytest.mark.parametrize("words", [("check",), ("compare",), ("calibrate", "compare")])
+def test_every_verb_takes_its_table(words: tuple[str, ...], credibly: Command, folder: Path) -> None:
+    (folder / "q.npz").write_bytes((folder / "p.npz").read_bytes())
+    write(folder, VERBS)
+    ran = credibly(*words)
+    assert ran.code == 0
+    assert "defaults from credibly.toml: seed 7, n-resamples 100" in ran.err
+    assert len(ran.rows) >= 1
+
+
 def test_the_report_names_the_whole_command(credibly: Command, folder: Path) -> None:
     write(folder, '[report]\nfile = "p.npz"\nforce = true\nn-resamples = 19\nstatistic = "brier"\n')
     (folder / "p-report.html").touch()  # force is given
