@@ -107,6 +107,21 @@ class Comparison(Result):
         """
         return frame(standing_rows(self.ranking), StandingRow, library)
 
+    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
+        """Log scores, settings and report to the active run of MLflow, where that is installed.
+
+        Parameters
+        ----------
+        prefix : str
+            Put before every name.
+        """
+        from credibly.evaluation.rendering import log_comparison_to_mlflow
+
+        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
+        from credibly.report import render_comparison
+
+        log_comparison_to_mlflow(self, render_comparison(self), prefix)
+
     def _repr_html_(self) -> str:
         from credibly.evaluation.rendering import comparison_html
 

@@ -123,11 +123,7 @@ def _rich_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table
 
 def log_to_mlflow(evaluation: Any, page: str, prefix: str) -> None:
     """Log numbers as metrics, settings as parameters, results and report as artifacts of the active run."""
-    if find_spec("mlflow") is None:
-        raise MissingExtraError(
-            "logging to MLflow", "needs mlflow", "it is not installed", "Install it: `pip install mlflow`."
-        )
-    mlflow = import_module("mlflow")
+    mlflow = _mlflow()
     metrics = {}
     for row in number_rows(evaluation):
         path = f"{row.part}/{row.statistic}" if row.part != "estimates" else row.statistic
@@ -142,6 +138,28 @@ def log_to_mlflow(evaluation: Any, page: str, prefix: str) -> None:
     mlflow.set_tags({f"{prefix}verdict": worst.word, f"{prefix}finding": worst.finding})
     mlflow.log_text(json.dumps(evaluation.to_dict(), allow_nan=False), f"{prefix}evaluation.json")
     mlflow.log_text(page, f"{prefix}report.html")
+
+
+def log_comparison_to_mlflow(comparison: Any, page: str, prefix: str) -> None:
+    """Log scores of all models as metrics, settings as parameters, results and report as artifacts."""
+    mlflow = _mlflow()
+    rows = standing_rows(comparison.ranking)
+    mlflow.log_metrics(
+        {f"{prefix}{_plain(row.model)}/E at tradeoff {row.tradeoff:g}": row.score for row in rows}
+    )
+    settings = comparison.settings
+    mlflow.log_params({f"{prefix}{name}": settings[name] for name in ("version", "rng", "n_resamples")})
+    mlflow.set_tags({f"{prefix}finding": comparison.findings[0]})
+    mlflow.log_text(json.dumps(comparison.to_dict(), allow_nan=False), f"{prefix}comparison.json")
+    mlflow.log_text(page, f"{prefix}comparison.html")
+
+
+def _mlflow() -> Any:
+    if find_spec("mlflow") is None:
+        raise MissingExtraError(
+            "logging to MLflow", "needs mlflow", "it is not installed", "Install it: `pip install mlflow`."
+        )
+    return import_module("mlflow")
 
 
 def _plain(name: str) -> str:

@@ -198,3 +198,21 @@ def test_the_unified_score_is_among_the_numbers() -> None:
     assert own.stderr == pytest.approx(np.std(score.total, ddof=1) / np.sqrt(40))
     wrong = score.average.distance[~score.right].mean()
     assert rows["score.average.wrong", "epistemic_distance"].value == pytest.approx(wrong)
+
+
+def test_mlflow_gets_the_scores_of_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    models = {
+        "a set <b>": rng.dirichlet(np.ones(3), size=(40, 3)),
+        "point": rng.dirichlet(np.ones(3), size=40),
+    }
+    comparison = cr.compare(models, rng.integers(3, size=40), n_resamples=100, rng=1)
+    run = Run()
+    monkeypatch.setitem(sys.modules, "mlflow", run)
+    comparison.log_to_mlflow()
+    standing = comparison.ranking.at(1.0)
+    assert run.metrics["credibly.point/E at tradeoff 1"] == standing.scores[standing.names.index("point")]
+    assert "credibly.a set _b_/E at tradeoff 0" in run.metrics
+    assert run.parameters["credibly.n_resamples"] == 100
+    assert json.loads(run.texts["credibly.comparison.json"]) == comparison.to_dict()
+    assert run.texts["credibly.comparison.html"].startswith("<!DOCTYPE html>")
