@@ -130,10 +130,11 @@ def calibration_test(
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
+    if not isinstance(predictions, Chunks):
+        require_order(predictions, labels)
+        predictions = without_graph(as_predictions(predictions))
     if statistic is None:
-        some = (
-            predictions.sample.predictions if isinstance(predictions, Chunks) else as_predictions(predictions)
-        )
+        some = predictions.sample.predictions if isinstance(predictions, Chunks) else predictions
         statistic = default_statistic(some)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
@@ -151,8 +152,7 @@ def calibration_test(
         ):
             return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
         predictions, labels = gathered(predictions)
-    require_order(predictions, labels)
-    given = without_graph(as_predictions(predictions))
+    given: Predictions = predictions
     observed = _observed(given, labels, sample_weight)
     bounds = [one.bind(given) for one in chosen]
     if method != "resample":

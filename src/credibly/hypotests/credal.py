@@ -150,7 +150,7 @@ def credal_test(
         one_of("`paper`", paper, tuple(_PAPERS))
     kind: Weights = weights or ("constant" if paper == "M23" else "learned")
     one_of("`weights`", kind, tuple(HYPOTHESES))
-    _require_options(kind, paper, features, learner, split, cv, refit)
+    _require_options(kind, paper, learner, split, cv, refit)
     report = as_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_class_predictions(predictions))
@@ -192,6 +192,8 @@ def credal_test(
         found = constant_test(task, bool(again))
     else:
         found = learned_test(task, features, one, split, cv, bool(again))
+    if features is not None and kind != "learned":
+        found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
     return as_credal_result(found, HYPOTHESES[kind], settings)
@@ -251,13 +253,11 @@ def _learner(given: Any) -> Learner:
     return LEARNERS[given]
 
 
-def _require_options(
-    kind: Weights, paper: str | None, features: Any, learner: Any, split: Any, cv: Any, refit: Any
-) -> None:
+def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any, cv: Any, refit: Any) -> None:
     """Raise for options that would be ignored: they say something else was meant."""
     if (paper == "M23" and kind != "constant") or (paper == "J25" and kind != "learned"):
         raise InputError("`paper`", "fixes the weights", f"got weights={kind!r}", "Leave `weights` out.")
-    given = {"features": features, "learner": learner, "split": split, "cv": cv}
+    given = {"learner": learner, "split": split, "cv": cv}
     if kind != "learned":
         for name, value in given.items():
             if value is not None:

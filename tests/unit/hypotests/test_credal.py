@@ -304,7 +304,11 @@ def test_progress_is_reported() -> None:
     assert seen[-1] == (10, 10)
 
 
-def test_features_of_constant_weights_are_refused() -> None:
+def test_features_of_constant_weights_are_noted() -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
-    with pytest.raises(cr.InputError, match=r'`features` belongs to weights="learned"'):
-        cr.credal_test(members, np.zeros(20, dtype=int), np.ones((20, 1)), weights="constant")
+    labels, features = np.zeros(20, dtype=int), np.ones((20, 1))
+    found = cr.credal_test(members, labels, features, weights="constant", n_resamples=9, rng=0)
+    assert "constant weights do not look at features" in found.notes
+    without = cr.credal_test(members, labels, weights="constant", n_resamples=9, rng=0)
+    assert without.pvalue == found.pvalue
+    assert not any("features" in note for note in without.notes)
