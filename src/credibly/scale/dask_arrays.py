@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Chunk, Chunks, LabelCounts
-from credibly.scale.engines import AHEAD, Cluster, Engine
+from credibly.scale.engines import Cluster, Engine
 from credibly.scale.pieces import ArrayPiece
 from credibly.scale.scan import Shape, first_rows, work_on
 from credibly.scale.sources import rows_and_axis
@@ -72,17 +71,9 @@ class DaskScan(Chunks):
                 progress(done, self.n)
 
     def _run(self, tasks: Iterator[Any]) -> Iterator[Any]:
-        if not isinstance(self.engine, Cluster):
-            yield from (task.compute() for task in tasks)
-            return
-        client = self.engine.client
-        waiting: deque[Any] = deque()
-        for task in tasks:
-            waiting.append(client.compute(task))
-            if len(waiting) >= max(2, AHEAD * len(client.nthreads())):
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        if isinstance(self.engine, Cluster):
+            return self.engine.in_order(self.engine.client.compute(task) for task in tasks)
+        return (task.compute() for task in tasks)
 
     def _tasks(self, use: Callable[[Chunk, str], Any]) -> Iterator[Any]:
         dask = require_module("dask", "a Dask array", pip("dask"))

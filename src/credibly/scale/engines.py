@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from credibly._arrays.errors import InputTypeError, MissingExtraError
@@ -12,8 +12,7 @@ from credibly._arrays.errors import InputTypeError, MissingExtraError
 S = TypeVar("S")
 T = TypeVar("T")
 
-AHEAD = 4
-"""Inputs under way per worker: enough to keep it busy, few enough not to pile up results."""
+_AHEAD = 4  # inputs under way per worker: enough to keep it busy, few enough not to pile up results
 
 
 class Engine(ABC):
@@ -52,13 +51,16 @@ class Cluster(Engine):
 
     def map(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[T]:
         """Yield results in order; a few inputs per worker are under way at a time."""
-        running = max(2, AHEAD * len(self.client.nthreads()))
+        # pure=False: the same function on the same rows must run again when it is asked for again
+        return self.in_order(self.client.submit(function, one, pure=False) for one in inputs)
+
+    def in_order(self, futures: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of futures in their order; the next are asked for when there is room."""
+        running = max(2, _AHEAD * len(self.client.nthreads()))
         waiting: deque[Any] = deque()
-        remaining = iter(inputs)
         try:
-            for one in remaining:
-                # pure=False: the same function on the same rows must run again when it is asked for again
-                waiting.append(self.client.submit(function, one, pure=False))
+            for future in futures:
+                waiting.append(future)
                 if len(waiting) >= running:
                     yield waiting.popleft().result()
             while waiting:
@@ -95,11 +97,6 @@ def as_engine(engine: Any) -> Engine:
     raise InputTypeError(
         "`engine`", 'must be "serial", "dask" or a distributed.Client', f"got {engine!r}", "Leave it out."
     )
-
-
-def connect(address: str) -> Engine:
-    """Return the cluster at a scheduler's address."""
-    return Cluster(_distributed().Client(address))
 
 
 def _current_client() -> Any:
