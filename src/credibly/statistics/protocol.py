@@ -126,7 +126,7 @@ class Bound(ABC):
 
     def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return standard error and refusal from merged `spread`; `labels` only tell their kind."""
-        raise NotImplementedError
+        return None, self.spread_refusal
 
     def notes_of(self, spread: State) -> tuple[str, ...]:
         """Return what merged `spread` makes worth knowing, as `label_notes` does for rows in memory."""

@@ -7,11 +7,10 @@ from typing import Any, Self
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import is_torch, namespace, to_host
 from credibly._arrays.results import Estimate
-from credibly.predictions import ClassPredictions, Predictions, as_predictions, require_order
+from credibly.predictions import ClassPredictions, Labels, Predictions, as_predictions, require_order
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.registry import as_statistic
 
-_NO_ERROR = "batches were added up and let go, and a standard error needs all rows at once"
 _MOST_NOTES = 10
 _MORE_NOTES = "further notes of single batches are left out"
 
@@ -59,6 +58,8 @@ class RunningStatistic:
         """Forget all batches."""
         self.n = 0
         self._state: State | None = None
+        self._spread: State | None = None
+        self._sample: Labels | None = None
         self._first: Predictions | None = None
         self._notes: tuple[str, ...] = ()
 
@@ -78,8 +79,10 @@ class RunningStatistic:
         given = as_predictions(predictions)
         batch = self.statistic.labels(given, labels, sample_weight)
         bound = self.statistic.bind(given)
-        state = State({name: _without_graph(value) for name, value in bound.state(batch).items()})
-        self._add(state, _one_row(given), len(given), bound.notes)
+        state, spread = bound.state(batch), bound.spread(batch)
+        kept = None if spread is None else _kept(spread)
+        sample = batch.rows(slice(0, 1))
+        self._add(_kept(state), kept, sample, _one_row(given), len(given), bound.notes)
 
     def merge(self, other: RunningStatistic) -> Self:
         """Add the batches of another one with the same statistic.
@@ -101,8 +104,8 @@ class RunningStatistic:
                 f"got {self.statistic} and {other.statistic}",
                 "Give both the same settings.",
             )
-        if other._state is not None and other._first is not None:
-            self._add(other._state, other._first, other.n, other._notes)
+        if other._state is not None and other._first is not None and other._sample is not None:
+            self._add(other._state, other._spread, other._sample, other._first, other.n, other._notes)
         return self
 
     def compute(self) -> Estimate:
@@ -111,28 +114,47 @@ class RunningStatistic:
         Returns
         -------
         Estimate
-            The value; without a standard error, and with the reason.
+            The value, with the standard error of all rows where it is a mean; else with the reason.
         """
-        if self._state is None:
+        if self._state is None or self._sample is None:
             raise InputError(
                 f"`{self.statistic.name}`", "needs at least one batch", "got none", "Call `update` first."
             )
         bound = self._bound()
         value = float(to_host(bound.finish(self._state))[0])
+        stderr: float | None = None
+        refusal: str | None = bound.spread_refusal
+        notes = self._notes
+        if self._spread is not None:
+            stderr, refusal = bound.stderr_of(self._spread, self._sample)
+            notes = (*notes, *bound.notes_of(self._spread))
+        method = bound.interval_method(self._sample)
         name, settings = self.statistic.name, self.statistic.settings()
-        return Estimate(name, value, None, self.n, settings, self._notes, _NO_ERROR)
+        return Estimate(name, value, stderr, self.n, settings, notes, refusal, method)
 
     def _bound(self) -> Bound:
         """Bind one row: turning sums into a value needs the statistic and the number of classes only."""
         assert self._first is not None
         return self.statistic.bind(self._first)
 
-    def _add(self, state: State, first: Predictions, n: int, notes: tuple[str, ...]) -> None:
+    def _add(
+        self,
+        state: State,
+        spread: State | None,
+        sample: Labels,
+        first: Predictions,
+        n: int,
+        notes: tuple[str, ...],
+    ) -> None:
         if self._state is None or self._first is None:
-            self._state, self._first = state, first
+            self._state, self._spread, self._sample, self._first = state, spread, sample, first
         else:
             _require_alike(self._first, first)
             self._state = self._state + state
+            if self._spread is not None and spread is not None:
+                self._spread = self._spread + spread
+            if sample.weights is not None:  # one weighted batch makes all of it a weighted mean
+                self._sample = sample
         self.n += n
         known = tuple(dict.fromkeys((*self._notes, *notes)))
         # notes that count rows differ from batch to batch, and thousands of them help nobody
@@ -176,6 +198,10 @@ def _one_row(predictions: Predictions) -> Predictions:
     """Return the first row outside any graph: all that is needed of a batch later."""
     rows = {name: _without_graph(getattr(predictions, name)[:1, ...]) for name in predictions.row_fields}
     return predictions.replace_rows(**rows)
+
+
+def _kept(state: State) -> State:
+    return State({name: _without_graph(value) for name, value in state.items()})
 
 
 def _without_graph(value: Any) -> Any:

@@ -41,8 +41,15 @@ def test_batches_give_the_value_of_all_rows(name: str, library: Library) -> None
     found = running.compute()
     assert found.value == pytest.approx(statistic(PROBS, LABELS).value, rel=1e-12)
     assert (found.name, found.n, found.settings) == (name, N, statistic.settings())
-    with pytest.raises(cr.UnsupportedError, match="batches were added up and let go"):
-        found.interval()
+    whole = statistic(PROBS, LABELS)
+    if whole.stderr is None:
+        assert found.stderr is None
+        with pytest.raises(cr.UnsupportedError):
+            found.interval()
+    else:
+        assert found.stderr == pytest.approx(whole.stderr, rel=1e-10)
+        assert found.interval_method == whole.interval_method
+        assert found.interval_refusal == whole.interval_refusal
 
 
 def test_weights_members_and_counts() -> None:
@@ -145,3 +152,18 @@ def test_batches_must_be_alike() -> None:
 
 def test_it_shows_what_it_is() -> None:
     assert repr(cr.RunningStatistic("brier")) == "RunningStatistic(Brier(), n=0)"
+
+
+def test_one_weighted_batch_makes_a_weighted_mean() -> None:
+    weights = RNG.random(N)
+    weights[: CUTS[1][1]] = 1.0
+    running, other = cr.RunningStatistic("accuracy"), cr.RunningStatistic("accuracy")
+    for start, stop in CUTS[:2]:
+        running.update(PROBS[start:stop], LABELS[start:stop])
+    start, stop = CUTS[2]
+    other.update(PROBS[start:stop], LABELS[start:stop], sample_weight=weights[start:stop])
+    found = running.merge(other).compute()
+    whole = cr.accuracy(PROBS, LABELS, sample_weight=weights)
+    assert found.value == pytest.approx(whole.value, rel=1e-12)
+    assert found.stderr == pytest.approx(whole.stderr, rel=1e-10)
+    assert found.interval_method == whole.interval_method == "normal"
