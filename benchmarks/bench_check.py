@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from harness import Row, limited_threads, peak_bytes
+from harness import Row, peak_bytes
 
 import credibly as cr
 
@@ -124,9 +124,3 @@ def _regression() -> Iterator[Row]:
         cpu = _cpu_seconds(3, ours=ours)["ours"]
         task = f"quantile_calibration_error, {hypothesis}, n = {N:,}, m = {M}, 100 levels, 1000 replicates"
         yield Row(f"{task}, CPU time", cpu, 5.0, "5 s", ">= 1", cpu <= 5.0, 1)
-
-
-if __name__ == "__main__":
-    with limited_threads(1):
-        for row in rows(1):
-            print(row.task, row.against, f"{row.ours:.3g}", f"{row.ratio:.2f}", row.target)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from harness import Row, best_of, limited_threads
+from harness import Row, best_of
 
 import credibly as cr
 from credibly.hypotests import Replicates
@@ -121,10 +121,3 @@ def _import_time() -> Iterator[Row]:
     for modules in (("numpy",), ("numpy", "scipy.special")):
         name = "import " + ", ".join(modules)
         yield Row("import credibly", ours, importing(*modules), name, "reported", True, 1)
-
-
-if __name__ == "__main__":
-    for threads in (1, 2):
-        with limited_threads(threads):
-            for row in rows(threads):
-                print(row.task, row.against, f"{row.ratio:.2f}", row.target)

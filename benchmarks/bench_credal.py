@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from harness import Row, best_of, limited_threads, peak_bytes
+from harness import Row, best_of, peak_bytes
 from scipy.optimize import linprog
 
 import credibly as cr
@@ -108,10 +108,3 @@ def _label_distance() -> Iterator[Row]:
     task = "credal_distance to labels, n = 200,000, k = m = 10"
     fast = found["ours"] <= 3 * found["theirs"]
     yield Row(task, found["ours"], found["theirs"], "reading the array once", ">= 1/3", fast, 1)
-
-
-if __name__ == "__main__":
-    with limited_threads(1):
-        for row in rows(1):
-            met = "yes" if row.met else "NO"
-            print(f"{row.task} | {row.ours:.4g} s | {row.against} | {row.ratio:.2f} | {row.target} | {met}")

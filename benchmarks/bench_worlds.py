@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from harness import Row, best_of, limited_threads
+from harness import Row, best_of
 from scipy.optimize import linprog
 
 from credibly.simulate import CalibrationTest, MulticlassWorld, power_study
@@ -88,10 +88,3 @@ def _study() -> Iterator[Row]:
     task = "power_study, 50 repetitions of one test at n = 400"
     close = found["ours"] <= 1.25 * found["theirs"]
     yield Row(task, found["ours"], found["theirs"], "the same loop written out", ">= 0.8", close, 1)
-
-
-if __name__ == "__main__":
-    with limited_threads(1):
-        for row in rows(1):
-            met = "yes" if row.met else "NO"
-            print(f"{row.task} | {row.ours:.4g} s | {row.against} | {row.ratio:.2f} | {row.target} | {met}")
