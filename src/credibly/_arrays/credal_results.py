@@ -54,44 +54,10 @@ Notion = Literal["confidence", "classwise", "distribution"]
 class CredalTestResult(HypotestResult):
     """Whether a set of distributions holds a calibrated combination, and the combination that was found.
 
+    The fields of :class:`HypotestResult`, and these.
+
     Attributes
     ----------
-    name : str
-        The test.
-    hypothesis : str
-        The null hypothesis in words.
-    statistic_name : str
-        What was computed.
-    statistic : float
-        Its value on the observed labels.
-    pvalue : float
-        Probability, under the hypothesis, of a statistic at least as extreme.
-    pvalue_interval : tuple of float or None
-        95 % Monte-Carlo interval of the p-value; None where it is not simulated.
-    tail : {"greater", "two-sided"}
-        Which deviations count as extreme.
-    null_distribution : ndarray or None
-        The replicates' statistics.
-    acceptance_region : tuple of float
-        Values the test would not reject at 5 %.
-    effect_size : float
-        Observed value minus the mean under the hypothesis, in the statistic's own unit.
-    z_score : float
-        The same in standard deviations of the null.
-    n : int
-        Number of instances.
-    n_resamples : int
-        Number of replicates.
-    statistic_range : tuple of float or None
-        Smallest and largest value the statistic can take, None where unbounded.
-    settings : mapping
-        What lets the test run again, the seed included.
-    notes : tuple of str
-        What was accepted, converted or left out on the way.
-    adjusted_pvalue : float or None
-        Westfall-Young adjustment where several statistics were tested together.
-    components : mapping of str to HypotestResult
-        Per-statistic results of an omnibus test.
     weights : ndarray (n, a) or (a,)
         Weights on `weight_names`, per instance (learned) or one vector (constant, mean).
     weight_names : tuple of str

@@ -97,11 +97,6 @@ def moebius(values: Array) -> Array:
     return _sweep(values, -1.0, subsets=True)
 
 
-def zeta(masses: Array) -> Array:
-    """Undo :func:`moebius`: v(A) = sum of m(B) over B in A."""
-    return _sweep(masses, 1.0, subsets=True)
-
-
 def commonalities(masses: Array) -> Array:
     """Q(A) = sum of m(B) over B that contain A."""
     return _sweep(masses, 1.0, subsets=False)
