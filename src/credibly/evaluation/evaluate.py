@@ -31,7 +31,7 @@ from credibly.evaluation.stages import (
     estimate_groups,
     summarise,
 )
-from credibly.evaluation.subsample import Subsampled, rows_for_pairs, subsampled
+from credibly.evaluation.subsample import rows_for_pairs, subsampled
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.outcomes import HYPOTHESIS
@@ -46,7 +46,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.recalibration import Recalibration
-from credibly.statistics import Statistic, decompose_brier
+from credibly.statistics import Statistic, Subsampled, decompose_brier
 
 
 def evaluate(

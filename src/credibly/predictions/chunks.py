@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import like, namespace
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
-from credibly.predictions.batches import Labels
+from credibly.predictions.batches import Counts, Labels
+from credibly.predictions.label_counts import LabelCounts
 
 T = TypeVar("T")
+HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,11 +37,62 @@ class Chunk:
         The predictions of these rows, validated.
     labels : Labels
         What was observed, as a batch of one.
+    groups, features : ndarray (n,), (n, d) or None
+        Group and features of the rows, where the source has them.
     """
 
     start: int
     predictions: Predictions
     labels: Labels
+    groups: HostArray | None = None
+    features: Any = None
+
+    def rows(self, rows: slice) -> Chunk:
+        """Return some consecutive rows of these."""
+        return Chunk(
+            self.start + rows.start,
+            self.predictions[rows],
+            self.labels.rows(rows),
+            None if self.groups is None else self.groups[rows],
+            None if self.features is None else self.features[rows],
+        )
+
+    def take(self, rows: HostArray) -> Chunk:
+        """Return the rows at these places, counted from the first of this chunk; `start` loses its meaning."""
+
+        def taken(array: Any, axis: int) -> Any:
+            return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
+
+        labels = self.labels
+        own = dataclasses.replace(labels, values=taken(labels.values, 1), weights=taken(labels.weights, 1))
+        groups = None if self.groups is None else self.groups[rows]
+        return Chunk(self.start, self.predictions[rows], own, groups, taken(self.features, 0))
+
+    @property
+    def observed(self) -> Any:
+        """The labels as a user would pass them: (n,), or counts over raters."""
+        values = self.labels.values[0, ...]
+        return LabelCounts(values) if isinstance(self.labels, Counts) else values
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """Return the rows of several chunks as one, in their order."""
+    first = chunks[0]
+
+    def together(arrays: Sequence[Any], axis: int) -> Any:
+        return None if arrays[0] is None else namespace(*arrays).concat(list(arrays), axis=axis)
+
+    given = [chunk.predictions for chunk in chunks]
+    fields = {name: together([getattr(one, name) for one in given], 0) for name in given[0].row_fields}
+    predictions = given[0].replace_rows(**fields)
+    predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
+    labels = dataclasses.replace(
+        first.labels,
+        values=together([chunk.labels.values for chunk in chunks], 1),
+        weights=together([chunk.labels.weights for chunk in chunks], 1),
+    )
+    groups = None if first.groups is None else np.concatenate([chunk.groups for chunk in chunks])  # type: ignore[misc]
+    return Chunk(first.start, predictions, labels, groups, together([chunk.features for chunk in chunks], 0))
 
 
 class Chunks(ABC):
@@ -44,6 +100,8 @@ class Chunks(ABC):
 
     n: int
     """Number of rows."""
+    notes: tuple[str, ...] = ()
+    """What was found out about the source, or left out of it on purpose."""
 
     @abstractmethod
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
@@ -67,11 +125,33 @@ class Chunks(ABC):
     def sample(self) -> Chunk:
         """A few rows: they tell what kind of predictions and labels all of them are."""
 
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Chunk:
+        """Return some rows in memory, in one pass.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, increasing.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        Chunk
+            The rows, one after the other.
+        """
+
+        def work(chunk: Chunk) -> Chunk | None:
+            begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
+            return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
+
+        return joined([part for part in self.map(work, progress) if part is not None])
+
     def __len__(self) -> int:
         return self.n
 
 
-def require_no_labels(labels: object, sample_weight: object) -> None:
+def require_no_labels(labels: object, sample_weight: object = None) -> None:
     """Raise where labels are given beside chunks, which bring their own."""
     if labels is not None or sample_weight is not None:
         raise InputError(

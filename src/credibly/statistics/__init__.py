@@ -18,6 +18,7 @@ from credibly.statistics.registry import as_statistic, registered
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
+from credibly.statistics.subsampled import Subsampled
 from credibly.statistics.user import statistic
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "RunningStatistic",
     "State",
     "Statistic",
+    "Subsampled",
     "Traits",
     "accuracy",
     "as_statistic",
