@@ -19,8 +19,9 @@ from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.replicates import replicates_of
 from credibly.hypotests.resampling import columns_of, replicates_per_tile, with_observed
 from credibly.predictions import Chunk, Chunks
+from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import State
-from credibly.statistics.chunked import Planned, merged, on_host, one_distribution
+from credibly.statistics.chunked import Planned, one_distribution
 
 HostArray = np.ndarray[Any, Any]
 
@@ -67,18 +68,17 @@ def resampled_values_over(
             def report(done: int, total: int, reps: slice = reps) -> None:
                 progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
 
-        total, notes = merged(chunks, _replicated(chosen, seed, reps), report)
+        (total,) = merged(chunks, [_replicated(chosen, seed, reps)], report)
+        notes = total.notes
         for row, (one, bound) in enumerate(zip(chosen, bounds, strict=True)):
-            values[row, columns_of(reps)] = to_host(bound.finish(total[one.statistic.name]))
+            values[row, columns_of(reps)] = to_host(bound.finish(total.states[one.statistic.name]))
     return values, notes
 
 
-def _replicated(
-    chosen: Sequence[Planned], seed: Seed, reps: slice
-) -> Callable[[Chunk], tuple[dict[str, State], tuple[str, ...]]]:
+def _replicated(chosen: Sequence[Planned], seed: Seed, reps: slice) -> Callable[[Chunk], Sums]:
     """Return the work on one chunk: sums of the observed labels (with the first batch) and of `reps`."""
 
-    def work(chunk: Chunk) -> tuple[dict[str, State], tuple[str, ...]]:
+    def work(chunk: Chunk) -> Sums:
         rows, notes = one_distribution(chunk.predictions)
         bounds = [one.bind(rows) for one in chosen]
         replicates = replicates_of(rows, seed, chunk.start)
@@ -93,7 +93,7 @@ def _replicated(
             one.statistic.name: State({name: np.concatenate([s[name] for s in found]) for name in found[0]})
             for one, found in zip(chosen, parts, strict=True)
         }
-        return states, notes
+        return Sums(states, notes)
 
     return work
 
