@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.means import mean_refusal, standard_error
 from credibly._arrays.namespace import to_host
 from credibly._arrays.results import Estimate, Result
 from credibly.predictions import Classes, as_predictions, require_order
@@ -16,7 +17,6 @@ from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.cells import CellBound
 from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse
-from credibly.statistics.means import mean_refusal, standard_error
 from credibly.statistics.proper import MeanBound, brier
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.merging import State as State  # part of the protocol; its home is below credal, too
 from credibly._arrays.namespace import Array, to_host
 from credibly._arrays.results import Estimate, Tail
 from credibly.predictions import (
@@ -72,20 +73,6 @@ class Plan:
 
     n: int
     edges: Array = None
-
-
-class State(dict[str, Array]):
-    """Named sums with the replicates on the leading axis; addition merges disjoint rows."""
-
-    def __add__(self, other: State) -> State:
-        if self.keys() != other.keys():
-            raise InputError(
-                "states",
-                "must come from one statistic to be added",
-                f"got fields {sorted(self)} and {sorted(other)}",
-                "Merge the states of one bound statistic at a time.",
-            )
-        return State({name: self[name] + other[name] for name in self})
 
 
 class Bound(ABC):
