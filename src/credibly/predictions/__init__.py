@@ -3,7 +3,7 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
-from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
+from credibly.predictions.chunks import Chunk, Chunks, GroupRows, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -25,6 +25,7 @@ __all__ = [
     "Dirichlet",
     "Ensemble",
     "Gaussian",
+    "GroupRows",
     "Intervals",
     "LabelCounts",
     "Labels",

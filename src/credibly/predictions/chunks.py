@@ -151,6 +151,40 @@ class Chunks(ABC):
         return self.n
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupRows(Chunks):
+    """The rows of one group; chunks without any are passed over.
+
+    Attributes
+    ----------
+    whole : Chunks
+        All rows.
+    group : object
+        Which group.
+    n : int
+        How many rows it has.
+    """
+
+    whole: Chunks
+    group: Any
+    n: int
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(rows of the group)`` for all chunks that have some."""
+
+        def own(chunk: Chunk) -> tuple[T] | None:
+            assert chunk.groups is not None
+            rows = np.flatnonzero(chunk.groups == self.group)
+            return (work(chunk.take(rows)),) if rows.size else None
+
+        return (found[0] for found in self.whole.map(own, progress) if found is not None)
+
+    @property
+    def sample(self) -> Chunk:
+        """The first rows of the whole: kinds and sizes are the same in every group."""
+        return self.whole.sample
+
+
 def require_no_labels(labels: object, sample_weight: object = None) -> None:
     """Raise where labels are given beside chunks, which bring their own."""
     if labels is not None or sample_weight is not None:
