@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.engines import connected
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly._arrays.study_results import PowerStudy
@@ -36,6 +37,14 @@ OutDirectory = Annotated[
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", help="Processes; their number changes no result.")
 ]
+EngineName = Annotated[
+    Literal["local", "dask"],
+    typer.Option("--engine", metavar="local|dask", help="Processes of this machine, or a Dask cluster."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster's, with `--engine dask`."),
+]
 
 
 def study_named(
@@ -45,6 +54,8 @@ def study_named(
     out: OutDirectory = None,
     force: options.Force = False,
     workers: Workers = 1,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
     seed: options.Seed = 0,
     output: Output,
 ) -> None:
@@ -58,6 +69,7 @@ def study_named(
     chosen = as_study(name)
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
+    _require_one_engine(engine, scheduler, workers)
     directory = out or Path(f"{name}-{size}")
     if directory.exists() and not directory.is_dir():
         raise InputError(
@@ -72,9 +84,9 @@ def study_named(
     if directory.is_dir():
         for path in files.values():
             require_writable(path, overwrite=replace)
-    with _engine(workers) as engine, progress(quiet=output.quiet) as line:
+    with _working(engine, scheduler, workers) as where, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
-        found = chosen.run(size, engine=engine, rng=seed, out=directory / PARTS, progress=report)
+        found = chosen.run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
     table = _table(found)
     write_text_atomically(files["table.tsv"], table.to_tsv() + "\n", overwrite=replace)
     write_text_atomically(files["result.json"], json.dumps(found.to_dict()), overwrite=replace)
@@ -148,11 +160,33 @@ def _spoken_level(study: PowerStudy) -> float:
     return float(min(study.levels, key=lambda level: abs(level - SPOKEN_LEVEL)))
 
 
+def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> None:
+    """Raise where options of one engine are given to the other."""
+    if scheduler is not None and engine != "dask":
+        raise InputError(
+            "`--scheduler`",
+            "names a Dask cluster",
+            f"got `--engine {engine}`",
+            f"Add `--engine dask`, or leave out `--scheduler {scheduler}`.",
+        )
+    if workers != 1 and engine == "dask":
+        raise InputError(
+            "`--workers`",
+            "counts processes that this command starts itself",
+            "got `--engine dask`, whose workers are there",
+            "Leave it out.",
+        )
+
+
 @contextlib.contextmanager
-def _engine(workers: int) -> Iterator[Any]:
-    """Give nothing for one worker, a pool of processes for more."""
+def _working(engine: str, scheduler: str | None, workers: int) -> Iterator[Any]:
+    """Give this process for one worker, a pool of processes for more, or the workers of a cluster."""
+    if engine == "dask":
+        with connected(scheduler) as cluster:
+            yield cluster
+        return
     if workers == 1:
-        yield None
+        yield "serial"
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor

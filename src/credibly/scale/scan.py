@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
-from credibly.scale.engines import Engine, as_engine
+from credibly._arrays.engines import Engine, as_engine
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -133,7 +133,7 @@ def scan(
         Non-negative weights of the instances.
     chunk_rows : int, optional
         Rows per chunk; by default about 32 MiB of predictions. Files that are no .npy are chunks as they are.
-    engine : None, "serial", "dask" or distributed.Client
+    engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
