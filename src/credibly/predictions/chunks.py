@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,8 +38,10 @@ class Chunk:
         The predictions of these rows, validated.
     labels : Labels
         What was observed, as a batch of one.
-    groups, features : ndarray (n,), (n, d) or None
+    groups, features : ndarray (n,), array (n, d) or None
         Group and features of the rows, where the source has them.
+    classes : tuple of str or None
+        Names of the classes, where the source has them.
     """
 
     start: int
@@ -46,15 +49,17 @@ class Chunk:
     labels: Labels
     groups: HostArray | None = None
     features: Any = None
+    classes: tuple[str, ...] | None = None
 
     def rows(self, rows: slice) -> Chunk:
         """Return some consecutive rows of these."""
-        return Chunk(
-            self.start + rows.start,
-            self.predictions[rows],
-            self.labels.rows(rows),
-            None if self.groups is None else self.groups[rows],
-            None if self.features is None else self.features[rows],
+        return dataclasses.replace(
+            self,
+            start=self.start + rows.start,
+            predictions=self.predictions[rows],
+            labels=self.labels.rows(rows),
+            groups=None if self.groups is None else self.groups[rows],
+            features=None if self.features is None else self.features[rows, ...],
         )
 
     def take(self, rows: HostArray) -> Chunk:
@@ -66,7 +71,13 @@ class Chunk:
         labels = self.labels
         own = dataclasses.replace(labels, values=taken(labels.values, 1), weights=taken(labels.weights, 1))
         groups = None if self.groups is None else self.groups[rows]
-        return Chunk(self.start, self.predictions[rows], own, groups, taken(self.features, 0))
+        return dataclasses.replace(
+            self,
+            predictions=self.predictions[rows],
+            labels=own,
+            groups=groups,
+            features=taken(self.features, 0),
+        )
 
     @property
     def observed(self) -> Any:
@@ -91,8 +102,13 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         values=together([chunk.labels.values for chunk in chunks], 1),
         weights=together([chunk.labels.weights for chunk in chunks], 1),
     )
-    groups = None if first.groups is None else np.concatenate([chunk.groups for chunk in chunks])  # type: ignore[misc]
-    return Chunk(first.start, predictions, labels, groups, together([chunk.features for chunk in chunks], 0))
+    return dataclasses.replace(
+        first,
+        predictions=predictions,
+        labels=labels,
+        groups=together([chunk.groups for chunk in chunks], 0),
+        features=together([chunk.features for chunk in chunks], 0),
+    )
 
 
 class Chunks(ABC):
@@ -140,15 +156,16 @@ class Chunks(ABC):
         Chunk
             The rows, one after the other.
         """
-
-        def work(chunk: Chunk) -> Chunk | None:
-            begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
-            return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
-
-        return joined([part for part in self.map(work, progress) if part is not None])
+        found = self.map(partial(_rows_inside, rows), progress)
+        return joined([part for part in found if part is not None])
 
     def __len__(self) -> int:
         return self.n
+
+
+def _rows_inside(rows: HostArray, chunk: Chunk) -> Chunk | None:
+    begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
+    return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -171,18 +188,19 @@ class GroupRows(Chunks):
 
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(rows of the group)`` for all chunks that have some."""
-
-        def own(chunk: Chunk) -> tuple[T] | None:
-            assert chunk.groups is not None
-            rows = np.flatnonzero(chunk.groups == self.group)
-            return (work(chunk.take(rows)),) if rows.size else None
-
-        return (found[0] for found in self.whole.map(own, progress) if found is not None)
+        found = self.whole.map(partial(_work_on_group, work, self.group), progress)
+        return (one[0] for one in found if one is not None)
 
     @property
     def sample(self) -> Chunk:
         """The first rows of the whole: kinds and sizes are the same in every group."""
         return self.whole.sample
+
+
+def _work_on_group(work: Callable[[Chunk], T], group: Any, chunk: Chunk) -> tuple[T] | None:
+    assert chunk.groups is not None
+    rows = np.flatnonzero(chunk.groups == group)
+    return (work(chunk.take(rows)),) if rows.size else None
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:
