@@ -15,13 +15,13 @@ from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, Result, jsonable
 from credibly._arrays.standings import Recommendation
 from credibly.credal.distance import Divergence
+from credibly.evaluation.data import as_data
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
-from credibly.predictions import as_labels, as_predictions
 from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
@@ -240,11 +240,11 @@ def compare(
         rng=rng,
         progress=lambda done, total: tell("bootstrap", done, total),
     )
-    given = {str(name): as_predictions(one) for name, one in models.items()}
+    given = {str(name): as_data(one, labels) for name, one in models.items()}
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
-        chosen, _ = choose(one, as_labels(one, labels), cheap, N_BINS, tests=False)
-        estimates[name] = estimate_all(one, labels, chosen, silent)
+        chosen, _ = choose(one, cheap, N_BINS, tests=False)
+        estimates[name] = estimate_all(one, chosen, silent)
         tell("estimates", done, len(given))
     recorded = origin(source)
     return Comparison(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import ReliabilityCurve
+from credibly.evaluation.data import Data
 from credibly.evaluation.results import Curves
+from credibly.evaluation.stages import Progress
 from credibly.hypotests import classwise_curves
-from credibly.predictions import ClassPredictions
 
 KEPT_CLASSES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
@@ -26,26 +27,25 @@ def mean_gap(curve: ReliabilityCurve) -> float:
 
 
 def curves(
-    predictions: ClassPredictions,
-    labels: Any,
+    data: Data,
     classes: Sequence[str],
     *,
     n_bins: int,
     level: float | None,
     n_resamples: int,
     seed: Seed,
+    tell: Progress,
 ) -> Curves:
     """Return the curves; with `level` None they have no bands."""
-    k = predictions.n_classes
-    targets: list[int | str] = ["top_label", *range(k)]
+    targets: list[int | str] = ["top_label", *range(len(classes))]
     top, *each = classwise_curves(
-        predictions,
-        labels,
+        *data.given,
         targets=targets,
         n_bins=n_bins,
         level=level,
         n_resamples=n_resamples,
         rng=seed,
+        progress=partial(tell, "curves"),
     )
     named = [
         dataclasses.replace(curve, name=f"class {name}") for curve, name in zip(each, classes, strict=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.merging import State
-from credibly._arrays.namespace import like, namespace, to_host
+from credibly._arrays.namespace import like, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles

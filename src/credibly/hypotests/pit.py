@@ -223,7 +223,9 @@ def _curve(
         replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
         curves = resampled_shares(bound, data.labels, replicates, n_resamples, report)
     else:
-        members = np.empty(0) if hypothesis == "bayesian" else None  # of real values every replicate knows its own
+        members = (
+            np.empty(0) if hypothesis == "bayesian" else None
+        )  # of real values every replicate knows its own
         draws = {"": under(hypothesis, seed, members)}
         curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
         for reps, total in replicated_over({"curve": Counted(bind)}, draws, data.chunks, n_resamples, report):
@@ -293,7 +295,10 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     """
     if isinstance(predictions, Chunks):
         raise UnsupportedError(
-            "`observation_check`", "takes one instance of rows in memory", "got chunks", "Read it with `load`."
+            "`observation_check`",
+            "takes one instance of rows in memory",
+            "got chunks",
+            "Read it with `load`.",
         )
     data = _checked(predictions, labels, "`observation_check`")
     given, observed = data.predictions, data.labels

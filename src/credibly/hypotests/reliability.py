@@ -240,7 +240,9 @@ class _ObservedCells:
 
     def __call__(self, chunk: Chunk) -> Sums:
         rows, notes = one_distribution(chunk.predictions)
-        return Sums({name: on_host(one.bind(rows).state(chunk.labels)) for name, one in self.plans.items()}, notes)
+        return Sums(
+            {name: on_host(one.bind(rows).state(chunk.labels)) for name, one in self.plans.items()}, notes
+        )
 
 
 def _frequency(state: Mapping[str, HostArray]) -> HostArray:

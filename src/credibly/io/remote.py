@@ -104,5 +104,8 @@ def _asking(url: str) -> Iterator[None]:
     except Exception as error:  # every protocol raises its own kind
         words = " ".join(str(error).split())[:200]
         raise FileError(
-            f"'{url}'", "must be readable", f"{type(error).__name__}: {words}", "Check the URL and who may read it."
+            f"'{url}'",
+            "must be readable",
+            f"{type(error).__name__}: {words}",
+            "Check the URL and who may read it.",
         ) from error

@@ -197,6 +197,31 @@ class GroupRows(Chunks):
         return self.whole.sample
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ungrouped(Chunks):
+    """The same rows without their groups."""
+
+    whole: Chunks
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return self.whole.n
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks."""
+        return self.whole.map(partial(_work_without_groups, work), progress)
+
+    @property
+    def sample(self) -> Chunk:
+        """A few rows."""
+        return dataclasses.replace(self.whole.sample, groups=None)
+
+
+def _work_without_groups(work: Callable[[Chunk], T], chunk: Chunk) -> T:
+    return work(dataclasses.replace(chunk, groups=None))
+
+
 def _work_on_group(work: Callable[[Chunk], T], group: Any, chunk: Chunk) -> tuple[T] | None:
     assert chunk.groups is not None
     rows = np.flatnonzero(chunk.groups == group)

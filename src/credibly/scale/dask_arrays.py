@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from credibly._arrays.engines import Cluster, Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Chunk, Chunks, LabelCounts
-from credibly._arrays.engines import Cluster, Engine
 from credibly.scale.pieces import ArrayPiece
 from credibly.scale.scan import Shape, first_rows, work_on
 from credibly.scale.sources import rows_and_axis

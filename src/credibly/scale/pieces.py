@@ -14,7 +14,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.io import local_copy, load, map_npy, rows_of
+from credibly.io import load, local_copy, map_npy, rows_of
 from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
-from credibly._arrays.engines import Engine, as_engine
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -93,7 +93,9 @@ class Shape:
         classes = "" if self.n_classes is None else f", k={self.n_classes}"
         names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
         groups = " and groups" if self.has_groups else ""
-        return f"{self.kind} (m={self.n_members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
+        return (
+            f"{self.kind} (m={self.n_members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
+        )
 
 
 def first_rows(chunk: Chunk) -> Chunk:

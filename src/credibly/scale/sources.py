@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
 from credibly._arrays.namespace import is_array
 from credibly._arrays.tiles import tiles
 from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
 from credibly.predictions import LabelCounts, Predictions
-from credibly._arrays.engines import Engine
 from credibly.scale.pieces import ArrayPiece, FilePiece, MappedPiece, Piece, cut
 
 _CHUNK_ELEMENTS = 2**22

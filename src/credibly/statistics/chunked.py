@@ -114,7 +114,7 @@ class StatisticsTask(Task):
                 stderr=stderr,
                 n=self.n,
                 settings=bound.statistic.settings(),
-                notes=(*total.notes, *said),
+                notes=tuple(dict.fromkeys((*total.notes, *bound.notes, *said))),
                 interval_refusal=refusal,
                 interval_method=bound.interval_method(labels),
             )

@@ -185,7 +185,7 @@ def _parts_over(errors: ClasswiseECE, chunks: Chunks) -> _Parts:
         (loss.stderr, loss.interval_refusal),
         of_calibration,
         of_refinement,
-        loss.notes,
+        total.notes,
     )
 
 

@@ -28,13 +28,19 @@ def same_check(cut: cr.PredictiveCheck, whole: cr.PredictiveCheck) -> None:
         for group, checks in {None: own.checks, **own.groups}.items():
             for statistic, one in checks.items():
                 other = found[group][statistic]
-                np.testing.assert_allclose(one.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14)
+                np.testing.assert_allclose(
+                    one.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14
+                )
                 for field in dataclasses.fields(one):
                     if field.name not in ("null_distribution", "settings"):
                         np.testing.assert_allclose(
                             *(_number(getattr(result, field.name)) for result in (one, other)), rtol=1e-10
                         ) if isinstance(_number(getattr(one, field.name)), float | np.ndarray) else None
-                assert (one.pvalue, one.adjusted_pvalue, one.n) == (other.pvalue, other.adjusted_pvalue, other.n)
+                assert (one.pvalue, one.adjusted_pvalue, one.n) == (
+                    other.pvalue,
+                    other.adjusted_pvalue,
+                    other.n,
+                )
                 assert (one.notes, one.settings) == (other.notes, other.settings)
     assert (cut.n, cut.m, cut.limits, cut.notes, cut.factors) == (
         whole.n,
