@@ -15,13 +15,14 @@ from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, Result, jsonable
 from credibly._arrays.standings import Recommendation
 from credibly.credal.distance import Divergence
-from credibly.evaluation.data import as_data
+from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
+from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
@@ -143,7 +144,7 @@ class Comparison(Result):
 
 def compare(
     models: Mapping[str, Any],
-    labels: Any,
+    labels: Any = None,
     *,
     tradeoffs: Sequence[float] = TRADEOFFS,
     measure: ScoreMeasure | None = None,
@@ -165,10 +166,10 @@ def compare(
 
     Parameters
     ----------
-    models : mapping of str to Predictions or array
+    models : mapping of str to Predictions, array, Chunks or Dask array
         Class predictions by name.
     labels : array (n,) or LabelCounts
-        What was observed.
+        What was observed; chunks bring theirs, which must be the same in all.
     tradeoffs : sequence of float
         Where the order is asked for; see :func:`rank_models`.
     measure : str, optional
@@ -221,6 +222,8 @@ def compare(
     ('truth', 'uniform')
     """
     tell = progress or silent
+    if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
+        models, labels = {name: scan(one, labels) for name, one in models.items()}, None
     one_of("`paper`", paper, (None, "C25"))
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     ranking = rank_models(
@@ -256,7 +259,7 @@ def compare(
             "every instance must be decided": ranking.recommend(abstention=False),
         },
         findings=_findings(ranking),
-        warnings=(*source_warnings(recorded), *_warnings(ranking)),
+        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given), *_warnings(ranking)))),
         notes=ranking.notes,
         settings={
             "version": version(),
@@ -270,6 +273,16 @@ def compare(
         },
         source=recorded,
     )
+
+
+def _left_out(models: Mapping[str, Data]) -> list[str]:
+    """Return what the sources of chunks have to say, with the name of the model."""
+    return [
+        f"{name}: {note}"
+        for name, one in models.items()
+        if one.chunks is not None
+        for note in one.chunks.notes
+    ]
 
 
 def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:
