@@ -1,8 +1,8 @@
 """`credibly list`: every statistic, test and measure, with its reference.
 
-Nothing is listed by hand. Statistics come from the registry; tests and measures are the public functions of the
-rooms that compute something from predictions, and say themselves what they are: summary, labels and reference
-stand in their docstrings, settings in their signatures.
+Nothing is listed by hand. Statistics come from the registry; tests and measures are the public functions of
+the rooms that compute something from predictions, and say themselves what they are: summary, labels and
+reference stand in their docstrings, settings in their signatures.
 """
 
 from __future__ import annotations

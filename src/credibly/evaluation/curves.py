@@ -1,4 +1,4 @@
-"""Reliability curves of the top label and of every class, the worst classes kept where there are many."""
+"""Curves of an evaluation: reliability of the top label and of every class, and risk against coverage."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import ReliabilityCurve
 from credibly.evaluation.results import Curves
+from credibly.evaluation.score import ScoreParts
 from credibly.hypotests import classwise_curves
 from credibly.predictions import ClassPredictions
+from credibly.statistics import risk_coverage_curve
 
 KEPT_CLASSES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
@@ -34,8 +36,13 @@ def curves(
     level: float | None,
     n_resamples: int,
     seed: Seed,
+    score: ScoreParts | None = None,
 ) -> Curves:
-    """Return the curves; with `level` None they have no bands."""
+    """Return the curves; with `level` None they have no bands.
+
+    Of many classes the curves of the worst are kept; of sets whose imprecision is known for all instances,
+    risk is also ordered by it.
+    """
     k = predictions.n_classes
     targets: list[int | str] = ["top_label", *range(k)]
     top, *each = classwise_curves(
@@ -52,4 +59,10 @@ def curves(
     ]
     errors = np.array([mean_gap(curve) for curve in named])
     kept = np.sort(np.argsort(-errors, kind="stable")[:KEPT_CLASSES])
-    return Curves(top, tuple(named[c] for c in kept), errors)
+    orders = {"confidence": risk_coverage_curve(predictions, labels)}
+    if score is not None and score.score.n == len(predictions):
+        imprecision = score.score.imprecision
+        orders["imprecision"] = risk_coverage_curve(
+            predictions, labels, confidence=-imprecision, by="imprecision"
+        )
+    return Curves(top, tuple(named[c] for c in kept), errors, orders)

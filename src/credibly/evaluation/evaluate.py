@@ -158,7 +158,14 @@ def evaluate(
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
-            given, labels, names, n_bins=n_bins, level=coverage, n_resamples=n_resamples, seed=seed
+            given,
+            labels,
+            names,
+            n_bins=n_bins,
+            level=coverage,
+            n_resamples=n_resamples,
+            seed=seed,
+            score=score,
         )
         tell("curves", 1, 1)
         if len(names) > KEPT_CLASSES:

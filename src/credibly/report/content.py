@@ -7,11 +7,11 @@ from pathlib import PurePath
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, shown_range, title, worst_first
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
+from credibly.report.parts import interval_text
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16
@@ -154,7 +154,7 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
         ("calibration loss, which recalibration could remove", parts.calibration),
         ("refinement loss, which it cannot", parts.refinement),
     )
-    rows = tuple((name, shown(part.value), _interval(part)) for name, part in named)
+    rows = tuple((name, shown(part.value), interval_text(part)) for name, part in named)
     return Table(("part", "value", "95 % interval"), rows)
 
 
@@ -212,10 +212,3 @@ def command(evaluation: Evaluation) -> str:
         ').report("report.html")',
     ]
     return "\n".join(lines)
-
-
-def _interval(estimate: Estimate) -> str:
-    try:
-        return shown_range(estimate.interval())
-    except UnsupportedError as refused:
-        return f"none: {refused.evidence}"
