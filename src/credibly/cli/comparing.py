@@ -16,7 +16,7 @@ from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Manner, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Comparison, compare, standing_rows
+from credibly.evaluation import Comparison, compare, joined, standing_rows
 from credibly.io import Dataset, load_budget, require_writable
 from credibly.predictions import LabelCounts
 
@@ -164,7 +164,7 @@ def run_comparison(
             source={
                 "paths": [str(one.source) for one in data],
                 "digests": [one.digest for one in data],
-                "notes": [note for one in data for note in one.notes],
+                "notes": _shared_notes(names, data),
                 "dropped": data[0].dropped,
                 "command": command(verb, *words, *flags),
             },
@@ -250,6 +250,15 @@ def _common_labels(files: Sequence[Path], data: Sequence[Dataset]) -> Any:
                 "Predict one test set with all models, or name the labels: `--labels FILE`.",
             )
     return first.labels
+
+
+def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:
+    """Return every note once, after the names of the models it is about."""
+    whose: dict[str, list[str]] = {}
+    for name, one in zip(names, data, strict=True):
+        for note in one.notes:
+            whose.setdefault(note, []).append(name)
+    return [f"{joined(own)}: {note}" for note, own in whose.items()]
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, shown_range, title, worst_first
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
@@ -91,7 +92,7 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
     reasons: list[str] = []
     limits = {verdict.statistic: verdict.limit for verdict in evaluation.verdicts}
     numbers = []
-    for name, estimate in evaluation.estimates.items():
+    for name, estimate in {**_rater_numbers(evaluation), **evaluation.estimates}.items():
         interval, footnote = None, None
         try:
             interval = shown_range(estimate.interval())
@@ -103,6 +104,20 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
         expected = None if limit is None else shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
+
+
+def _rater_numbers(evaluation: Evaluation) -> dict[str, Estimate]:
+    """Return whose loss it is, and whether disagreement was predicted, where several people labelled."""
+    if evaluation.raters is None:
+        return {}
+    loss, pairs = evaluation.raters.loss, evaluation.raters.disagreement
+    return {
+        "Irreducible loss": loss.irreducible,
+        "Calibration loss": loss.calibration,
+        "Dispersion loss": loss.dispersion,
+        "Predicted disagreement": pairs.predicted,
+        "Observed disagreement": pairs.observed,
+    }
 
 
 def tests_table(evaluation: Evaluation) -> Table | None:

@@ -11,6 +11,8 @@ import pytest
 from kinds import CLASS_STATISTICS
 from unit.cli.runs import FAST, Command
 
+DRAWS = ("--n-resamples", 200)  # of instances, for ties
+
 
 def test_report_stands_beside_the_file_and_is_never_overwritten(
     credibly: Command, overconfident: Path
@@ -85,13 +87,13 @@ def test_several_files_give_the_report_of_their_comparison(
     credibly: Command, calibrated: Path, members: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "both.html"
-    ran = credibly("report", calibrated, members, "--out", target, *FAST)
+    ran = credibly("report", calibrated, members, "--out", target, *DRAWS)
     assert ran.code == 0
     assert ran.out.splitlines()[0] == str(target)
     assert "if abstaining is allowed\t" in ran.out
     assert "found\tFrom trade-off 0" in ran.out
     other = tmp_path / "compared.html"
-    assert credibly("compare", calibrated, members, "--out", other, "--n-bins", 15, *FAST).code == 0
+    assert credibly("compare", calibrated, members, "--out", other, "--n-bins", 15, *DRAWS).code == 0
     pages = [re.sub(r"credibly (report|compare) .*", "", path.read_text()) for path in (target, other)]
     tables = [re.findall(r"<table.*?</table>", page, flags=re.DOTALL) for page in pages]
     assert tables[0] == tables[1]
@@ -101,11 +103,11 @@ def test_several_files_give_the_report_of_their_comparison(
 def test_the_report_of_several_files_stands_beside_the_first(
     credibly: Command, calibrated: Path, members: Path
 ) -> None:
-    found = json.loads(credibly("report", calibrated, members, "--json", *FAST).out)
+    found = json.loads(credibly("report", calibrated, members, "--json", *DRAWS).out)
     assert found["report"] == str(calibrated.with_name("comparison-report.html"))
     assert found["type"] == "ReportWritten"
     assert found["findings"]
-    again = credibly("report", calibrated, members, *FAST)
+    again = credibly("report", calibrated, members, *DRAWS)
     assert again.code == 2
     assert "--force" in again.err
 
