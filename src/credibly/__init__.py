@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
 from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import (
     CrediblyError,
@@ -139,6 +139,7 @@ from credibly.statistics import (
     pit,
     quantile_calibration_error,
     registered,
+    risk_coverage_curve,
     rmse,
     skce,
     statistic,
@@ -213,6 +214,7 @@ __all__ = [
     "Recalibration",
     "RecalibrationReport",
     "ReliabilityCurve",
+    "RiskCoverageCurve",
     "RootEstimate",
     "RunningStatistic",
     "Samples",
@@ -288,6 +290,7 @@ __all__ = [
     "recalibration_report",
     "registered",
     "reliability_curve",
+    "risk_coverage_curve",
     "rmse",
     "save",
     "scan",

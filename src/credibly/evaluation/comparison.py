@@ -298,10 +298,11 @@ def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Sta
 
 def _findings(ranking: Ranking) -> tuple[str, ...]:
     """Return who leads where, and who cannot be told apart, at the trade-offs asked for."""
-    found = []
-    for low, high, name in ranking.leaders():
-        until = "on" if math.isinf(high) else f"to {shown(high)}"
-        found.append(f"From trade-off {shown(low)} {until}, {name} has the smallest mean score.")
+    (low, high, first), *others = ranking.leaders()
+    until = "on" if math.isinf(high) else f"to {shown(high)}"
+    led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
+    led += [f"{'beyond' if math.isinf(high) else f'to {shown(high)}'} {name}" for _, high, name in others]
+    found = [f"{', '.join(led)}."]
     ties: dict[tuple[str, ...], list[str]] = {}
     for tradeoff in ranking.tradeoffs:
         standing = ranking.at(tradeoff)

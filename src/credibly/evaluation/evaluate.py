@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
 from credibly.evaluation.checks import check_part
-from credibly.evaluation.curves import KEPT_CLASSES, curves
+from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
 from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
 from credibly.evaluation.provenance import origin as origin_of
@@ -153,7 +153,14 @@ def evaluate(
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
-            data, names, n_bins=n_bins, level=coverage, n_resamples=n_resamples, seed=seed, tell=tell
+            data,
+            names,
+            n_bins=n_bins,
+            level=coverage,
+            n_resamples=n_resamples,
+            seed=seed,
+            tell=tell,
+            score=score,
         )
         tell("curves", 1, 1)
         if len(names) > KEPT_CLASSES:
@@ -197,7 +204,8 @@ def evaluate(
         warnings=data_warnings(data, survey, names, origin),
         notes=_notes(survey.notes, estimates, results)
         + _rater_notes(survey.notes, raters)
-        + score_notes(score),
+        + score_notes(score)
+        + order_notes(curve_set),
         not_run=tuple(limits),
         settings={
             "version": version(),

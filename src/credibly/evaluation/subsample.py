@@ -14,6 +14,8 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.tiles import tiles
+from credibly.evaluation.data import Data
+from credibly.predictions import RandomRows
 from credibly.statistics import Statistic, Subsampled
 
 MOST_ROWS_ASKED = 20_000
@@ -53,7 +55,22 @@ def subsampled(statistic: Statistic, n: int, most: int, seed: Seed) -> Statistic
 
 
 def random_rows(n: int, most: int, seed: Seed) -> np.ndarray[Any, Any]:
-    """Return the rows with the `most` smallest of n uniform numbers, increasing; a tile of them at a time."""
+    """Return the rows with the `most` smallest of n uniform numbers, increasing."""
+    return np.sort(_smallest(n, most, seed)[1])
+
+
+def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
+    """Return all rows or a random part of them, as functions take them: predictions with labels, or chunks."""
+    if data.n <= most:
+        return data.given
+    values, rows = _smallest(data.n, most, seed)
+    if data.chunks is None:
+        return data.rows(np.sort(rows))
+    return RandomRows(data.chunks, most, seed, _STREAM, float(values.max())), None
+
+
+def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the `most` smallest of n uniform numbers and their rows; a tile of them at a time is in memory."""
     uniforms = Uniforms(seed, stream=_STREAM)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
     for tile in tiles(n, _TILE):
@@ -61,4 +78,4 @@ def random_rows(n: int, most: int, seed: Seed) -> np.ndarray[Any, Any]:
         rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
         kept = np.argsort(values, kind="stable")[:most]
         values, rows = values[kept], rows[kept]
-    return np.sort(rows)
+    return values, rows

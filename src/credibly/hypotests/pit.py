@@ -143,6 +143,12 @@ def coverage_curve(
     EnvelopeCurve
         Shares of labels inside the intervals, simultaneous envelope and exact p-value.
 
+    References
+    ----------
+    Kuleshov, Fenner and Ermon, *Accurate uncertainties for deep learning using calibrated regression*,
+    ICML 2018; Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal
+    Statistical Society B 2017.
+
     Examples
     --------
     >>> import numpy as np

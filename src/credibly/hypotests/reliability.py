@@ -78,6 +78,10 @@ def reliability_curve(
     ReliabilityCurve
         Edges, weights, predicted and observed values and the band; empty bins are NaN.
 
+    References
+    ----------
+    Bröcker and Smith, *Increasing the reliability of reliability diagrams*, 2007.
+
     Examples
     --------
     >>> import credibly as cr

@@ -3,7 +3,14 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
-from credibly.predictions.chunks import Chunk, Chunks, GroupRows, Ungrouped, require_no_labels
+from credibly.predictions.chunks import (
+    Chunk,
+    Chunks,
+    GroupRows,
+    RandomRows,
+    Ungrouped,
+    require_no_labels,
+)
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -32,6 +39,7 @@ __all__ = [
     "Point",
     "Predictions",
     "Quantiles",
+    "RandomRows",
     "RealPredictions",
     "Reals",
     "Samples",

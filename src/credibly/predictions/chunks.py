@@ -17,6 +17,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import like, namespace
+from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
 from credibly.predictions.batches import Counts, Labels
@@ -195,6 +196,47 @@ class GroupRows(Chunks):
     def sample(self) -> Chunk:
         """The first rows of the whole: kinds and sizes are the same in every group."""
         return self.whole.sample
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RandomRows(Chunks):
+    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
+
+    Attributes
+    ----------
+    whole : Chunks
+        All rows.
+    n : int
+        How many rows are chosen.
+    seed, stream : tuple of int, int
+        Where the uniform numbers come from, one per row.
+    most : float
+        The largest number that is chosen.
+    """
+
+    whole: Chunks
+    n: int
+    seed: Seed
+    stream: int
+    most: float
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chosen rows)`` for all chunks that have some."""
+        found = self.whole.map(partial(_work_on_random, work, self.seed, self.stream, self.most), progress)
+        return (one[0] for one in found if one is not None)
+
+    @property
+    def sample(self) -> Chunk:
+        """The first rows of the whole."""
+        return self.whole.sample
+
+
+def _work_on_random(
+    work: Callable[[Chunk], T], seed: Seed, stream: int, most: float, chunk: Chunk
+) -> tuple[T] | None:
+    own = slice(chunk.start, chunk.start + len(chunk.predictions))
+    rows = np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most)
+    return (work(chunk.take(rows)),) if rows.size else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -80,6 +80,11 @@ def decompose_brier(
     -----
     The parts depend on the bins; wide bins hide calibration loss as refinement loss.
 
+    References
+    ----------
+    Murphy, *A new vector partition of the probability score*, 1973; DeGroot and Fienberg, *The comparison
+    and evaluation of forecasters*, 1983.
+
     Examples
     --------
     >>> import credibly as cr

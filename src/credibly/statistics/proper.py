@@ -149,7 +149,7 @@ class Accuracy(ProperScore):
 
     name: ClassVar[str] = "accuracy"
     traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
-    reference: ClassVar[str] = "-"
+    reference: ClassVar[str] = "Wilson 1927 (its interval)"
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
