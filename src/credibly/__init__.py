@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
 from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import (
     CrediblyError,
@@ -58,6 +58,7 @@ from credibly.credal import (
     lower_envelope,
     lower_probability,
     mass_function,
+    mean_over,
     nonspecificity,
     nonspecificity_estimate,
     uncertainty,
@@ -138,6 +139,7 @@ from credibly.statistics import (
     pit,
     quantile_calibration_error,
     registered,
+    risk_coverage_curve,
     rmse,
     skce,
     statistic,
@@ -212,6 +214,7 @@ __all__ = [
     "Recalibration",
     "RecalibrationReport",
     "ReliabilityCurve",
+    "RiskCoverageCurve",
     "RootEstimate",
     "RunningStatistic",
     "Samples",
@@ -269,6 +272,7 @@ __all__ = [
     "lower_probability",
     "mae",
     "mass_function",
+    "mean_over",
     "member_functions",
     "memory_limit",
     "mmd_ce",
@@ -286,6 +290,7 @@ __all__ = [
     "recalibration_report",
     "registered",
     "reliability_curve",
+    "risk_coverage_curve",
     "rmse",
     "save",
     "scan",

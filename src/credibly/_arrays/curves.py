@@ -1,4 +1,4 @@
-"""Shares of labels below quantiles or inside intervals, with an envelope for all levels at once."""
+"""Curves with what belongs to them: shares with an envelope for all levels at once, risk against coverage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.results import Result, require_level
+from credibly._arrays.results import Estimate, Result, require_level
 
 HostArray = np.ndarray[Any, Any]
 
@@ -79,4 +79,54 @@ class EnvelopeCurve(Result):
         return (
             f"{self.name} curve (n = {self.n}): largest difference {self.difference[worst]:+.4g} at level "
             f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class RiskCoverageCurve(Result):
+    """Share of wrong answers against the share of instances that are answered, the surest first.
+
+    Attributes
+    ----------
+    by : str
+        What instances are ordered by.
+    coverage : ndarray (p,)
+        Shares of the instances that are answered; all of them at the end.
+    risk : ndarray (p,)
+        Share of wrong answers among these. Instances that are equally sure come in random order; this is
+        the mean over all orders.
+    stated : ndarray (p,)
+        The same as the predictions themselves state it: the mean of 1 - probability of the answer.
+    best : ndarray (p,)
+        The least risk that any order gives: all right answers first.
+    threshold : ndarray (p,)
+        The least sure instance that is answered, in the unit of what they are ordered by.
+    area : Estimate
+        Mean of the risk over all coverages 1/n, 2/n, ..., 1 (AURC); smaller is better.
+    excess : Estimate
+        `area` minus that of the best order: what better ordering could save, at the same accuracy.
+    stated_area : float
+        Area of `stated`, over all coverages.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    by: str
+    coverage: HostArray
+    risk: HostArray
+    stated: HostArray
+    best: HostArray
+    threshold: HostArray
+    area: Estimate
+    excess: Estimate
+    stated_area: float
+    n: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return (
+            f"risk-coverage curve by {self.by} (n = {self.n}): risk {self.risk[-1]:.4g} of all, area "
+            f"{self.area.value:.4g}, {self.excess.value:.4g} above the best order"
         )

@@ -45,15 +45,15 @@ class PowerCurve(Result):
     level: float
     wanted: float
 
-    def smallest(self, statistic: str, hypothesis: str = "independent") -> tuple[float | None, float | None]:
+    def smallest(self, statistic: str, hypothesis: str | None = None) -> tuple[float | None, float | None]:
         """Return the amounts closest to neutral, below and above it, from which on power is reached.
 
         Parameters
         ----------
         statistic : str
             Which statistic.
-        hypothesis : {"bayesian", "independent"}
-            Which hypothesis.
+        hypothesis : {"bayesian", "independent"}, optional
+            Which hypothesis; where not given the independent one, or the only one that was checked.
 
         Returns
         -------
@@ -61,6 +61,8 @@ class PowerCurve(Result):
             Largest amount below `neutral` and smallest above with power of at least `wanted` there and at all
             amounts beyond; None where the grid has none.
         """
+        if hypothesis is None:
+            hypothesis = "independent" if "independent" in self.power else next(iter(self.power))
         one_of("`hypothesis`", hypothesis, self.power)
         power = self.power[hypothesis]
         if statistic not in power:

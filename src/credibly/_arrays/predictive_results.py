@@ -229,7 +229,7 @@ class PredictiveCheck(Result):
                 "the power of a check",
                 "needs the predictions",
                 "this result does not hold them",
-                "Run `predictive_check` again.",
+                "Run `predictive_check` again, with all rows in memory.",
             )
         return self.simulate_power(injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng)
 

@@ -194,7 +194,7 @@ def simultaneous_intervals(value: HostArray, draws: HostArray, level: float) -> 
     half = float(np.quantile(largest, level, method="higher")) * spread
     low[first, second], high[first, second] = difference - half, difference + half
     low[second, first], high[second, first] = -high[first, second], -low[first, second]
-    return low, high
+    return low + 0.0, high + 0.0  # no difference is 0, not -0
 
 
 def advice(abstention: bool, priority: str | None) -> tuple[float, str]:

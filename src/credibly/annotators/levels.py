@@ -10,9 +10,9 @@ import numpy as np
 
 from credibly._arrays.decompositions import HostArray
 from credibly._arrays.estimates import Estimates
+from credibly._arrays.means import skewness_refusal
 from credibly._arrays.results import Estimate
 from credibly.statistics import State
-from credibly.statistics.means import skewness_refusal
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
 BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"

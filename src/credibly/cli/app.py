@@ -56,7 +56,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "check": (checks.check_file, "credibly check predictions.npz --statistic accuracy --statistic brier"),
     "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
     "compare": (comparing.compare_files, "credibly compare predictions.npz members.npz"),
-    "report": (reports.report_file, "credibly report predictions.npz --out report.html"),
+    "report": (reports.report_files, "credibly report predictions.npz --out report.html"),
     "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
     "study": (studies.study_named, "credibly study m23-fig1 --size small --out m23"),
     "list": (catalogue.list_names, "credibly list --json"),

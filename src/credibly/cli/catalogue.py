@@ -1,4 +1,9 @@
-"""`credibly list`: every statistic and test, with its reference."""
+"""`credibly list`: every statistic, test and measure, with its reference.
+
+Nothing is listed by hand. Statistics come from the registry; tests and measures are the public functions of
+the rooms that compute something from predictions, and say themselves what they are: summary, labels and
+reference stand in their docstrings, settings in their signatures.
+"""
 
 from __future__ import annotations
 
@@ -9,45 +14,55 @@ from typing import Any
 
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli.output import Output, Table
-from credibly.hypotests import (
-    calibration_test,
-    credal_test,
-    observation_check,
-    pit_test,
-    predictive_check,
-    validity_test,
-)
 from credibly.statistics import Statistic, registered
 
-TESTS: dict[Callable[..., Any], tuple[str, ...]] = {
-    calibration_test: ("classes", "reals"),
-    credal_test: ("classes",),
-    predictive_check: ("classes", "reals"),
-    validity_test: ("counts",),
-    pit_test: ("reals",),
-    observation_check: ("reals",),
-}
-"""Every test and the labels it takes."""
-COLUMNS = ("name", "kind", "tail", "labels", "settings", "reference", "summary")
+ROOMS = ("statistics", "hypotests", "credal", "annotators", "selection", "recalibration")
+"""Where what is computed from predictions lives, in the order of the list."""
+SUBJECTS = frozenset({"predictions", "models", "decisions"})
+"""First parameter of a function that measures something; makers of statistics and chunks begin otherwise."""
+COLUMNS = ("name", "kind", "room", "tail", "labels", "settings", "reference", "summary")
 
 
 def list_names(output: Output) -> None:
-    """Every statistic and test, with its reference."""
-    entries = [
-        *map(_statistic, registered().values()),
-        *(_test(test, labels) for test, labels in TESTS.items()),
-    ]
+    """Every statistic, test and measure, with its reference."""
+    entries = [*map(_statistic, registered().values()), *map(_function, functions())]
     if output.as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})
         return
     rows = [[_cell(entry[name]) for name in COLUMNS] for entry in entries]
-    output.table(Table(COLUMNS, rows), shown=("name", "tail", "labels", "reference"))
+    output.table(Table(COLUMNS, rows), shown=("name", "kind", "summary", "reference"))
+
+
+def functions() -> list[Callable[..., Any]]:
+    """Return every public test, then every public measure, room by room."""
+    # The public names are written once, in the package itself, which is loaded when anything here runs.
+    # tach-ignore(the public surface is a constant of the package)
+    import credibly
+
+    public = (getattr(credibly, name) for name in credibly.__all__)
+    found = [one for one in public if inspect.isfunction(one) and _measures(one)]
+    return sorted(found, key=lambda one: (_kind(one) != "test", ROOMS.index(_room(one))))
+
+
+def _measures(function: Callable[..., Any]) -> bool:
+    """Whether a function computes something from predictions."""
+    first = next(iter(inspect.signature(function).parameters), "")
+    return _room(function) in ROOMS and first in SUBJECTS
+
+
+def _room(function: Callable[..., Any]) -> str:
+    return function.__module__.split(".")[1]
+
+
+def _kind(function: Callable[..., Any]) -> str:
+    return "test" if function.__name__.endswith(("_test", "_check")) else "measure"
 
 
 def _statistic(statistic: Statistic) -> dict[str, Any]:
     return {
         "name": statistic.name,
         "kind": "statistic",
+        "room": "statistics",
         "tail": statistic.traits.tail,
         "labels": sorted(statistic.traits.labels),
         "settings": statistic.settings(),
@@ -56,19 +71,21 @@ def _statistic(statistic: Statistic) -> dict[str, Any]:
     }
 
 
-def _test(test: Callable[..., Any], labels: tuple[str, ...]) -> dict[str, Any]:
-    """Read a test's reference from its docstring, where it stands anyway."""
-    found = re.search(r"References\n-+\n(.+?)(?:\n\n|\Z)", inspect.getdoc(test) or "", flags=re.DOTALL)
-    parameters = inspect.signature(test).parameters.values()
-    settings = {one.name: one.default for one in parameters if one.default not in (one.empty, None)}
+def _function(function: Callable[..., Any]) -> dict[str, Any]:
+    """Read what a function says of itself."""
+    documented = inspect.getdoc(function) or ""
+    labels = re.search(r"^(?:labels|counts) : (.+)$", documented, flags=re.MULTILINE)
+    reference = re.search(r"References\n-+\n(.+?)(?:\n\n|\Z)", documented, flags=re.DOTALL)
+    parameters = inspect.signature(function).parameters.values()
     return {
-        "name": test.__name__,
-        "kind": "test",
-        "tail": "its own",
-        "labels": list(labels),
-        "settings": settings,
-        "reference": found[1].replace("*", "") if found else "",
-        "summary": _summary(test),
+        "name": function.__name__,
+        "kind": _kind(function),
+        "room": _room(function),
+        "tail": "its own" if _kind(function) == "test" else "",
+        "labels": [labels[1]] if labels else [],
+        "settings": {one.name: one.default for one in parameters if one.default not in (one.empty, None)},
+        "reference": reference[1].replace("*", "") if reference else "",
+        "summary": _summary(function),
     }
 
 

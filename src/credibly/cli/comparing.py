@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Manner, command
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Comparison, compare, standing_rows
+from credibly.evaluation import Comparison, compare, joined, standing_rows
 from credibly.io import Dataset, load_budget, require_writable
 from credibly.predictions import LabelCounts
 
@@ -107,14 +107,9 @@ def compare_files(
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
-    readings = [manner.of(file) for file in files]
     if out is not None:
-        for reading in readings:
-            reading.require_elsewhere(out)
-        require_writable(out, overwrite=force)
+        require_place(files, manner, out, force)
     sets = None if budget is None else load_budget(budget)
-    data = [reading.dataset(output) for reading in readings]
-    observed = _common_labels(files, data)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
     named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
     for name, value in named.items():
@@ -122,34 +117,66 @@ def compare_files(
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
+    comparison = run_comparison(
+        files,
+        manner,
+        output,
+        ("compare", flags),
+        tradeoffs=tradeoff,
+        measure=measure,
+        divergence=divergence,
+        budget=sets,
+        paper=paper,
+        alternatives=alternative or (),
+        scaled=scaled,
+        stability=stability,
+        n_resamples=n_resamples,
+        n_bins=n_bins,
+        rng=seed,
+    )
+    if out is not None:
+        comparison.report(out, overwrite=force)
+    _print(comparison, output, out)
+
+
+def require_place(files: Sequence[Path], manner: Manner, out: Path, force: bool) -> None:
+    """Raise unless a report of these files can be written to `out`."""
+    for file in files:
+        manner.of(file).require_elsewhere(out)
+    require_writable(out, overwrite=force)
+
+
+def run_comparison(
+    files: Sequence[Path], manner: Manner, output: Output, typed: tuple[str, Sequence[Any]], **settings: Any
+) -> Comparison:
+    """Compare the models in several files, with progress, and record the command that does it again."""
+    readings = [manner.of(file) for file in files]
+    names = _names(files)
+    data = [reading.dataset(output) for reading in readings]
+    observed = _common_labels(files, data)
+    verb, flags = typed
     words = [*map(str, files[:-1]), *readings[-1].words()]
     with progress(quiet=output.quiet) as tell:
-        comparison = compare(
-            dict(zip(_names(files), (one.predictions for one in data), strict=True)),
+        return compare(
+            dict(zip(names, (one.predictions for one in data), strict=True)),
             observed,
-            tradeoffs=tradeoff,
-            measure=measure,  # type: ignore[arg-type]
-            divergence=divergence,
-            budget=sets,
-            paper=paper,
-            alternatives=alternative or (),  # type: ignore[arg-type]
-            scaled=scaled,
-            stability=stability,
-            n_resamples=n_resamples,
-            n_bins=n_bins,
-            rng=seed,
             progress=tell,
             source={
                 "paths": [str(one.source) for one in data],
                 "digests": [one.digest for one in data],
-                "notes": [note for one in data for note in one.notes],
+                "notes": _shared_notes(names, data),
                 "dropped": data[0].dropped,
-                "command": command("compare", *words, *flags),
+                "command": command(verb, *words, *flags),
             },
+            **settings,
         )
-    if out is not None:
-        comparison.report(out, overwrite=force)
-    _print(comparison, output, out)
+
+
+def comparison_remarks(comparison: Comparison) -> Iterator[str]:
+    """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
+    said = set(comparison.source["notes"])
+    yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
+    yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
 def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
@@ -161,9 +188,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
     output.table(table, shown=shown)
     if output.terminal:
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
-    said = set(comparison.source["notes"])
-    output.notes(with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
-    output.notes(with_flags(one) for one in comparison.notes if one not in comparison.warnings)
+    output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
 
@@ -225,6 +250,15 @@ def _common_labels(files: Sequence[Path], data: Sequence[Dataset]) -> Any:
                 "Predict one test set with all models, or name the labels: `--labels FILE`.",
             )
     return first.labels
+
+
+def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:
+    """Return every note once, after the names of the models it is about."""
+    whose: dict[str, list[str]] = {}
+    for name, one in zip(names, data, strict=True):
+        for note in one.notes:
+            whose.setdefault(note, []).append(name)
+    return [f"{joined(own)}: {note}" for note, own in whose.items()]
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -135,8 +135,9 @@ def exact(cell: float | int | bool | str | None) -> str:
 def rounded(cell: Cell) -> str:
     """Return a cell for people: four digits."""
     if isinstance(cell, tuple):
-        return f"{cell[0]:.4g} to {cell[1]:.4g}"
-    return f"{cell:.4g}" if isinstance(cell, float) else exact(cell)
+        return f"{rounded(cell[0])} to {rounded(cell[1])}"
+    # + 0.0: a difference of -0.0 is no difference
+    return f"{cell + 0.0:.4g}" if isinstance(cell, float) else exact(cell)
 
 
 def _console() -> Console:

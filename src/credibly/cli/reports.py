@@ -7,17 +7,29 @@ from typing import Annotated
 
 import typer
 
+from credibly._arrays.errors import InputError
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
+from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
 from credibly.cli.groups import Replication
 from credibly.cli.numbers import answers, leave, remarks, run
 from credibly.cli.output import Output
-from credibly.cli.reading import Reading
+from credibly.cli.reading import Manner
 from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, require_writable
 
+COMPARED = "comparison-report.html"
+"""What the report of several files is called, beside the first of them."""
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Predictions: npz, npy, csv, tsv, json, parquet, pt, netCDF. Several: a comparison.",
+    ),
+]
 ReportFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Where to write; default: beside the predictions."),
@@ -36,9 +48,10 @@ def _models(incomplete: str) -> list[str]:
     return [name for name in demo_models() if name.startswith(incomplete)]
 
 
-def report_file(
-    reading: Reading,
+def report_files(
+    file: Files,
     *,
+    manner: Manner,
     out: ReportFile = None,
     force: options.Force = False,
     statistic: options.Statistics = None,
@@ -49,8 +62,21 @@ def report_file(
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
-    One FILE, one report; for several files run it once for each.
+    Of several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
+    if len(file) > 1:
+        only_of_one = {"statistic": statistic, "recalibrate": recalibrate, "fail-on": fail_on}
+        for name, given in only_of_one.items():
+            if given:
+                raise InputError(
+                    f"`--{name}`",
+                    "is for the report of one file",
+                    f"got {len(file)} files, which are compared",
+                    "Leave it out, or run `credibly report` once for each.",
+                )
+        _compared(file, manner, out or file[0].with_name(COMPARED), force, replication, output)
+        return
+    reading = manner.of(file[0])
     target = out or reading.file.with_name(f"{reading.file.stem}-report.html")
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
@@ -87,6 +113,39 @@ def demo(
     words = ["--model", model, "--out", str(out)]
     evaluation = run(data, "demo", words, output, replication)
     _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
+
+
+def _compared(
+    files: list[Path], manner: Manner, target: Path, force: bool, replication: Replication, output: Output
+) -> None:
+    """Write the comparison of several files; end with its path and its findings."""
+    require_place(files, manner, target, force)
+    comparison = run_comparison(
+        files,
+        manner,
+        output,
+        ("report", ["--out", target, *replication.words()]),
+        n_resamples=replication.n_resamples,
+        n_bins=replication.n_bins,
+        rng=replication.seed,
+    )
+    written = comparison.report(target, overwrite=force)
+    if output.as_json:
+        output.json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "type": "ReportWritten",
+                "report": str(written),
+                "findings": comparison.findings,
+                "recommendations": comparison.recommendations,
+            }
+        )
+        return
+    output.notes(one for one in comparison_remarks(comparison) if one not in comparison.findings)
+    output.line(str(written))
+    if not output.quiet:
+        advice = [(f"if {task}", str(one)) for task, one in comparison.recommendations.items()]
+        output.pairs([*advice, *(("found", one) for one in comparison.findings)])
 
 
 def _write(

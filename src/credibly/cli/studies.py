@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.engines import connected
 from credibly._arrays.errors import InputError
 from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
@@ -36,6 +37,14 @@ OutDirectory = Annotated[
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", help="Processes; their number changes no result.")
 ]
+EngineName = Annotated[
+    Literal["local", "dask"],
+    typer.Option("--engine", metavar="local|dask", help="Processes of this machine, or a Dask cluster."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster's, with `--engine dask`."),
+]
 
 
 def study_named(
@@ -45,6 +54,8 @@ def study_named(
     out: OutDirectory = None,
     force: options.Force = False,
     workers: Workers = 1,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
     seed: options.Seed = 0,
     output: Output,
 ) -> None:
@@ -58,6 +69,7 @@ def study_named(
     chosen = as_study(name)
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
+    _require_one_engine(engine, scheduler, workers)
     directory = out or Path(f"{name}-{size}")
     if directory.exists() and not directory.is_dir():
         raise InputError(
@@ -70,9 +82,9 @@ def study_named(
     replace = force or (directory / PARTS).is_dir()
     if directory.is_dir() and not replace:
         _require_empty(directory)
-    with _engine(workers) as engine, progress(quiet=output.quiet) as line:
+    with _working(engine, scheduler, workers) as where, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
-        found = chosen.run(size, engine=engine, rng=seed, out=directory / PARTS, progress=report)
+        found = chosen.run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
     written = _write(found, directory, replace=replace)
     first = found.findings.tables[0]
     if output.as_json:
@@ -153,11 +165,33 @@ def _require_empty(directory: Path) -> None:
         )
 
 
+def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> None:
+    """Raise where options of one engine are given to the other."""
+    if scheduler is not None and engine != "dask":
+        raise InputError(
+            "`--scheduler`",
+            "names a Dask cluster",
+            f"got `--engine {engine}`",
+            f"Add `--engine dask`, or leave out `--scheduler {scheduler}`.",
+        )
+    if workers != 1 and engine == "dask":
+        raise InputError(
+            "`--workers`",
+            "counts processes that this command starts itself",
+            "got `--engine dask`, whose workers are there",
+            "Leave it out.",
+        )
+
+
 @contextlib.contextmanager
-def _engine(workers: int) -> Iterator[Any]:
-    """Give nothing for one worker, a pool of processes for more."""
+def _working(engine: str, scheduler: str | None, workers: int) -> Iterator[Any]:
+    """Give this process for one worker, a pool of processes for more, or the workers of a cluster."""
+    if engine == "dask":
+        with connected(scheduler) as cluster:
+            yield cluster
+        return
     if workers == 1:
-        yield None
+        yield "serial"
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor

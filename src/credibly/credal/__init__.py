@@ -7,6 +7,7 @@ from credibly.credal.distance import credal_distance
 from credibly.credal.entropy import lower_entropy, upper_entropy
 from credibly.credal.envelope import lower_envelope
 from credibly.credal.masses import MassFunction, mass_function
+from credibly.credal.means import mean_over
 from credibly.credal.membership import credal_boundary, credal_contains
 from credibly.credal.nonspecificity import (
     NonspecificityEstimate,
@@ -38,6 +39,7 @@ __all__ = [
     "lower_envelope",
     "lower_probability",
     "mass_function",
+    "mean_over",
     "nonspecificity",
     "nonspecificity_estimate",
     "simplex_picture",

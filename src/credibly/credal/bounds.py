@@ -48,6 +48,10 @@ def lower_probability(
     -----
     Closed form for every representation: no vertices, no linear program.
 
+    References
+    ----------
+    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
+
     Examples
     --------
     >>> import credibly as cr
@@ -85,6 +89,10 @@ def upper_probability(
     -------
     array (n, k), (n, e) or (n,)
         One column per class, per event, or none for a single event.
+
+    References
+    ----------
+    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
 
     Examples
     --------

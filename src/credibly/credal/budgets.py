@@ -40,6 +40,10 @@ def focal_budget(
     The closeness of two classes is the cosine between their columns of mean predictions; clusters are
     those of average linkage. With tied distances the choice follows the order of the classes.
 
+    References
+    ----------
+    Manchingal et al., *A unified evaluation framework for epistemic predictions*, 2025.
+
     Examples
     --------
     >>> import credibly as cr

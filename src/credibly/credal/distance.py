@@ -102,6 +102,12 @@ def credal_distance(
     in all three divergences. Farthest: at a corner; for intervals and for beliefs of more than 16 classes
     branch and bound on the host.
 
+    References
+    ----------
+    Manchingal et al., *A unified evaluation framework for epistemic predictions*, 2025. Fujishige,
+    *Lexicographically optimal base of a polymatroid with respect to a weight vector*, 1980 (nearest in
+    beliefs).
+
     Examples
     --------
     >>> import credibly as cr

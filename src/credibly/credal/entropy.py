@@ -65,6 +65,11 @@ def upper_entropy(
     Beliefs: the events of largest belief per class are levelled one after the other (Meyerowitz, Richman and
     Walker 1994); beyond 12 classes focal sets are levelled in turn until the gap closes.
 
+    References
+    ----------
+    Abellan, Klir and Moral, *Disaggregated total uncertainty measure for credal sets*, 2006; Meyerowitz,
+    Richman and Walker, *Calculating maximum-entropy probability densities for belief functions*, 1994.
+
     Examples
     --------
     >>> import credibly as cr
@@ -113,6 +118,10 @@ def lower_entropy(
     bound on the host. Beliefs: a shortest path through the 2^k events; beyond 16 classes branch and bound on
     who gets which mass, on the host; with many overlapping sets that may not end, which is said. Filling
     classes greedily in their order is wrong for most instances.
+
+    References
+    ----------
+    Abellan and Moral, *Difference of entropies as a non-specificity function on credal sets*, 2005.
 
     Examples
     --------

@@ -68,6 +68,10 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     The envelope of a set is always coherent. That some of its Moebius masses are negative only says that
     it is not a belief function; :func:`mass_function` shows them.
 
+    References
+    ----------
+    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
+
     Examples
     --------
     >>> import credibly as cr

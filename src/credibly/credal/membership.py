@@ -58,6 +58,10 @@ def credal_contains(
     program per instance, all pivoted together on the host. Distributions outside the class-wise bounds need
     none, and doubtful ones are settled by non-negative least squares.
 
+    References
+    ----------
+    Augustin et al. (editors), *Introduction to imprecise probabilities*, 2014.
+
     Examples
     --------
     >>> import credibly as cr
@@ -130,6 +134,11 @@ def credal_boundary(
     Exact, not a line search: one linear program per instance for hulls (all pivoted together, on the host),
     closed forms for intervals and, up to 16 classes, beliefs. A hull of few members is flat: a ray that
     leaves its plane ends where it starts.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*,
+    2025.
 
     Examples
     --------

@@ -172,6 +172,10 @@ def nonspecificity_estimate(
     NonspecificityEstimate
         Values per instance, standard errors per instance and of the mean.
 
+    References
+    ----------
+    Abellan and Moral, *A non-specificity measure for convex sets of probability distributions*, 2000.
+
     Examples
     --------
     >>> import credibly as cr

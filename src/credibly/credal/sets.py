@@ -69,6 +69,11 @@ def credal_set(
     and the region is not convex. Its threshold c is a quantile over 4096 draws per instance; its bounds
     per class are then roots of one concave function. With several members the bounds span all of them.
 
+    References
+    ----------
+    Augustin et al. (editors), *Introduction to imprecise probabilities*, 2014. Manchingal et al., *A
+    unified evaluation framework for epistemic predictions*, 2025.
+
     Examples
     --------
     >>> import credibly as cr

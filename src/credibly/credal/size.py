@@ -36,6 +36,11 @@ def credal_size(
     array (n,)
         One value between 0 and 1 per instance.
 
+    References
+    ----------
+    Hüllermeier, Destercke and Shaker, *Quantification of credal uncertainty in machine learning*, UAI
+    2022.
+
     Examples
     --------
     >>> import credibly as cr

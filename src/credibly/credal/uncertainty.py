@@ -86,6 +86,12 @@ def uncertainty(
     For a Dirichlet the mean entropy is ``-sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1))``; several members
     are averaged.
 
+    References
+    ----------
+    Depeweg et al., *Decomposition of uncertainty in Bayesian deep learning for efficient and
+    risk-sensitive learning*, ICML 2018; Hüllermeier, Destercke and Shaker, *Quantification of credal
+    uncertainty in machine learning*, UAI 2022.
+
     Examples
     --------
     >>> import credibly as cr

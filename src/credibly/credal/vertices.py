@@ -42,6 +42,11 @@ def credal_vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -
     The 2k points hold the lower and the upper probability of every class, which is all a distance to a
     label needs. Their other coordinates depend on how the classes are numbered.
 
+    References
+    ----------
+    de Campos, Huete and Moral, *Probability intervals: a tool for uncertain reasoning*, 1994; Shapley,
+    *Cores of convex games*, 1971 (beliefs).
+
     Examples
     --------
     >>> import credibly as cr

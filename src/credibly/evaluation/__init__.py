@@ -9,7 +9,7 @@ from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.verdict import Verdict
-from credibly.evaluation.words import shown, shown_range, title, worst_first
+from credibly.evaluation.words import joined, shown, shown_range, title, worst_first
 
 __all__ = [
     "Comparison",
@@ -27,6 +27,7 @@ __all__ = [
     "check_verdicts",
     "compare",
     "evaluate",
+    "joined",
     "number_rows",
     "shown",
     "shown_range",

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from credibly._arrays.philox import Seed
 from credibly._arrays.predictive_results import PredictiveCheck
+from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.stages import MOST_GROUPS, Progress, Reasons
+from credibly.evaluation.stages import Progress, Reasons
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
-from credibly.hypotests.grouping import as_grouping
 from credibly.hypotests.limits import has_members
-from credibly.predictions import LabelCounts, Predictions
 from credibly.statistics import Statistic
 
 MOST_STATISTICS = 6
@@ -23,31 +21,22 @@ _WHAT = "predictive checks of the Bayesian hypothesis"
 
 
 def check_part(
-    predictions: Predictions,
-    labels: Any,
-    chosen: Sequence[Statistic],
-    groups: Any,
-    n_resamples: int,
-    seed: Seed,
-    tell: Progress,
+    data: Data, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> tuple[PredictiveCheck | None, Reasons]:
     """Return the check of the first cheap statistics under both hypotheses, or why there is none."""
-    if isinstance(labels, LabelCounts):
+    if data.has_counts:
         return None, [(_WHAT, "labels are counts over raters, and a check draws one label per instance")]
-    if not has_members(predictions):
+    if not has_members(data.some):
         return None, [(_WHAT, "only averages are stored: which member drew the labels is lost")]
-    if predictions.n_members < 2:
+    if data.some.n_members < 2:
         return None, [(_WHAT, "with one member it is the hypothesis of the calibration tests")]
     cheap = [one for one in chosen if one.traits.reduction == "sum"][:MOST_STATISTICS]
     if not cheap:
         return None, [(_WHAT, "no statistic that is a sum over instances was tested")]
-    if groups is not None and len(as_grouping(groups, len(predictions)).rows) > MOST_GROUPS:
-        groups = None
     check = predictive_check(
-        predictions,
-        labels,
+        *data.given,
         statistics=cheap,
-        groups=groups,
+        groups=data.groups,
         n_resamples=n_resamples,
         rng=seed,
         progress=lambda done, total: tell("predictive checks", done, total),

@@ -15,13 +15,14 @@ from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.results import Estimate, Result, jsonable
 from credibly._arrays.standings import Recommendation
 from credibly.credal.distance import Divergence
+from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
-from credibly.predictions import as_labels, as_predictions
+from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
@@ -143,7 +144,7 @@ class Comparison(Result):
 
 def compare(
     models: Mapping[str, Any],
-    labels: Any,
+    labels: Any = None,
     *,
     tradeoffs: Sequence[float] = TRADEOFFS,
     measure: ScoreMeasure | None = None,
@@ -165,10 +166,10 @@ def compare(
 
     Parameters
     ----------
-    models : mapping of str to Predictions or array
+    models : mapping of str to Predictions, array, Chunks or Dask array
         Class predictions by name.
     labels : array (n,) or LabelCounts
-        What was observed.
+        What was observed; chunks bring theirs, which must be the same in all.
     tradeoffs : sequence of float
         Where the order is asked for; see :func:`rank_models`.
     measure : str, optional
@@ -221,6 +222,8 @@ def compare(
     ('truth', 'uniform')
     """
     tell = progress or silent
+    if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
+        models, labels = {name: scan(one, labels) for name, one in models.items()}, None
     one_of("`paper`", paper, (None, "C25"))
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     ranking = rank_models(
@@ -240,11 +243,11 @@ def compare(
         rng=rng,
         progress=lambda done, total: tell("bootstrap", done, total),
     )
-    given = {str(name): as_predictions(one) for name, one in models.items()}
+    given = {str(name): as_data(one, labels) for name, one in models.items()}
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
-        chosen, _ = choose(one, as_labels(one, labels), cheap, N_BINS, tests=False)
-        estimates[name] = estimate_all(one, labels, chosen, silent)
+        chosen, _ = choose(one, cheap, N_BINS, tests=False)
+        estimates[name] = estimate_all(one, chosen, silent)
         tell("estimates", done, len(given))
     recorded = origin(source)
     return Comparison(
@@ -256,7 +259,7 @@ def compare(
             "every instance must be decided": ranking.recommend(abstention=False),
         },
         findings=_findings(ranking),
-        warnings=(*source_warnings(recorded), *_warnings(ranking)),
+        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given), *_warnings(ranking)))),
         notes=ranking.notes,
         settings={
             "version": version(),
@@ -272,6 +275,16 @@ def compare(
     )
 
 
+def _left_out(models: Mapping[str, Data]) -> list[str]:
+    """Return what the sources of chunks have to say, with the name of the model."""
+    return [
+        f"{name}: {note}"
+        for name, one in models.items()
+        if one.chunks is not None
+        for note in one.chunks.notes
+    ]
+
+
 def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:
     """Return a statistic with the settings of the paper where it has some, and the bins asked for."""
     if paper in statistic.papers:
@@ -285,10 +298,11 @@ def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Sta
 
 def _findings(ranking: Ranking) -> tuple[str, ...]:
     """Return who leads where, and who cannot be told apart, at the trade-offs asked for."""
-    found = []
-    for low, high, name in ranking.leaders():
-        until = "on" if math.isinf(high) else f"to {shown(high)}"
-        found.append(f"From trade-off {shown(low)} {until}, {name} has the smallest mean score.")
+    (low, high, first), *others = ranking.leaders()
+    until = "on" if math.isinf(high) else f"to {shown(high)}"
+    led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
+    led += [f"{'beyond' if math.isinf(high) else f'to {shown(high)}'} {name}" for _, high, name in others]
+    found = [f"{', '.join(led)}."]
     ties: dict[tuple[str, ...], list[str]] = {}
     for tradeoff in ranking.tradeoffs:
         standing = ranking.at(tradeoff)

@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.merging import State
 from credibly._arrays.namespace import namespace, to_host
+from credibly.evaluation.data import Data
 from credibly.evaluation.words import joined
-from credibly.predictions import (
-    Classes,
-    ClassPredictions,
-    LabelCounts,
-    Labels,
-    Point,
-    Predictions,
-    as_point,
-)
+from credibly.predictions import Chunk, Classes, ClassPredictions, Point, as_point
+from credibly.predictions.passes import Sums, merged, on_host
 
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
@@ -32,19 +27,45 @@ _SHARED_TRUTH = (
 )
 
 
+def surveyed(data: Data) -> Sums:
+    """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
+    if data.chunks is None:
+        return count_oddities(Chunk(0, data.some, data.batch))
+    return merged(data.chunks, [count_oddities])[0]
+
+
+def count_oddities(chunk: Chunk) -> Sums:
+    """Count certain and tied predictions and the labels of every class among the rows of a chunk."""
+    if not isinstance(chunk.predictions, ClassPredictions):
+        return Sums({}, chunk.predictions.notes)
+    point, notes = as_point(chunk.predictions)
+    xp = namespace(point.probs)
+    confidence = xp.max(point.probs, axis=-1)
+    tied = xp.sum(xp.astype(point.probs == confidence[:, None], xp.int64), axis=-1) > 1
+    counts = State(
+        certain=xp.sum(xp.astype(confidence >= 1.0, xp.int64)), tied=xp.sum(xp.astype(tied, xp.int64))
+    )
+    states = {"predictions": on_host(counts)}
+    if isinstance(chunk.labels, Classes):
+        labels = to_host(chunk.labels.values)[0].astype(np.intp)
+        states["labels"] = State(counts=np.bincount(labels, minlength=chunk.labels.n_classes))
+    return Sums(states, notes)
+
+
 def data_warnings(
-    predictions: Predictions, labels: Labels, classes: Sequence[str], source: Mapping[str, Any]
+    data: Data, survey: Sums, classes: Sequence[str], source: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return one sentence per oddity, those of the reading of the file first."""
     found = list(source_warnings(source))
-    n = len(predictions)
-    if n < FEW_INSTANCES:
-        found.append(f"There are only {n} instances: expect wide intervals and wide acceptance regions.")
-    if isinstance(predictions, ClassPredictions):
-        found += _precision(predictions)
-        found += _probabilities(predictions)
-        if isinstance(labels, Classes):
-            found += _labels(labels, classes)
+    if data.chunks is not None:
+        found += [note for note in data.chunks.notes if note not in found]
+    if data.n < FEW_INSTANCES:
+        found.append(f"There are only {data.n} instances: expect wide intervals and wide acceptance regions.")
+    if isinstance(data.some, ClassPredictions):
+        found += _precision(data.some)
+        found += _probabilities(survey.states["predictions"], data.n)
+        if "labels" in survey.states:
+            found += _labels(survey.states["labels"]["counts"], classes)
     return tuple(found)
 
 
@@ -61,12 +82,12 @@ def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (*found, *(str(note) for note in source.get("notes") or ()))
 
 
-def input_limits(predictions: Predictions, labels: Any) -> tuple[tuple[str, str], ...]:
+def input_limits(data: Data) -> tuple[tuple[str, str], ...]:
     """Return what this kind of input leaves untested, and why."""
     found = []
-    if isinstance(predictions, Point):
+    if isinstance(data.some, Point):
         found.append(("checks of the members", _ONE_DISTRIBUTION))
-    if isinstance(labels, LabelCounts):
+    if data.has_counts:
         found.append(("calibration tests and consistency bands", _SHARED_TRUTH))
     return tuple(found)
 
@@ -78,26 +99,20 @@ def _precision(predictions: ClassPredictions) -> list[str]:
     return []
 
 
-def _probabilities(predictions: ClassPredictions) -> list[str]:
-    probs = as_point(predictions)[0].probs
-    xp = namespace(probs)
+def _probabilities(counts: State, n: int) -> list[str]:
     found = []
-    confidence = xp.max(probs, axis=-1)
-    certain = int(xp.sum(xp.astype(confidence >= 1.0, xp.int64)))
+    certain, ties = int(counts["certain"]), int(counts["tied"])
     if certain:
-        found.append(f"{certain} of {len(predictions)} instances are predicted with probability exactly 1.")
-    tied = xp.sum(xp.astype(probs == confidence[:, None], xp.int64), axis=-1) > 1
-    ties = int(xp.sum(xp.astype(tied, xp.int64)))
+        found.append(f"{certain} of {n} instances are predicted with probability exactly 1.")
     if ties:
         found.append(
-            f"In {ties} of {len(predictions)} instances several classes share the largest probability; the "
+            f"In {ties} of {n} instances several classes share the largest probability; the "
             "first of them counts as predicted."
         )
     return found
 
 
-def _labels(labels: Classes, classes: Sequence[str]) -> list[str]:
-    counts = np.bincount(to_host(labels.values)[0].astype(np.intp), minlength=len(classes))
+def _labels(counts: Any, classes: Sequence[str]) -> list[str]:
     found = []
     absent = [name for name, count in zip(classes, counts, strict=True) if count == 0]
     if absent:

@@ -11,8 +11,9 @@ import numpy as np
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
 from credibly.evaluation.checks import check_part
-from credibly.evaluation.curves import KEPT_CLASSES, curves
-from credibly.evaluation.data_warnings import data_warnings, input_limits
+from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
+from credibly.evaluation.data import Data, as_data
+from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
 from credibly.evaluation.provenance import origin as origin_of
 from credibly.evaluation.provenance import silent, version
 from credibly.evaluation.raters import RaterParts, rater_parts
@@ -31,27 +32,18 @@ from credibly.evaluation.stages import (
     estimate_groups,
     summarise,
 )
-from credibly.evaluation.subsample import Subsampled, rows_for_pairs, subsampled
+from credibly.evaluation.subsample import rows_for_pairs, subsampled
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.outcomes import HYPOTHESIS
-from credibly.predictions import (
-    ClassPredictions,
-    LabelCounts,
-    Predictions,
-    RealPredictions,
-    as_labels,
-    as_point,
-    as_predictions,
-    require_order,
-)
+from credibly.predictions import ClassPredictions, RealPredictions
 from credibly.recalibration import Recalibration
-from credibly.statistics import Statistic, decompose_brier
+from credibly.statistics import Statistic, Subsampled, decompose_brier
 
 
 def evaluate(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     classes: Sequence[str] | None = None,
     groups: Any = None,
@@ -71,18 +63,18 @@ def evaluate(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array, Chunks or Dask array
         What the model said. A set of distributions is represented by its mean, which the notes say; members
-        of real-valued predictions by their mixture.
+        of real-valued predictions by their mixture. `scan` makes chunks of rows that do not fit into memory.
     labels : array (n,) or LabelCounts
-        What was observed.
+        What was observed; chunks bring their own.
     classes : sequence of str, optional
         Names of the classes, in order.
     groups : array (n,), optional
-        Group of every instance; the cheap statistics are also computed within each.
+        Group of every instance; the cheap statistics are also computed within each. Chunks bring theirs.
     features : array (n, d), optional
         Features of the instances: what weights of the set may depend on (the members' own predictions where
-        not given), and recalibrations that take them.
+        not given), and recalibrations that take them. Chunks bring theirs.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -116,6 +108,10 @@ def evaluate(
     verdict follows from the Westfall-Young adjusted p-value, so the probability of any false "conflict" is at
     most `level`.
 
+    Of chunks all that is a sum over instances is computed chunk by chunk, with the numbers of all rows at once;
+    statistics over pairs, the unified score and tests of sets see the same rows as they would in memory, and
+    these alone are taken into it.
+
     Examples
     --------
     >>> import numpy as np
@@ -130,65 +126,72 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    require_order(predictions, labels)
-    given = as_predictions(predictions)
-    batch = as_labels(given, labels)
-    names = class_names(given, classes)
+    data = as_data(predictions, labels, groups, features)
+    names = class_names(data.some, classes or (None if data.chunks is None else data.chunks.sample.classes))
     origin = origin_of(source)
     seed = as_seed(rng)
     tell = progress or silent
-    limits = list(input_limits(given, labels))
-    chosen, unsuited = choose(given, batch, statistics, n_bins, tests)
+    limits = list(input_limits(data))
+    chosen, unsuited = choose(data, statistics, n_bins, tests)
     limits += unsuited
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
-    chosen = [subsampled(one, len(given), most, seed) for one in chosen]
+    chosen = [subsampled(one, data.n, most, seed) for one in chosen]
 
-    facts = summarise(given)
-    estimates = estimate_all(given, labels, chosen, tell)
-    by_group, ungrouped = estimate_groups(given, batch, chosen, groups, tell)
+    facts = summarise(data)
+    survey = surveyed(data)
+    estimates = estimate_all(data, chosen, tell)
+    by_group, ungrouped = estimate_groups(data, chosen, tell)
     limits += ungrouped
     decomposition = curve_set = raters = score = None
     results: dict[str, HypotestResult] = {}
-    if isinstance(given, ClassPredictions):
-        testable = tests and not isinstance(labels, LabelCounts)
-        decomposition = decompose_brier(given, labels, n_bins=n_bins)
-        raters, unrated = rater_parts(given, labels, n_bins)
-        score, unscored = score_parts(given, labels, batch, seed)
+    if data.is_of_classes:
+        testable = tests and not data.has_counts
+        decomposition = decompose_brier(*data.given, n_bins=n_bins)
+        raters, unrated = rater_parts(data, n_bins)
+        score, unscored = score_parts(data, seed)
         limits += [*unrated, *unscored]
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
-            given, labels, names, n_bins=n_bins, level=coverage, n_resamples=n_resamples, seed=seed
+            data,
+            names,
+            n_bins=n_bins,
+            level=coverage,
+            n_resamples=n_resamples,
+            seed=seed,
+            tell=tell,
+            score=score,
         )
         tell("curves", 1, 1)
         if len(names) > KEPT_CLASSES:
             limits.append(_kept_only(len(names)))
         if testable and chosen:
-            results = calibration_tests(given, labels, chosen, n_resamples, seed, tell)
+            results = calibration_tests(data, chosen, n_resamples, seed, tell)
     run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(given, labels, features, facts, tell=tell, **run)
-    validity, uncounted = validity_parts(given, labels, facts, tell=tell, **run)
+    credal, unset = credal_parts(data, facts, tell=tell, **run)
+    validity, uncounted = validity_parts(data, facts, tell=tell, **run)
     limits += unset + uncounted
     reals = None
-    if isinstance(given, RealPredictions) and tests:
+    if isinstance(data.some, RealPredictions) and tests:
         if chosen:
-            results, untested = real_tests(given, labels, chosen, n_resamples, seed, tell)
+            results, untested = real_tests(data, chosen, n_resamples, seed, tell)
             limits += untested
-        reals, undrawn = real_parts(given, labels, level, n_resamples, seed)
+        reals, undrawn = real_parts(data, level, n_resamples, seed)
         limits += undrawn
         tell("curves", 1, 1)
     check = None
     if tests and chosen:
         tested = [one for one in chosen if one.name in results]
-        check, unchecked = check_part(given, labels, tested, groups, n_resamples, seed, tell)
+        grouped = data.without_groups() if ungrouped else data
+        check, unchecked = check_part(grouped, tested, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
-        given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed
+        data, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed
     )
     limits += unfitted
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
-    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(given, labels, tests)),)
+    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(data, tests)),)
     return Evaluation(
         predictions=facts,
         classes=names,
@@ -198,8 +201,11 @@ def evaluate(
         curves=curve_set,
         groups=by_group,
         verdicts=answers,
-        warnings=data_warnings(given, batch, names, origin),
-        notes=_notes(given, estimates, results) + _rater_notes(given, raters) + score_notes(score),
+        warnings=data_warnings(data, survey, names, origin),
+        notes=_notes(survey.notes, estimates, results)
+        + _rater_notes(survey.notes, raters)
+        + score_notes(score)
+        + order_notes(curve_set),
         not_run=tuple(limits),
         settings={
             "version": version(),
@@ -226,12 +232,9 @@ def evaluate(
 
 
 def _notes(
-    given: Predictions, estimates: Mapping[str, Estimate], results: Mapping[str, HypotestResult]
+    shared: tuple[str, ...], estimates: Mapping[str, Estimate], results: Mapping[str, HypotestResult]
 ) -> tuple[str, ...]:
     """Return what concerns all numbers once, then what concerns some of them under their names."""
-    shared = given.notes
-    if isinstance(given, ClassPredictions):
-        shared = as_point(given)[1]
     own = [(name, note) for name, estimate in estimates.items() for note in estimate.notes]
     own += [(name, note) for name, result in results.items() if name != OMNIBUS for note in result.notes]
     names: dict[str, dict[str, None]] = {}
@@ -242,12 +245,11 @@ def _notes(
     return tuple(dict.fromkeys((*shared, *told)))
 
 
-def _rater_notes(given: Predictions, raters: RaterParts | None) -> tuple[str, ...]:
+def _rater_notes(shared: tuple[str, ...], raters: RaterParts | None) -> tuple[str, ...]:
     """Return what was left out because too few people rated it."""
     if raters is None:
         return ()
     own = dict.fromkeys((*raters.loss.notes, *raters.disagreement.notes))
-    shared = as_point(given)[1]
     return tuple(f"raters: {note}" for note in own if note not in shared)
 
 
@@ -266,9 +268,9 @@ def _kept_only(n_classes: int) -> tuple[str, str]:
     return f"reliability curves of {n_classes - KEPT_CLASSES} classes", reason
 
 
-def _why_untested(predictions: Predictions, labels: Any, tests: bool) -> str:
-    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
-        return f"no statistic of this version applies to {type(predictions).__name__} predictions"
-    if isinstance(labels, LabelCounts):
+def _why_untested(data: Data, tests: bool) -> str:
+    if not isinstance(data.some, (ClassPredictions, RealPredictions)):
+        return f"no statistic of this version applies to {type(data.some).__name__} predictions"
+    if data.has_counts:
         return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"

@@ -10,7 +10,7 @@ from credibly._arrays.decompositions import DisagreementDecomposition, LossDecom
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.results import Result
 from credibly.annotators import decompose_disagreement, decompose_loss
-from credibly.predictions import LabelCounts, Predictions
+from credibly.evaluation.data import Data
 
 KEPT_CLASSES = 100
 _LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
@@ -43,18 +43,16 @@ class RaterParts(Result):
         return found
 
 
-def rater_parts(
-    predictions: Predictions, labels: Any, n_bins: int
-) -> tuple[RaterParts | None, list[tuple[str, str]]]:
+def rater_parts(data: Data, n_bins: int) -> tuple[RaterParts | None, list[tuple[str, str]]]:
     """Return the decompositions where labels are counts over raters, else nothing or the reason."""
-    if not isinstance(labels, LabelCounts):
+    if not data.has_counts:
         return None, []
     try:
         with warnings.catch_warnings():  # what is left out stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
             parts = RaterParts(
-                decompose_loss(predictions, labels, n_bins=n_bins),
-                decompose_disagreement(predictions, labels, n_bins=n_bins),
+                decompose_loss(*data.given, n_bins=n_bins),
+                decompose_disagreement(*data.given, n_bins=n_bins),
             )
     except UnsupportedError as error:
         return None, [("decompositions over raters", f"{error.rule}, {error.evidence}")]

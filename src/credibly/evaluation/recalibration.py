@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
 from credibly._arrays.recalibration_results import RecalibrationReport
-from credibly.predictions import ClassPredictions, Predictions
+from credibly.evaluation.data import Data
 from credibly.recalibration import Recalibration, recalibration_report
 
 FOLDS = 5
+MOST_ROWS = 20_000
+"""Rows of chunks that are taken into memory to fit recalibrations to them."""
 
 
 def recalibrations(
-    predictions: Predictions,
-    labels: Any,
+    data: Data,
     methods: Sequence[str | Recalibration],
-    features: Any,
     *,
     n_bins: int,
     n_resamples: int,
@@ -35,18 +34,22 @@ def recalibrations(
         )
     if not methods:
         return None, []
-    if not isinstance(predictions, ClassPredictions):
+    if not data.is_of_classes:
         return None, [("recalibration", "there is none for real-valued predictions")]
-    if len(predictions) < 2 * FOLDS:
-        return None, [("recalibration", f"{len(predictions)} instances are too few for {FOLDS} folds")]
+    if data.n < 2 * FOLDS:
+        return None, [("recalibration", f"{data.n} instances are too few for {FOLDS} folds")]
+    if data.chunks is not None and data.n > MOST_ROWS:
+        reason = f"it is fitted to rows in memory, of chunks to up to {MOST_ROWS}; `load` a part of the data"
+        return None, [("recalibration", reason)]
+    whole = data.whole()
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
-            predictions,
-            labels,
+            whole.predictions,
+            whole.labels,
             methods,
             cv=FOLDS,
-            features=features,
+            features=whole.features,
             n_bins=n_bins,
             n_resamples=n_resamples,
             rng=seed,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.curves import EnvelopeCurve
+from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
@@ -46,7 +46,7 @@ class PredictionSummary(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Curves(Result):
-    """Reliability curves of one evaluation.
+    """Reliability and risk-coverage curves of one evaluation.
 
     Attributes
     ----------
@@ -56,11 +56,15 @@ class Curves(Result):
         One curve per class, in class order; of many classes only those with the largest error.
     class_errors : ndarray (k,)
         Binned calibration error of every class; their mean is the class-wise ECE.
+    risk_coverage : mapping of str to RiskCoverageCurve
+        Share of wrong answers among the surest instances, by ``"confidence"`` and, of sets, also by
+        ``"imprecision"``.
     """
 
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
+    risk_coverage: Mapping[str, RiskCoverageCurve] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +101,7 @@ class Evaluation(Result):
         One test per statistic on shared replicates, with adjusted p-values; the test of all of them
         together under ``"omnibus"``.
     curves : Curves or None
-        Reliability curves with consistency bands.
+        Reliability curves with consistency bands, and risk-coverage curves.
     groups : mapping of str to mapping of str to Estimate
         The cheap statistics within every group of instances.
     verdicts : tuple of Verdict

@@ -6,14 +6,12 @@ import dataclasses
 import warnings
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import like, namespace
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import Result
 from credibly._arrays.score_results import EpistemicScore
-from credibly.predictions import Classes, ClassPredictions, LabelCounts, Labels, Point, Predictions
+from credibly.evaluation.data import Data
+from credibly.predictions import ClassPredictions, Point
 from credibly.selection import epistemic_score
 from credibly.selection.dependences import spaced_rows
 
@@ -42,21 +40,19 @@ class ScoreParts(Result):
         return {**super().to_dict(), "score": self.score.summary_dict()}
 
 
-def score_parts(
-    predictions: Predictions, labels: Any, batch: Labels, seed: Seed
-) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
+def score_parts(data: Data, seed: Seed) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
     """Return the score where predictions are sets, else nothing or the reason."""
-    if not isinstance(predictions, ClassPredictions) or isinstance(predictions, Point):
+    if not isinstance(data.some, ClassPredictions) or isinstance(data.some, Point):
         return None, []
-    n = len(predictions)
-    rows = spaced_rows(n, MOST_ROWS if predictions.n_classes <= _FEW_CLASSES else FEW_ROWS)
+    rows = spaced_rows(data.n, MOST_ROWS if data.some.n_classes <= _FEW_CLASSES else FEW_ROWS)
+    predictions, labels = data.rows(rows)
     try:
         with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
-            score = epistemic_score(predictions[rows], _labels_of(labels, batch, rows), rng=seed)
+            score = epistemic_score(predictions, labels, rng=seed)
     except UnsupportedError as error:
         return None, [("unified score", f"{error.rule}, {error.evidence}")]
-    return ScoreParts(score, n), []
+    return ScoreParts(score, data.n), []
 
 
 def score_notes(parts: ScoreParts | None) -> tuple[str, ...]:
@@ -67,12 +63,3 @@ def score_notes(parts: ScoreParts | None) -> tuple[str, ...]:
     if parts.score.n < parts.n_all:
         found.append(f"unified score: {parts.score.n} evenly spaced of {parts.n_all} instances were scored")
     return tuple(found)
-
-
-def _labels_of(labels: Any, batch: Labels, rows: np.ndarray[Any, Any]) -> Any:
-    """Return the labels of some instances, as counts or as classes."""
-    if isinstance(labels, LabelCounts):
-        return labels[rows]
-    assert isinstance(batch, Classes)
-    own = batch.values[0, :]
-    return namespace(own).take(own, like(rows, own), axis=0)

@@ -13,6 +13,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.region_results import LocalDeviations
 from credibly._arrays.results import HypotestResult
 from credibly._arrays.validity_results import ValidityResult
+from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
 from credibly.evaluation.stages import Progress, Reasons
@@ -22,7 +23,7 @@ from credibly.evaluation.words import evidence, percent, shown, shown_range, tit
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.basis import check_features
 from credibly.hypotests.pvalues import acceptance_region
-from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Predictions, as_labels
+from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, as_labels
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
 
@@ -42,9 +43,7 @@ _MEANS = {
 
 
 def credal_parts(
-    predictions: Predictions,
-    labels: Any,
-    features: Any,
+    data: Data,
     summary: PredictionSummary,
     *,
     tests: bool,
@@ -54,8 +53,14 @@ def credal_parts(
     tell: Progress,
 ) -> tuple[CredalParts | None, Reasons]:
     """Return the tests of the set that can be run, and the reasons of those that cannot."""
-    if isinstance(predictions, Point) or not isinstance(predictions, ClassPredictions):
+    if isinstance(data.some, Point) or not isinstance(data.some, ClassPredictions):
         return None, []
+    n = data.n
+    if data.chunks is not None and n > MOST_ROWS_UNASKED:
+        return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
+    whole = data.whole()
+    predictions, labels, features = whole.predictions, whole.labels, whole.features
+    assert isinstance(predictions, ClassPredictions)
     try:
         columns = None if features is None else check_features(features, predictions)
     except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
@@ -65,10 +70,8 @@ def credal_parts(
     if isinstance(labels, LabelCounts):
         reason = "it takes one label per instance, and the labels are counts"
         return None, [(SET_TEST, f"{reason}; {_MEAN_ONLY}")]
-    n = len(predictions)
     if n > MOST_ROWS_UNASKED:
-        reason = f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked"
-        return None, [(SET_TEST, f"{reason}, beyond with `credal_test`; {_MEAN_ONLY}")]
+        return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
     found: dict[str, CredalTestResult] = {}
     reasons: Reasons = []
     refits = min(n_resamples, MOST_REPLICATES)
@@ -98,6 +101,10 @@ def credal_parts(
     return CredalParts(found, regions, answers), reasons
 
 
+def _too_many_rows(n: int) -> str:
+    return f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked, beyond with `credal_test`"
+
+
 def _regions(
     test: CredalTestResult,
     predictions: ClassPredictions,
@@ -115,8 +122,7 @@ def _regions(
 
 
 def validity_parts(
-    predictions: Predictions,
-    labels: Any,
+    data: Data,
     summary: PredictionSummary,
     *,
     tests: bool,
@@ -126,18 +132,19 @@ def validity_parts(
     tell: Progress,
 ) -> tuple[ValidityParts | None, Reasons]:
     """Return the test of the truth itself, where labels are counts over raters."""
-    if not isinstance(labels, LabelCounts) or not isinstance(predictions, ClassPredictions):
+    if not data.has_counts or not data.is_of_classes:
         return None, []
-    n = len(predictions)
-    if not tests or isinstance(predictions, Dirichlet) or n > MOST_ROWS_UNASKED:
+    n = data.n
+    if not tests or isinstance(data.some, Dirichlet) or n > MOST_ROWS_UNASKED:
         reason = "tests=False" if not tests else "a Dirichlet is no set; make one with `credal_set`"
         if tests and n > MOST_ROWS_UNASKED:
             reason = f"it takes minutes for {n} instances; use `validity_test`"
         return None, [(VALIDITY, reason)]
+    whole = data.whole()
     try:
         found = validity_test(
-            predictions,
-            labels,
+            whole.predictions,
+            whole.labels,
             n_resamples=min(n_resamples, MOST_REPLICATES),
             rng=seed,
             progress=lambda done, total: tell("raters", done, total),

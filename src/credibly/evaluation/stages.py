@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
-from credibly._arrays.namespace import is_array, like, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.results import Estimate, HypotestResult
+from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.subsample import compares_pairs
 from credibly.hypotests import calibration_test
-from credibly.predictions import ClassPredictions, Counts, Labels, Predictions, RealPredictions, Reals
-from credibly.statistics import Statistic, as_statistic, registered
+from credibly.hypotests.grouping import group_sizes
+from credibly.predictions import (
+    Chunk,
+    Chunks,
+    ClassPredictions,
+    Counts,
+    GroupRows,
+    Predictions,
+    RealPredictions,
+    Reals,
+)
+from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.statistics import Statistic, Subsampled, as_statistic, registered
+from credibly.statistics.chunked import StatisticsTask, estimates_over
 
 Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]
@@ -26,11 +39,12 @@ OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
 
-def summarise(predictions: Predictions) -> PredictionSummary:
+def summarise(data: Data) -> PredictionSummary:
     """Return type and sizes of the predictions."""
+    predictions = data.some
     return PredictionSummary(
         kind=type(predictions).__name__,
-        n=len(predictions),
+        n=data.n,
         m=predictions.n_members,
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
@@ -63,8 +77,7 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
 
 
 def choose(
-    predictions: Predictions,
-    labels: Labels,
+    data: Data,
     statistics: Sequence[str | Statistic] | None,
     n_bins: int,
     tests: bool,
@@ -74,16 +87,16 @@ def choose(
         raise InputTypeError(
             "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
         )
-    asked = _of_this_kind(predictions) if statistics is None else list(statistics)
+    asked = _of_this_kind(data.some) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
     for one in asked:
         statistic = as_statistic(one)
         if isinstance(one, str) and "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=n_bins)
-        reason = _why_not(statistic, predictions, labels, tests)
+        reason = _why_not(statistic, data, tests)
         if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, predictions)
+            reason = _why_not_unasked(statistic, data.n)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -104,7 +117,10 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
     return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
 
 
-def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tests: bool) -> str | None:
+def _why_not(statistic: Statistic, data: Data, tests: bool) -> str | None:
+    predictions, labels = data.some, data.batch
+    if data.chunks is not None and statistic.traits.reduction == "opaque":
+        return "it is a function of all rows at once, and these come in chunks; `load` them"
     if not tests and compares_pairs(statistic):
         return "it compares pairs of instances, which tests=False leaves out"
     try:
@@ -122,70 +138,106 @@ def _why_not(statistic: Statistic, predictions: Predictions, labels: Labels, tes
     return None
 
 
-def _why_not_unasked(statistic: Statistic, predictions: Predictions) -> str | None:
+def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another kernel"
-    if compares_pairs(statistic) and len(predictions) < 2:
+    if compares_pairs(statistic) and n < 2:
         return "it compares pairs, and there is one instance"
     return None
 
 
-def estimate_all(
-    predictions: Predictions, labels: Any, chosen: Sequence[Statistic], tell: Progress
-) -> dict[str, Estimate]:
+def estimate_all(data: Data, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
     """Return the value of every statistic."""
+    if data.chunks is not None:
+        return _estimates_over(data, data.chunks, chosen, tell)
     values = {}
     for done, statistic in enumerate(chosen, start=1):
-        values[statistic.name] = statistic(predictions, labels)
+        values[statistic.name] = statistic(*data.given)
         tell("estimates", done, len(chosen))
     return values
 
 
+def _estimates_over(
+    data: Data, chunks: Chunks, chosen: Sequence[Statistic], tell: Progress
+) -> dict[str, Estimate]:
+    """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
+    report = partial(tell, "estimates")
+    sums = [one for one in chosen if one.traits.reduction == "sum"]
+    found = estimates_over(sums, chunks, report) if sums else {}
+    parts: dict[bytes, Chunk] = {}
+    for one in chosen:
+        if one.traits.reduction == "sum":
+            continue
+        rows = one.chosen if isinstance(one, Subsampled) else np.arange(data.n)
+        key = rows.tobytes()
+        if key not in parts:
+            parts[key] = chunks.take(rows, report)
+        part = parts[key]
+        if isinstance(one, Subsampled):
+            found[one.name] = one.of_part(part.predictions, part.labels, data.n)
+        else:
+            found[one.name] = one(part.predictions, part.labels)
+    return {one.name: found[one.name] for one in chosen}
+
+
 def estimate_groups(
-    predictions: Predictions, labels: Labels, chosen: Sequence[Statistic], groups: Any, tell: Progress
+    data: Data, chosen: Sequence[Statistic], tell: Progress
 ) -> tuple[dict[str, dict[str, Estimate]], Reasons]:
     """Return the statistics that are sums over instances within every group, in order of the names."""
-    if groups is None:
+    if not data.has_groups:
         return {}, []
-    member = to_host(groups) if is_array(groups) else np.asarray(groups)
-    if member.shape != (len(predictions),):
-        raise InputError(
-            "`groups`",
-            f"must have one entry per prediction ({len(predictions)})",
-            f"got shape {member.shape}",
-            "Check that both come from the same split.",
-        )
-    names, index = np.unique(member, return_inverse=True)
+    if data.chunks is not None:
+        sizes = group_sizes(data.chunks)
+        names = [level for level, _ in sizes]
+    else:
+        levels, index = np.unique(data.groups, return_inverse=True)  # type: ignore[arg-type]
+        names = levels.tolist()
     if len(names) > MOST_GROUPS:
         return {}, [("estimates per group", f"there are {len(names)} groups, more than {MOST_GROUPS}")]
     cheap = [one for one in chosen if one.traits.reduction == "sum"]
+    if data.chunks is not None:
+        tasks = [GroupTask.of(cheap, data.chunks, level, size) for level, size in sizes]
+        every = one_pass(data.chunks, tasks, partial(tell, "groups")) if cheap else [{} for _ in tasks]
+        return {str(name): own for name, own in zip(names, every, strict=True)}, []
+    whole = Chunk(0, data.some, data.batch)
     found = {}
-    xp = predictions.xp
     for group, name in enumerate(names):
-        rows = like(np.flatnonzero(index == group), predictions._leading)
-        observed = dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1))
-        parts = {
-            field: xp.take(getattr(predictions, field), rows, axis=0) for field in predictions.row_fields
-        }
-        part = predictions.replace_rows(**parts)
-        found[str(name)] = {one.name: one(part, observed) for one in cheap}
+        part = whole.take(np.flatnonzero(index == group))
+        found[str(name)] = {one.name: one(part.predictions, part.labels) for one in cheap}
         tell("groups", group + 1, len(names))
     return found, []
 
 
+@dataclasses.dataclass(frozen=True)
+class GroupTask(Task):
+    """Statistics of the rows of one group, as a part of one pass."""
+
+    task: StatisticsTask
+    group: Any
+
+    @classmethod
+    def of(cls, statistics: Sequence[Statistic], chunks: Chunks, group: Any, size: int) -> GroupTask:
+        """Plan the statistics for the rows of a group."""
+        return cls(StatisticsTask.of(statistics, GroupRows(chunks, group, size)), group)
+
+    def sums(self, chunk: Chunk) -> Sums:
+        """Return the sums over the rows of the group; none where there are no such rows."""
+        assert chunk.groups is not None
+        rows = np.flatnonzero(chunk.groups == self.group)
+        return self.task.sums(chunk.take(rows)) if rows.size else Sums({})
+
+    def finish(self, total: Sums) -> dict[str, Estimate]:
+        """Return the estimates of the group."""
+        return self.task.finish(total)
+
+
 def calibration_tests(
-    predictions: Predictions,
-    labels: Any,
-    chosen: Sequence[Statistic],
-    n_resamples: int,
-    seed: Seed,
-    tell: Progress,
+    data: Data, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> dict[str, HypotestResult]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
     together = calibration_test(
-        predictions,
-        labels,
+        *data.given,
         statistic=list(chosen),
         n_resamples=n_resamples,
         rng=seed,

@@ -1,23 +1,22 @@
 """Statistics over pairs of instances on a stated random part of large data.
 
 A test over pairs costs rows^2 k per replicate. Beyond `pairwise_rows` instances the statistic sees a
-part drawn without replacement. It keeps the replicates of the whole: its labels are rows of theirs, so the
-tests of all statistics still share every draw, and p-values stay exact.
+part drawn without replacement.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
-from credibly._arrays.namespace import Array, like, namespace
 from credibly._arrays.philox import Seed, Uniforms
-from credibly.predictions import Labels, Predictions
-from credibly.statistics import Bound, Plan, State, Statistic, Traits
+from credibly._arrays.tiles import tiles
+from credibly.evaluation.data import Data
+from credibly.predictions import RandomRows
+from credibly.statistics import Statistic, Subsampled
 
 MOST_ROWS_ASKED = 20_000
 """Instances that a statistic over pairs sees at most where it is named."""
@@ -27,6 +26,7 @@ MOST_ROWS_UNASKED = 2500
 
 _CLASSES = 10
 _STREAM = 4  # the streams before belong to labels, bootstrapped rows and signs
+_TILE = 2**22
 
 
 def compares_pairs(statistic: Statistic) -> bool:
@@ -51,77 +51,31 @@ def subsampled(statistic: Statistic, n: int, most: int, seed: Seed) -> Statistic
     """Return the statistic, on `most` of `n` instances where there are more and it compares pairs."""
     if n <= most or not compares_pairs(statistic):
         return statistic
-    drawn = Uniforms(seed, stream=_STREAM).block(slice(0, 1), slice(0, n))[0]
-    return Subsampled(statistic, np.sort(np.argsort(drawn, kind="stable")[:most]))
+    return Subsampled(statistic, random_rows(n, most, seed))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Subsampled(Statistic):
-    """A statistic of some of the instances, given predictions and labels of all."""
-
-    inner: Statistic
-    chosen: np.ndarray[Any, Any]
-    name: ClassVar[str] = "subsampled"
-    reference: ClassVar[str] = ""
-    traits: ClassVar[Traits]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.inner.name)
-        object.__setattr__(self, "reference", self.inner.reference)
-        # sums of a part are no sums of the whole, so chunks of rows cannot be merged
-        object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings of the statistic and the number of instances it sees."""
-        return {**self.inner.settings(), "subsample": int(self.chosen.size)}
-
-    def require_predictions(self, predictions: Predictions) -> None:
-        """Ask the statistic itself."""
-        self.inner.require_predictions(predictions)
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        return SubsampledBound(self, self.inner.bind(predictions[self.chosen]), plan.n)
+def random_rows(n: int, most: int, seed: Seed) -> np.ndarray[Any, Any]:
+    """Return the rows with the `most` smallest of n uniform numbers, increasing."""
+    return np.sort(_smallest(n, most, seed)[1])
 
 
-class SubsampledBound(Bound):
-    """The statistic bound to its part of the rows; takes labels of all."""
+def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
+    """Return all rows or a random part of them, as functions take them: predictions with labels, or chunks."""
+    if data.n <= most:
+        return data.given
+    values, rows = _smallest(data.n, most, seed)
+    if data.chunks is None:
+        return data.rows(np.sort(rows))
+    return RandomRows(data.chunks, most, seed, _STREAM, float(values.max())), None
 
-    def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
-        note = (
-            f"computed on {inner.n} of {n} instances, drawn at random under the seed: it compares all pairs "
-            "(`pairwise_rows` in Python sets how many)"
-        )
-        # the bound statistic knows what a rule such as bandwidth="median" became
-        resolved = dataclasses.replace(statistic, inner=inner.statistic)
-        super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen = inner, statistic.chosen
 
-    def _part(self, labels: Labels) -> Labels:
-        xp = namespace(labels.values)
-        rows = like(self.chosen, labels.values)
-        weights = None if labels.weights is None else xp.take(labels.weights, rows, axis=1)
-        return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
-
-    def state(self, labels: Labels) -> State:
-        """Return the sums over the part."""
-        return self.inner.state(self._part(labels))
-
-    def finish(self, state: State) -> Array:
-        """Turn sums into values, (b,)."""
-        return self.inner.finish(state)
-
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the part."""
-        return self.inner.stderr(self._part(labels))
-
-    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Return which interval belongs to the value."""
-        return self.inner.interval_method(self._part(labels))
-
-    def reference_pvalue(self, value: float) -> tuple[float, str] | None:
-        """Return the p-value from a reference distribution, where one is known."""
-        return self.inner.reference_pvalue(value)
-
-    def label_notes(self, labels: Labels) -> tuple[str, ...]:
-        """Return what these labels make worth knowing."""
-        return self.inner.label_notes(self._part(labels))
+def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the `most` smallest of n uniform numbers and their rows; a tile of them at a time is in memory."""
+    uniforms = Uniforms(seed, stream=_STREAM)
+    values, rows = np.empty(0), np.empty(0, dtype=np.int64)
+    for tile in tiles(n, _TILE):
+        values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
+        rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
+        kept = np.argsort(values, kind="stable")[:most]
+        values, rows = values[kept], rows[kept]
+    return values, rows

@@ -108,11 +108,13 @@ def shown(value: float) -> str:
         return "not defined"
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinite"
+    if value == 0:
+        return "0"  # also where a difference is -0.0
     if abs(value) >= 1e6:
         return f"{value:.3g}"
     if abs(value) >= 100:
         return f"{value:.0f}"
-    if 0 < abs(value) < 1e-6:
+    if abs(value) < 1e-6:
         return f"{value:.1e}"
     return np.format_float_positional(value, precision=3, fractional=False, trim="-")
 

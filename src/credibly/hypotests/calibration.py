@@ -7,7 +7,6 @@ not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -38,6 +37,7 @@ from credibly.predictions import (
     ClassPredictions,
     Counts,
     LabelCounts,
+    Point,
     Predictions,
     RealPredictions,
     Reals,
@@ -47,8 +47,8 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
-from credibly.statistics import Bound, Statistic, as_statistic
-from credibly.statistics.chunked import gathered, one_distribution, planned
+from credibly.statistics import Bound, Statistic, Subsampled, as_statistic
+from credibly.statistics.chunked import gathered
 
 MOST_RESAMPLES = 10_000_000
 
@@ -148,9 +148,10 @@ def calibration_test(
         if (
             method == "resample"
             and resample == "labels"
-            and all(one.traits.reduction == "sum" for one in chosen)
+            and all(one.traits.reduction == "sum" or isinstance(one, Subsampled) for one in chosen)
         ):
             return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
+        _require_means(chosen, predictions)
         predictions, labels = gathered(predictions)
     given: Predictions = predictions
     observed = _observed(given, labels, sample_weight)
@@ -192,6 +193,18 @@ def calibration_test(
         for bound, row in zip(bounds, values, strict=True)
     ]
     return omnibus(results, values, settings) if several else results[0]
+
+
+def _require_means(chosen: Sequence[Statistic], chunks: Chunks) -> None:
+    """Raise for statistics of which nobody knows that the mean predictions are enough, all that is gathered."""
+    for one in chosen:
+        if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
+            raise UnsupportedError(
+                f"`{one.name}` of rows in chunks",
+                "must be a sum over instances, or compare pairs of mean predictions",
+                "it is a function of all predictions at once",
+                "Read the rows into memory: `load`.",
+            )
 
 
 def default_statistic(predictions: Predictions) -> str:
@@ -280,14 +293,19 @@ def _over_chunks(
     """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
     sample = chunks.sample
     require_single_labels(sample.labels, "calibration_test")
-    plans = planned(chosen, chunks)
-    one_each, _ = one_distribution(sample.predictions)
-    bounds = [one.bind(one_each) for one in plans]
-    if isinstance(one_each, RealPredictions):
-        require_drawable(one_each, bounds)
-    values, notes = resampled_values_over(plans, chunks, seed, n_resamples, progress)
-    results = []
-    for bound, row in zip(bounds, values, strict=True):
-        said = (*notes, *drawing_notes(one_each, bound))
-        results.append(dataclasses.replace(single_result(bound, row, settings, referred=False), notes=said))
-    return omnibus(results, values, settings) if several else results[0]
+    if isinstance(sample.predictions, RealPredictions):
+        require_drawable(sample.predictions, [one.bind(sample.predictions) for one in chosen])
+    found = resampled_values_over(chosen, chunks, seed, n_resamples, progress)
+    weighted = sample.labels.weights is not None
+    results = [
+        single_result(
+            bound,
+            row,
+            settings,
+            referred=not weighted,
+            notes=drawing_notes(sample.predictions, bound),
+            sums=sums,
+        )
+        for bound, row, sums in zip(found.bounds, found.values, found.observed, strict=True)
+    ]
+    return omnibus(results, found.values, settings) if several else results[0]

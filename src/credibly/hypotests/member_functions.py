@@ -54,6 +54,10 @@ def member_functions(
     MemberFunctions
         Everything in the order of `x`.
 
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*, 2021.
+
     Examples
     --------
     >>> import numpy as np

@@ -18,7 +18,7 @@ from credibly.hypotests.pvalues import (
     westfall_young,
 )
 from credibly.hypotests.resampling import HostArray
-from credibly.statistics import Bound
+from credibly.statistics import Bound, State
 
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
@@ -30,10 +30,12 @@ def single_result(
     *,
     referred: bool = True,
     notes: tuple[str, ...] = (),
+    sums: State | None = None,
 ) -> HypotestResult:
     """Make the result of one statistic from its values, the observation first.
 
-    `referred` says whether a reference distribution, which is of plain counts, may be named.
+    `referred` says whether a reference distribution, which is of plain counts, may be named; `sums` are those
+    of all rows where `bound` knows only some of them.
     """
     statistic = bound.statistic
     require_numbers(values, statistic.name)
@@ -41,7 +43,7 @@ def single_result(
     tail = statistic.traits.tail
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
     notes = (*bound.notes, *notes)
-    reference = bound.reference_pvalue(observed) if referred else None
+    reference = bound.reference_pvalue(observed, sums) if referred else None
     if reference is not None:
         notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
     effect, z_score = distance(observed, null)

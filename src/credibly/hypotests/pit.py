@@ -7,7 +7,10 @@ hypothesis and never taken from uniform numbers.   P21; Saeilynoja, Buerkner and
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +23,14 @@ from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult, require_level
 from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.chunked import Counted, noted, replicated_over, under
 from credibly.hypotests.drawable import require_drawable
 from credibly.hypotests.envelopes import envelope
 from credibly.hypotests.outcomes import HYPOTHESIS
 from credibly.hypotests.replicates import RealReplicates
-from credibly.hypotests.resampling import resampled_shares, without_graph
+from credibly.hypotests.resampling import columns_of, resampled_shares, without_graph
 from credibly.predictions import (
+    Chunks,
     Gaussian,
     Predictions,
     RealPredictions,
@@ -33,6 +38,7 @@ from credibly.predictions import (
     Samples,
     as_labels,
     as_predictions,
+    require_no_labels,
     require_order,
 )
 from credibly.statistics import central_coverage, quantile_calibration_error
@@ -44,7 +50,7 @@ Hypothesis = Literal["independent", "bayesian"]
 
 def pit_test(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     levels: int | tuple[float, ...] = 100,
     hypothesis: Hypothesis = "independent",
@@ -57,10 +63,10 @@ def pit_test(
 
     Parameters
     ----------
-    predictions : Gaussian, Samples or Quantiles
+    predictions : Gaussian, Samples, Quantiles or Chunks
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers.
+        Observed numbers; chunks bring their own.
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves; `Quantiles` have their own.
     hypothesis : {"independent", "bayesian"}
@@ -95,15 +101,14 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    given, observed = _checked(predictions, labels, "`pit_test`")
-    bound = quantile_calibration_error.with_(levels=levels).bind(given)
-    assert isinstance(bound, CoverageShares)
-    return _curve("pit", given, observed, bound, hypothesis, level, n_resamples, rng, progress)
+    data = _checked(predictions, labels, "`pit_test`")
+    bind = partial(_quantiles, levels)
+    return _curve("pit", data, bind, hypothesis, level, n_resamples, rng, progress)
 
 
 def coverage_curve(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     levels: int = 50,
     hypothesis: Hypothesis = "independent",
@@ -116,10 +121,10 @@ def coverage_curve(
 
     Parameters
     ----------
-    predictions : Gaussian, Samples or Quantiles
+    predictions : Gaussian, Samples, Quantiles or Chunks
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers.
+        Observed numbers; chunks bring their own.
     levels : int
         M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
     hypothesis : {"independent", "bayesian"}
@@ -138,6 +143,12 @@ def coverage_curve(
     EnvelopeCurve
         Shares of labels inside the intervals, simultaneous envelope and exact p-value.
 
+    References
+    ----------
+    Kuleshov, Fenner and Ermon, *Accurate uncertainties for deep learning using calibrated regression*,
+    ICML 2018; Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal
+    Statistical Society B 2017.
+
     Examples
     --------
     >>> import numpy as np
@@ -148,12 +159,36 @@ def coverage_curve(
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
     (0.9, 0.64)
     """
-    given, observed = _checked(predictions, labels, "`coverage_curve`")
-    bound = central_coverage(given, levels)
-    return _curve("coverage", given, observed, bound, hypothesis, level, n_resamples, rng, progress)
+    data = _checked(predictions, labels, "`coverage_curve`")
+    bind = partial(_intervals, levels)
+    return _curve("coverage", data, bind, hypothesis, level, n_resamples, rng, progress)
 
 
-def _checked(predictions: Any, labels: Any, name: str) -> tuple[RealPredictions, Reals]:
+def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> CoverageShares:
+    bound = quantile_calibration_error.with_(levels=levels).bind(predictions)
+    assert isinstance(bound, CoverageShares)
+    return bound
+
+
+def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
+    assert isinstance(predictions, RealPredictions)
+    return central_coverage(predictions, levels)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Data:
+    """Checked predictions and labels; of chunks a few, and the chunks."""
+
+    predictions: RealPredictions
+    labels: Reals
+    chunks: Chunks | None = None
+
+
+def _checked(predictions: Any, labels: Any, name: str) -> _Data:
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels)
+        some = _checked(predictions.sample.predictions, predictions.sample.labels, name)
+        return dataclasses.replace(some, chunks=predictions)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
     if not isinstance(given, RealPredictions):
@@ -168,14 +203,13 @@ def _checked(predictions: Any, labels: Any, name: str) -> tuple[RealPredictions,
         raise InputTypeError(
             "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
         )
-    return given, batch
+    return _Data(given, batch)
 
 
 def _curve(
     name: Literal["pit", "coverage"],
-    predictions: RealPredictions,
-    observed: Reals,
-    bound: CoverageShares,
+    data: _Data,
+    bind: Callable[[Predictions], CoverageShares],
     hypothesis: Hypothesis,
     level: float,
     n_resamples: int,
@@ -185,12 +219,25 @@ def _curve(
     one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
     require_level(level)
     require_resamples(n_resamples)
+    predictions = data.predictions
     if hypothesis == "bayesian":
         require_members(predictions)
+    bound = bind(predictions)
     require_drawable(predictions, [bound])
-    seed = as_seed(rng)
-    replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
-    curves = resampled_shares(bound, observed, replicates, n_resamples, as_progress(progress))
+    seed, report = as_seed(rng), as_progress(progress)
+    if data.chunks is None:
+        replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
+        curves = resampled_shares(bound, data.labels, replicates, n_resamples, report)
+    else:
+        members = (
+            np.empty(0) if hypothesis == "bayesian" else None
+        )  # of real values every replicate knows its own
+        draws = {"": under(hypothesis, seed, members)}
+        curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
+        for reps, total in replicated_over({"curve": Counted(bind)}, draws, data.chunks, n_resamples, report):
+            bound = bind(noted(predictions, total.notes))
+            assert isinstance(bound, CoverageShares)
+            curves[columns_of(reps)] = to_host(bound.shares(total.states["curve"]))
     pvalue, lower, upper = envelope(curves, level)
     return EnvelopeCurve(
         name=name,
@@ -201,7 +248,7 @@ def _curve(
         coverage=1.0 - level,
         pvalue=pvalue,
         hypothesis=HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER,
-        n=len(predictions),
+        n=len(predictions) if data.chunks is None else data.chunks.n,
         m=predictions.n_members,
         n_resamples=n_resamples,
         settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
@@ -252,7 +299,15 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
     0.0455
     """
-    given, observed = _checked(predictions, labels, "`observation_check`")
+    if isinstance(predictions, Chunks):
+        raise UnsupportedError(
+            "`observation_check`",
+            "takes one instance of rows in memory",
+            "got chunks",
+            "Read it with `load`.",
+        )
+    data = _checked(predictions, labels, "`observation_check`")
+    given, observed = data.predictions, data.labels
     at = require_integer(instance, "instance", 0)
     if at >= len(given):
         raise InputError(

@@ -24,11 +24,13 @@ from credibly.hypotests.exclusion import without_used_rows
 from credibly.hypotests.grouping import Grouping, as_grouping
 from credibly.hypotests.limits import limits_of, require_hypothesis
 from credibly.hypotests.members import Hypothesis, LabelSource, drawn_members
+from credibly.hypotests.predictive_chunked import require_plain, shared_values_over
 from credibly.hypotests.predictive_numbers import hypothesis_check
 from credibly.hypotests.predictive_power import simulate_power
 from credibly.hypotests.resampling import without_graph
 from credibly.hypotests.shared import Target, shared_values
 from credibly.predictions import (
+    Chunks,
     Classes,
     ClassPredictions,
     Predictions,
@@ -36,6 +38,7 @@ from credibly.predictions import (
     Reals,
     as_labels,
     as_predictions,
+    require_no_labels,
     require_order,
 )
 from credibly.statistics import Statistic, as_statistic
@@ -47,7 +50,7 @@ PAPERS = ("P21",)
 
 def predictive_check(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     statistics: Sequence[str | Statistic | Callable[..., Any]] | None = None,
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
@@ -64,11 +67,11 @@ def predictive_check(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
     labels : array (n,)
-        What was observed, one label per instance.
+        What was observed, one label per instance; chunks bring their own.
     statistics : sequence of str, Statistic or callable, optional
         All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
         wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
@@ -80,7 +83,7 @@ def predictive_check(
         Number of replicates.
     groups : array (n,) or mapping of str to array (n,), optional
         Group of every instance, or several grouping factors that are crossed, such as
-        ``{"shift": kind, "severity": severity}``. Groups share the drawn member.
+        ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks bring theirs.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.
@@ -105,7 +108,8 @@ def predictive_check(
     -----
     p-values are two-sided and exact for the hypothesis as it is worded. The statistic sees labels and
     the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
-    chunks of rows under `memory_limit`; others need whole label vectors.
+    chunks of rows under `memory_limit`; others need whole label vectors. Of rows that `scan` reads only sums
+    over instances can be checked, `ids` are not looked at, and ``.power()`` is not offered.
 
     References
     ----------
@@ -134,11 +138,20 @@ def predictive_check(
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
-    require_order(predictions, labels)
-    given = without_graph(as_predictions(predictions))
-    observed = _observed(given, labels)
-    grouping = None if groups is None else as_grouping(groups, len(given))
-    given, observed, grouping, excluded = without_used_rows(given, observed, grouping, ids, used_ids)
+    chunks = predictions if isinstance(predictions, Chunks) else None
+    grouping: Grouping | None = None
+    excluded = 0
+    if chunks is not None:
+        require_no_labels(labels)
+        require_plain(chunks, groups, ids, used_ids)
+        given = chunks.sample.predictions
+        observed = _observed(given, chunks.sample.labels)
+    else:
+        require_order(predictions, labels)
+        given = without_graph(as_predictions(predictions))
+        observed = _observed(given, labels)
+        grouping = None if groups is None else as_grouping(groups, len(given))
+        given, observed, grouping, excluded = without_used_rows(given, observed, grouping, ids, used_ids)
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
@@ -155,8 +168,11 @@ def predictive_check(
         )
         for name in names
     ]
-    targets = _targets(chosen, grouping)
-    values, bounds = shared_values(targets, given, observed, sources, n_resamples, report)
+    if chunks is not None:
+        values, bounds, grouping = shared_values_over(chosen, chunks, sources, n_resamples, report)
+    else:
+        targets = _targets(chosen, grouping)
+        values, bounds = shared_values(targets, given, observed, sources, n_resamples, report)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     found = {
         source.hypothesis: hypothesis_check(
@@ -171,7 +187,7 @@ def predictive_check(
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
         independent=found.get("independent"),
-        n=len(given),
+        n=len(given) if chunks is None else chunks.n,
         m=given.n_members,
         n_resamples=int(n_resamples),
         kind=type(given).__name__,
@@ -184,7 +200,9 @@ def predictive_check(
             **settings,
             "statistics": {one.name: one.settings() for one in chosen},
         },
-        simulate_power=functools.partial(
+        simulate_power=None
+        if chunks is not None
+        else functools.partial(
             simulate_power, given, observed, tuple(chosen), dict(zip(names, totals, strict=True))
         ),
     )

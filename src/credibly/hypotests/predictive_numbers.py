@@ -39,7 +39,7 @@ def hypothesis_check(
 ) -> HypothesisCheck:
     """Return all results under one hypothesis; values (targets, 1 + b) as `shared_values` gives them."""
     words = hypothesis_words(source)
-    groups = [None] if grouping is None else [None, *grouping.rows]
+    groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
     for row, (_, name) in zip(values, places, strict=True):
         require_numbers(row, name)

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress
 from credibly._arrays.results import ReliabilityCurve, require_level
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
+from credibly.hypotests.chunked import Counted, HostArray, consistent, replicated_over
 from credibly.hypotests.replicates import Replicates
-from credibly.predictions import Classes, Labels, as_point, as_predictions, require_order
-from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
+from credibly.predictions import (
+    Chunk,
+    Chunks,
+    Classes,
+    Labels,
+    as_point,
+    as_predictions,
+    require_no_labels,
+    require_order,
+)
+from credibly.predictions.passes import Sums, merged, on_host
+from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.chunked import Planned, one_distribution
 
 _TILE_LABELS = 2**20
 
 
 def reliability_curve(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     target: int | str = "top_label",
     n_bins: int = 15,
@@ -37,10 +52,10 @@ def reliability_curve(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         Class predictions.
     labels : array (n,) or LabelCounts
-        What was observed.
+        What was observed; chunks bring their own.
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     n_bins : int
@@ -62,6 +77,10 @@ def reliability_curve(
     -------
     ReliabilityCurve
         Edges, weights, predicted and observed values and the band; empty bins are NaN.
+
+    References
+    ----------
+    Bröcker and Smith, *Increasing the reliability of reliability diagrams*, 2007.
 
     Examples
     --------
@@ -86,7 +105,7 @@ def reliability_curve(
 
 def classwise_curves(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     targets: list[int | str],
     n_bins: int = 15,
@@ -96,13 +115,21 @@ def classwise_curves(
     level: float | None = 0.95,
     n_resamples: int = 999,
     rng: Any = None,
+    progress: Progress | None = None,
 ) -> list[ReliabilityCurve]:
     """Return one curve per target on shared replicates; see :func:`reliability_curve`."""
-    require_order(predictions, labels)
-    given = as_predictions(predictions)
-    top = ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed)
-    each = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed)
-    observed = top.labels(given, labels, sample_weight)
+    kinds = {
+        "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
+        "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
+    }
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels, sample_weight)
+        given, observed = predictions.sample.predictions, predictions.sample.labels
+        kinds["top"].labels(given, observed)
+    else:
+        require_order(predictions, labels)
+        given = as_predictions(predictions)
+        observed = kinds["top"].labels(given, labels, sample_weight)
     k = given.n_classes  # type: ignore[attr-defined]
     for target in targets:
         if target != "top_label" and not _is_class(target, k):
@@ -112,44 +139,119 @@ def classwise_curves(
                 f"got {target!r}",
                 "Name one class by its index.",
             )
+    if level is not None:
+        _require_single_labels(observed)
+        require_level(level)
+        require_resamples(n_resamples)
     needed = {("top" if target == "top_label" else "each") for target in targets}
-    states, edges = {}, {}
-    for name, statistic in (("top", top), ("each", each)):
-        if name in needed:
-            plan = statistic.plan(given)
-            edges[name] = np.asarray(plan.edges)
-            bound = statistic.bind(given, plan)
-            state = bound.state(observed)
-            sums = {key: to_host(value)[0] for key, value in state.items()}
-            band = None
-            if level is not None:
-                _require_single_labels(observed)
-                require_level(level)
-                require_resamples(n_resamples)
-                band = _band(bound, given, observed.weights, level, n_resamples, as_seed(rng))
-            states[name] = (sums, band)
+    kinds = {name: one for name, one in kinds.items() if name in needed}
+    drawn = 0 if level is None else n_resamples
+    if isinstance(predictions, Chunks):
+        cells = _cells_over(kinds, predictions, drawn, as_seed(rng), progress)
+    else:
+        cells = _cells(kinds, given, observed, drawn, as_seed(rng))
     curves = []
     for target in targets:
         name = "top" if target == "top_label" else "each"
-        sums, band = states[name]
-        cells = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
-        own = edges[name] if edges[name].ndim == 1 else edges[name][int(target)]
-        size = sums["size"][cells]
+        found = cells[name]
+        own = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
+        edges = found.edges if found.edges.ndim == 1 else found.edges[int(target)]
+        size = found.sums["size"][own]
         with np.errstate(invalid="ignore", divide="ignore"):
-            predicted, frequency = sums["predicted"][cells] / size, sums["observed"][cells] / size
+            predicted, frequency = found.sums["predicted"][own] / size, found.sums["observed"][own] / size
         curves.append(
             ReliabilityCurve(
                 name="top label" if name == "top" else f"class {target}",
-                edges=own,
+                edges=edges,
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if band is None else (band[0][cells], band[1][cells]),
+                band=None if level is None else _band(found.frequencies[:, own], level),
                 level=level,
-                n=len(given),
+                n=predictions.n if isinstance(predictions, Chunks) else len(given),
             )
         )
     return curves
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cells:
+    """Edges of bins, sums per cell over the observed labels, and frequencies (b, cells) of replicates."""
+
+    edges: HostArray
+    sums: dict[str, HostArray]
+    frequencies: HostArray
+
+
+def _cells(
+    kinds: Mapping[str, BinnedStatistic], given: Any, observed: Labels, n_resamples: int, seed: Seed
+) -> dict[str, _Cells]:
+    """Count rows in memory; replicates in tiles."""
+    replicates = Replicates(as_point(given)[0].probs, seed) if n_resamples else None
+    found = {}
+    for name, statistic in kinds.items():
+        plan = statistic.plan(given)
+        bound = statistic.bind(given, plan)
+        sums = {key: to_host(value)[0] for key, value in bound.state(observed).items()}
+        drawn = []
+        for reps in tiles(n_resamples, max(1, _TILE_LABELS // len(given))) if replicates else ():
+            batch = replicates.labels(reps)  # type: ignore[union-attr]
+            state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
+            drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
+        frequencies = np.concatenate(drawn) if drawn else np.empty((0, sums["size"].size))
+        found[name] = _Cells(np.asarray(plan.edges), sums, frequencies)
+    return found
+
+
+def _cells_over(
+    kinds: Mapping[str, BinnedStatistic],
+    chunks: Chunks,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None,
+) -> dict[str, _Cells]:
+    """Count rows that come in chunks."""
+    plans = {name: Planned(one, one.plan_over(chunks)) for name, one in kinds.items()}
+    sums: dict[str, dict[str, HostArray]] = {}
+    drawn: dict[str, list[HostArray]] = {name: [] for name in kinds}
+    if not n_resamples:
+        (total,) = merged(chunks, [_ObservedCells(plans)], progress)
+        sums = {name: {key: value[0] for key, value in total.states[name].items()} for name in kinds}
+    counted = {name: Counted(one.bind) for name, one in plans.items()}
+    for reps, total in (
+        replicated_over(counted, {"": consistent(seed)}, chunks, n_resamples, progress) if n_resamples else ()
+    ):
+        first = int(reps.start == 0)  # the observation stands in front of the first replicates
+        for name in kinds:
+            if first:
+                sums[name] = {key: value[0] for key, value in total.states[name].items()}
+            drawn[name].append(_frequency({key: value[first:] for key, value in total.states[name].items()}))
+    return {
+        name: _Cells(
+            np.asarray(one.plan.edges),
+            sums[name],
+            np.concatenate(drawn[name]) if n_resamples else np.empty((0, 0)),
+        )
+        for name, one in plans.items()
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class _ObservedCells:
+    """The work on one chunk where nothing is drawn: sums per cell."""
+
+    plans: Mapping[str, Planned]
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        rows, notes = one_distribution(chunk.predictions)
+        return Sums(
+            {name: on_host(one.bind(rows).state(chunk.labels)) for name, one in self.plans.items()}, notes
+        )
+
+
+def _frequency(state: Mapping[str, HostArray]) -> HostArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(state["observed"] / state["size"])
 
 
 def _require_single_labels(labels: Labels) -> None:
@@ -169,17 +271,8 @@ def _is_class(target: object, n_classes: int) -> bool:
     return 0 <= int(target) < n_classes
 
 
-def _band(
-    bound: Any, given: Any, weights: Any, level: float, n_resamples: int, seed: tuple[int, int]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _band(frequencies: HostArray, level: float) -> tuple[HostArray, HostArray]:
     """Return per-cell quantiles of the observed frequency over replicates."""
-    replicates = Replicates(as_point(given)[0].probs, seed)
-    drawn = []
-    for reps in tiles(n_resamples, max(1, _TILE_LABELS // len(given))):
-        batch = replicates.labels(reps)
-        state = bound.state(Classes(batch.values, batch.n_classes, weights))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn.append(to_host(state["observed"]) / to_host(state["size"]))
     half = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(drawn), [half, 1 - half], axis=0)
+    low, high = np.quantile(frequencies, [half, 1 - half], axis=0)
     return low, high

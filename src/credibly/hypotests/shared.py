@@ -108,14 +108,15 @@ class _Selected(Bound):
         """Return the inner state; blocks of `rows` count all instances, so the first does all the work."""
         if rows is not None and rows.start > 0:
             return State()
-        return self.inner.state(_selected(labels, self.rows))
+        return self.inner.state(selected(labels, self.rows))
 
     def finish(self, state: State) -> Array:
         """Return the inner values."""
         return self.inner.finish(state)
 
 
-def _selected(labels: Labels, rows: Array) -> Any:
+def selected(labels: Labels, rows: Array) -> Any:
+    """Return the same replicates of some instances."""
     taken = namespace(labels.values).take(labels.values, rows, axis=1)
     return dataclasses.replace(labels, values=taken)
 
@@ -155,7 +156,7 @@ def _in_chunks(
                 for span, reps in enumerate(spans):
                     labels = with_observed(seen, drawing, reps)
                     for at, bound, local in held:
-                        found = bound.state(labels if local is None else _selected(labels, local))
+                        found = bound.state(labels if local is None else selected(labels, local))
                         key = (order, at, span)
                         states[key] = states[key] + found if key in states else found
                     if progress is not None:

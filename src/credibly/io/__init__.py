@@ -6,6 +6,7 @@ from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
 from credibly.io.json_text import read_json_object
 from credibly.io.posterior import from_posterior_predictive
+from credibly.io.remote import is_remote, local_copy, matching_urls, plain_path
 from credibly.io.rows import Rows, count_rows, map_npy, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
@@ -20,10 +21,14 @@ __all__ = [
     "demo_models",
     "from_posterior_predictive",
     "inspect",
+    "is_remote",
     "labels_beside",
     "load",
     "load_budget",
+    "local_copy",
     "map_npy",
+    "matching_urls",
+    "plain_path",
     "read_json_object",
     "require_target",
     "require_writable",

@@ -179,9 +179,15 @@ def _for_files(error: CrediblyError, parts: Parts) -> CrediblyError:
     return reworded(error, remedy=remedy)
 
 
-def reworded(error: CrediblyError, *, subject: str | None = None, remedy: str | None = None) -> CrediblyError:
+def reworded(
+    error: CrediblyError,
+    *,
+    subject: str | None = None,
+    evidence: str | None = None,
+    remedy: str | None = None,
+) -> CrediblyError:
     """Return an error of the same type, with the same rows, in other words."""
-    words = (subject or error.subject, error.rule, error.evidence, remedy or error.remedy)
+    words = (subject or error.subject, error.rule, evidence or error.evidence, remedy or error.remedy)
     if isinstance(error, InvalidRowsError):
         return InvalidRowsError(*words, error.rows)
     return type(error)(*words)

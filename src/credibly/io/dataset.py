@@ -26,6 +26,7 @@ from credibly.io.content import ALIASES, KINDS, Content, describe, use_canonical
 from credibly.io.extras import read_frame
 from credibly.io.formats import digest_of, path_text, read_content
 from credibly.io.parts import Parts, take_apart
+from credibly.io.remote import is_url, local_copy
 from credibly.predictions import LabelCounts, Predictions
 
 
@@ -85,9 +86,9 @@ def load(
 
     Parameters
     ----------
-    path : path or table
+    path : path, URL or table
         A .npz, .npy, .csv, .tsv, .json, .parquet, .pt, .nc or .zarr file, or a pandas, polars or pyarrow
-        table. Pickles are refused.
+        table. Pickles are refused. A URL such as ``s3://...`` is copied first (extra `remote`).
     kind : str, optional
         What the numbers are: ``"probs"``, ``"logits"``, ``"alpha"``, ``"belief"``, ``"mass"``,
         ``"intervals"``, ``"gaussian"``, ``"samples"``, ``"quantiles"`` or ``"counts"``. Needed only where
@@ -125,6 +126,12 @@ def load(
     Point(n=2, k=2, dtype=float64)
     """
     name = path_text(path) or f"<{type(path).__name__}>"
+    observed = path_text(labels)
+    if is_url(name) or is_url(observed):
+        with local_copy(name) as own, local_copy(observed) as beside:
+            settings: dict[str, Any] = {"member_axis": member_axis, "drop_invalid": drop_invalid}
+            data = load(own, kind=kind, labels=labels if observed is None else beside, **settings)
+        return dataclasses.replace(data, source=name)
     try:
         source = Source(path, labels)
         parts = source.take_apart(kind=kind, member_axis=member_axis)

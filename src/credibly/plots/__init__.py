@@ -57,6 +57,7 @@ from credibly.plots.recalibration import (
 from credibly.plots.regions import RegionDisplay, region_data, region_diagram
 from credibly.plots.rejections import RejectionDisplay, rejection_data, rejection_diagram, rejection_diagrams
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data, reliability_diagram
+from credibly.plots.risk_coverage import RiskCoverageDisplay, risk_coverage_data, risk_coverage_diagram
 from credibly.plots.samples import SamplesDisplay, samples_data, samples_strip
 from credibly.plots.score_bars import ScoreBarDisplay, score_bar_data, score_bars
 from credibly.plots.score_boxes import ScoreBoxDisplay, score_box_data, score_boxes
@@ -107,6 +108,7 @@ __all__ = [
     "RegionDisplay",
     "RejectionDisplay",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
     "SamplesDisplay",
     "ScoreBarDisplay",
     "ScoreBoxDisplay",
@@ -172,6 +174,8 @@ __all__ = [
     "rejection_diagrams",
     "reliability_data",
     "reliability_diagram",
+    "risk_coverage_data",
+    "risk_coverage_diagram",
     "samples_data",
     "samples_strip",
     "score_bar_data",

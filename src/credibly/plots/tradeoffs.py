@@ -80,16 +80,24 @@ class TradeoffDisplay(Display):
             ax.plot([0, self.most], [start, end], color=color, linestyle=dashes, linewidth=1.5)
         if not small:
             finite = np.flatnonzero(np.isfinite(ends))
-            for place, height in zip(finite.tolist(), _apart(ends[finite], 0.045 * top), strict=True):
+            for place, height in zip(finite.tolist(), _apart(ends[finite], 0.05 * top, top), strict=True):
                 ax.annotate(
                     shortened(self.names[place]),
                     (self.most, ends[place]),
-                    xytext=(1.02 * self.most, height),
+                    xytext=(1.06 * self.most, height),
                     fontsize=7,
                     color=INK,
                     va="center",
                     annotation_clip=False,
                     parse_math=False,
+                    # a thread to the end of its line: names of lines that end together are moved apart
+                    arrowprops={
+                        "arrowstyle": "-",
+                        "linewidth": 0.4,
+                        "color": INK,
+                        "shrinkA": 1,
+                        "relpos": (0, 0.5),
+                    },
                 )
         kept = self.crossings <= self.most
         for leader, face in ((False, "none"), (True, VERMILION)):
@@ -116,12 +124,16 @@ class TradeoffDisplay(Display):
         return Table(("model", "distance", "imprecision", f"score at {self.most:g}"), rows)
 
 
-def _apart(heights: HostArray, gap: float) -> HostArray:
-    """Return heights pushed up so that labels do not overlap."""
+def _apart(heights: HostArray, gap: float, top: float) -> HostArray:
+    """Return heights moved so that labels do not overlap: up, and down again where they would leave the top."""
     placed = np.array(heights, dtype=np.float64)
-    order = np.argsort(placed, kind="stable")
-    for lower, upper in itertools.pairwise(order.tolist()):
+    order = np.argsort(placed, kind="stable").tolist()
+    for lower, upper in itertools.pairwise(order):
         placed[upper] = max(placed[upper], placed[lower] + gap)
+    ceiling = top
+    for place in reversed(order):
+        placed[place] = min(placed[place], ceiling)
+        ceiling = placed[place] - gap
     return placed
 
 

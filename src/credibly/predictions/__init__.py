@@ -3,7 +3,14 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
-from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
+from credibly.predictions.chunks import (
+    Chunk,
+    Chunks,
+    GroupRows,
+    RandomRows,
+    Ungrouped,
+    require_no_labels,
+)
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -25,15 +32,18 @@ __all__ = [
     "Dirichlet",
     "Ensemble",
     "Gaussian",
+    "GroupRows",
     "Intervals",
     "LabelCounts",
     "Labels",
     "Point",
     "Predictions",
     "Quantiles",
+    "RandomRows",
     "RealPredictions",
     "Reals",
     "Samples",
+    "Ungrouped",
     "as_labels",
     "as_point",
     "as_predictions",

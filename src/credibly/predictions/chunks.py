@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import like, namespace
+from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
-from credibly.predictions.batches import Labels
+from credibly.predictions.batches import Counts, Labels
+from credibly.predictions.label_counts import LabelCounts
 
 T = TypeVar("T")
+HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,11 +39,77 @@ class Chunk:
         The predictions of these rows, validated.
     labels : Labels
         What was observed, as a batch of one.
+    groups, features : ndarray (n,), array (n, d) or None
+        Group and features of the rows, where the source has them.
+    classes : tuple of str or None
+        Names of the classes, where the source has them.
     """
 
     start: int
     predictions: Predictions
     labels: Labels
+    groups: HostArray | None = None
+    features: Any = None
+    classes: tuple[str, ...] | None = None
+
+    def rows(self, rows: slice) -> Chunk:
+        """Return some consecutive rows of these."""
+        return dataclasses.replace(
+            self,
+            start=self.start + rows.start,
+            predictions=self.predictions[rows],
+            labels=self.labels.rows(rows),
+            groups=None if self.groups is None else self.groups[rows],
+            features=None if self.features is None else self.features[rows, ...],
+        )
+
+    def take(self, rows: HostArray) -> Chunk:
+        """Return the rows at these places, counted from the first of this chunk; `start` loses its meaning."""
+
+        def taken(array: Any, axis: int) -> Any:
+            return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
+
+        labels = self.labels
+        own = dataclasses.replace(labels, values=taken(labels.values, 1), weights=taken(labels.weights, 1))
+        groups = None if self.groups is None else self.groups[rows]
+        return dataclasses.replace(
+            self,
+            predictions=self.predictions[rows],
+            labels=own,
+            groups=groups,
+            features=taken(self.features, 0),
+        )
+
+    @property
+    def observed(self) -> Any:
+        """The labels as a user would pass them: (n,), or counts over raters."""
+        values = self.labels.values[0, ...]
+        return LabelCounts(values) if isinstance(self.labels, Counts) else values
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """Return the rows of several chunks as one, in their order."""
+    first = chunks[0]
+
+    def together(arrays: Sequence[Any], axis: int) -> Any:
+        return None if arrays[0] is None else namespace(*arrays).concat(list(arrays), axis=axis)
+
+    given = [chunk.predictions for chunk in chunks]
+    fields = {name: together([getattr(one, name) for one in given], 0) for name in given[0].row_fields}
+    predictions = given[0].replace_rows(**fields)
+    predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
+    labels = dataclasses.replace(
+        first.labels,
+        values=together([chunk.labels.values for chunk in chunks], 1),
+        weights=together([chunk.labels.weights for chunk in chunks], 1),
+    )
+    return dataclasses.replace(
+        first,
+        predictions=predictions,
+        labels=labels,
+        groups=together([chunk.groups for chunk in chunks], 0),
+        features=together([chunk.features for chunk in chunks], 0),
+    )
 
 
 class Chunks(ABC):
@@ -44,6 +117,8 @@ class Chunks(ABC):
 
     n: int
     """Number of rows."""
+    notes: tuple[str, ...] = ()
+    """What was found out about the source, or left out of it on purpose."""
 
     @abstractmethod
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
@@ -67,11 +142,135 @@ class Chunks(ABC):
     def sample(self) -> Chunk:
         """A few rows: they tell what kind of predictions and labels all of them are."""
 
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Chunk:
+        """Return some rows in memory, in one pass.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, increasing.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        Chunk
+            The rows, one after the other.
+        """
+        found = self.map(partial(_rows_inside, rows), progress)
+        return joined([part for part in found if part is not None])
+
     def __len__(self) -> int:
         return self.n
 
 
-def require_no_labels(labels: object, sample_weight: object) -> None:
+def _rows_inside(rows: HostArray, chunk: Chunk) -> Chunk | None:
+    begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
+    return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupRows(Chunks):
+    """The rows of one group; chunks without any are passed over.
+
+    Attributes
+    ----------
+    whole : Chunks
+        All rows.
+    group : object
+        Which group.
+    n : int
+        How many rows it has.
+    """
+
+    whole: Chunks
+    group: Any
+    n: int
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(rows of the group)`` for all chunks that have some."""
+        found = self.whole.map(partial(_work_on_group, work, self.group), progress)
+        return (one[0] for one in found if one is not None)
+
+    @property
+    def sample(self) -> Chunk:
+        """The first rows of the whole: kinds and sizes are the same in every group."""
+        return self.whole.sample
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RandomRows(Chunks):
+    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
+
+    Attributes
+    ----------
+    whole : Chunks
+        All rows.
+    n : int
+        How many rows are chosen.
+    seed, stream : tuple of int, int
+        Where the uniform numbers come from, one per row.
+    most : float
+        The largest number that is chosen.
+    """
+
+    whole: Chunks
+    n: int
+    seed: Seed
+    stream: int
+    most: float
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chosen rows)`` for all chunks that have some."""
+        found = self.whole.map(partial(_work_on_random, work, self.seed, self.stream, self.most), progress)
+        return (one[0] for one in found if one is not None)
+
+    @property
+    def sample(self) -> Chunk:
+        """The first rows of the whole."""
+        return self.whole.sample
+
+
+def _work_on_random(
+    work: Callable[[Chunk], T], seed: Seed, stream: int, most: float, chunk: Chunk
+) -> tuple[T] | None:
+    own = slice(chunk.start, chunk.start + len(chunk.predictions))
+    rows = np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most)
+    return (work(chunk.take(rows)),) if rows.size else None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ungrouped(Chunks):
+    """The same rows without their groups."""
+
+    whole: Chunks
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return self.whole.n
+
+    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks."""
+        return self.whole.map(partial(_work_without_groups, work), progress)
+
+    @property
+    def sample(self) -> Chunk:
+        """A few rows."""
+        return dataclasses.replace(self.whole.sample, groups=None)
+
+
+def _work_without_groups(work: Callable[[Chunk], T], chunk: Chunk) -> T:
+    return work(dataclasses.replace(chunk, groups=None))
+
+
+def _work_on_group(work: Callable[[Chunk], T], group: Any, chunk: Chunk) -> tuple[T] | None:
+    assert chunk.groups is not None
+    rows = np.flatnonzero(chunk.groups == group)
+    return (work(chunk.take(rows)),) if rows.size else None
+
+
+def require_no_labels(labels: object, sample_weight: object = None) -> None:
     """Raise where labels are given beside chunks, which bring their own."""
     if labels is not None or sample_weight is not None:
         raise InputError(

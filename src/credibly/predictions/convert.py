@@ -8,6 +8,7 @@ from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_numpy, is_torch
 from credibly.predictions.base import Predictions
+from credibly.predictions.chunks import Chunks
 from credibly.predictions.ensemble import Ensemble, refuse_member_axis
 from credibly.predictions.foreign import from_foreign
 from credibly.predictions.label_checks import number_of_axes
@@ -47,6 +48,13 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     """
     if isinstance(obj, Predictions):
         return obj
+    if isinstance(obj, Chunks):
+        raise InputTypeError(
+            "predictions",
+            "must be in memory here",
+            "got rows in chunks",
+            "For the mean over instances of a measure use `mean_over(rows, measure)`.",
+        )
     if hasattr(obj, "dims") and hasattr(obj, "transpose"):
         return _from_labelled(obj)
     # columns of a table and methods of an array can have any name

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly._arrays.means import mean_refusal, standard_error
 from credibly._arrays.namespace import Array, namespace
 from credibly._arrays.recalibration_results import Change
 from credibly._arrays.results import Estimate, HypotestResult
@@ -17,7 +18,6 @@ from credibly.annotators.loss import loss_evidence
 from credibly.annotators.population import check_chunk
 from credibly.predictions import ClassPredictions, LabelCounts, as_labels
 from credibly.statistics import Statistic
-from credibly.statistics.means import mean_refusal, standard_error
 from credibly.statistics.proper import MeanBound
 
 _UNPAIRED = (

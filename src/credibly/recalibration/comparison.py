@@ -83,6 +83,11 @@ def recalibration_report(
     treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
     per fold.
 
+    References
+    ----------
+    Guo et al., *On calibration of modern neural networks*, ICML 2017; Gopal, *Why calibration error is
+    wrong given model uncertainty*, 2021.
+
     Examples
     --------
     >>> import numpy as np

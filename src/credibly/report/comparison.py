@@ -5,14 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from credibly.evaluation import Comparison
-from credibly.plots import members_data, printable, score_bar_data, tradeoff_data, violin_data
+from credibly.plots import (
+    TradeoffDisplay,
+    members_data,
+    new_axes,
+    printable,
+    score_bar_data,
+    tradeoff_data,
+    violin_data,
+)
 from credibly.report import comparison_tables as tables
 from credibly.report.page import embedded_json, template
-from credibly.report.parts import MethodNote, ReportFigure, report_figure
+from credibly.report.parts import MethodNote, ReportFigure, drawn_figure, report_figure
 from credibly.report.score import ANY_METHOD, METHOD, group_table
 from credibly.report.scripts import content_policy, packaged
 
 SCRIPTS = ("slider.js", "tables.js")
+FIRST_FINDINGS = 3
+"""Sentences of the first screen beside what to take; the others stand with places and ties."""
 
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
@@ -50,11 +60,10 @@ def render_comparison(comparison: Comparison) -> str:
         results=Markup(embedded_json(comparison.to_dict())),
         title=f"{len(comparison.models)} models compared",
         facts=tables.facts(comparison),
-        findings=comparison.findings,
+        findings=comparison.findings[:FIRST_FINDINGS],
+        more_findings=comparison.findings[FIRST_FINDINGS:],
         recommendations=[(task, str(one)) for task, one in comparison.recommendations.items()],
-        main=report_figure(
-            lines, "Mean score against trade-off", "lines", size=(6.4, 4.2), margins=(0.6, 0.5, 1.5, 0.3)
-        ),
+        main=_main(lines),
         ranked=tables.ranked(comparison, 1.0),
         start=1.0,
         most=lines.most,
@@ -97,6 +106,13 @@ def write_comparison(comparison: Comparison, path: str | Path, *, overwrite: boo
 
     require_writable(path, overwrite=overwrite)
     return write_text_atomically(path, render_comparison(comparison), overwrite=overwrite)
+
+
+def _main(lines: TradeoffDisplay) -> ReportFigure:
+    """Return the figure of the first screen; the page's own heading is its title."""
+    ax = lines.draw(new_axes(6.4, 3.3, (0.6, 0.5, 1.3, 0.1)))
+    ax.set_title("", loc="left")
+    return drawn_figure(ax, "Mean score against trade-off", "lines", lines.finding, lines.table())
 
 
 def _method(comparison: Comparison) -> MethodNote:

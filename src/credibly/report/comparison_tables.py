@@ -6,11 +6,13 @@ import dataclasses
 import math
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Comparison, shown, shown_range, title
+from credibly.evaluation import Comparison, joined, shown, shown_range, title
+from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.score import settings_text
 
 _HASH_LENGTH = 16
+_MOST_NAMED = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +38,17 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     ranking = comparison.ranking
     first = next(iter(comparison.models.values()))
     digests = comparison.source.get("digests") or []
-    hashes = ", ".join(str(one)[:_HASH_LENGTH] for one in digests)
+    hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
     seed = comparison.settings["rng"]
+    data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
+    members = [one.m for one in comparison.models.values()]
+    dropped = n_dropped(comparison.source)
+    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
-        ("Data", ", ".join(map(str, comparison.source.get("paths") or ["arrays in memory"]))),
-        ("Instances N", str(ranking.n)),
+        ("Data", joined(data, _MOST_NAMED)),
+        ("Instances N", f"{ranking.n}{left_out}"),
         ("Classes K", str(first.k)),
-        ("Members M", ", ".join(f"{name} {one.m}" for name, one in comparison.models.items())),
+        ("Members M", str(members[0]) if len(set(members)) == 1 else f"{min(members)} to {max(members)}"),
         ("Score", settings_text(ranking.settings)),
         ("Seed", str(seed) if seed is not None else str(tuple(comparison.settings["seed"]))),
         ("Version", f"credibly {comparison.settings['version']}"),

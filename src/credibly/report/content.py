@@ -12,6 +12,7 @@ from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, show
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
+from credibly.report.parts import interval_text
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16
@@ -91,7 +92,7 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
     reasons: list[str] = []
     limits = {verdict.statistic: verdict.limit for verdict in evaluation.verdicts}
     numbers = []
-    for name, estimate in evaluation.estimates.items():
+    for name, estimate in {**_rater_numbers(evaluation), **evaluation.estimates}.items():
         interval, footnote = None, None
         try:
             interval = shown_range(estimate.interval())
@@ -103,6 +104,20 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
         expected = None if limit is None else shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
+
+
+def _rater_numbers(evaluation: Evaluation) -> dict[str, Estimate]:
+    """Return whose loss it is, and whether disagreement was predicted, where several people labelled."""
+    if evaluation.raters is None:
+        return {}
+    loss, pairs = evaluation.raters.loss, evaluation.raters.disagreement
+    return {
+        "Irreducible loss": loss.irreducible,
+        "Calibration loss": loss.calibration,
+        "Dispersion loss": loss.dispersion,
+        "Predicted disagreement": pairs.predicted,
+        "Observed disagreement": pairs.observed,
+    }
 
 
 def tests_table(evaluation: Evaluation) -> Table | None:
@@ -154,7 +169,7 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
         ("calibration loss, which recalibration could remove", parts.calibration),
         ("refinement loss, which it cannot", parts.refinement),
     )
-    rows = tuple((name, shown(part.value), _interval(part)) for name, part in named)
+    rows = tuple((name, shown(part.value), interval_text(part)) for name, part in named)
     return Table(("part", "value", "95 % interval"), rows)
 
 
@@ -212,10 +227,3 @@ def command(evaluation: Evaluation) -> str:
         ').report("report.html")',
     ]
     return "\n".join(lines)
-
-
-def _interval(estimate: Estimate) -> str:
-    try:
-        return shown_range(estimate.interval())
-    except UnsupportedError as refused:
-        return f"none: {refused.evidence}"

@@ -83,7 +83,7 @@ def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = Fals
         return report_figure(
             display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
         )
-    ax = display.draw(new_axes(5.2, 4.3, _LARGE))
+    ax = display.draw(new_axes(5.2, 4.0, _LARGE))
     ax.set_title("", loc="left")  # the page's own heading says it
     return drawn_figure(ax, name, anchor, display.finding, display.table())
 

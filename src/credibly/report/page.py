@@ -56,6 +56,7 @@ def render_report(evaluation: Evaluation) -> str:
         level=evaluation.settings["level"],
         tested=bool(evaluation.tests),
         first_verdicts=first,
+        rater_finding=next((one.finding for one in filled if one.anchor == "raters"), None),
         verdicts=evaluation.verdicts[own:],
         numbers=numbers,
         footnotes=footnotes,

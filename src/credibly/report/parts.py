@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from credibly.evaluation import Verdict
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.results import Estimate
+from credibly.evaluation import Verdict, shown_range
 from credibly.plots import Display, Table, new_axes
 from credibly.report.svg import inline_svg
 
@@ -67,6 +69,14 @@ class Section:
     tables: tuple[tuple[str, Table], ...] = ()
     figures: tuple[ReportFigure, ...] = ()
     methods: tuple[MethodNote, ...] = ()
+
+
+def interval_text(estimate: Estimate) -> str:
+    """Return the 95 % interval of a number, or why there is none."""
+    try:
+        return shown_range(estimate.interval())
+    except UnsupportedError as refused:
+        return f"none: {refused.evidence}"
 
 
 def report_figure(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from credibly._arrays.decompositions import LossDecomposition
-from credibly._arrays.results import Estimate
-from credibly.evaluation import Evaluation, RaterParts, shown, shown_range
+from credibly.evaluation import Evaluation, RaterParts, shown
 from credibly.plots import Table, disagreement_data, loss_map_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.report.parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 
 _MEANINGS = {
     "expected": "expected loss: squared distance to a rater's label",
@@ -81,10 +80,3 @@ def _finding(loss: LossDecomposition) -> str:
         f"{shown(loss.calibration.value)} calibration loss and {shown(loss.dispersion.value)} dispersion "
         f"loss.{left}"
     )
-
-
-def interval_text(estimate: Estimate) -> str:
-    """Return the 95 % interval in words, "none" where it is refused."""
-    if estimate.interval_refusal is not None or estimate.stderr is None:
-        return "none"
-    return shown_range(estimate.interval())

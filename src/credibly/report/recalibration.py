@@ -5,8 +5,7 @@ from __future__ import annotations
 from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
 from credibly.evaluation import Evaluation, shown, title
 from credibly.plots import Table, recalibrated_curves_data, recalibration_changes_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
-from credibly.report.raters import interval_text
+from credibly.report.parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 
 METHOD = MethodNote(
     "Recalibration, before and after",

@@ -10,6 +10,7 @@ from credibly.report.parts import Section
 from credibly.report.raters import rater_section
 from credibly.report.reals import real_section
 from credibly.report.recalibration import recalibration_section
+from credibly.report.risk_coverage import risk_coverage_section
 from credibly.report.score import score_section
 from credibly.report.sets import credal_section, validity_section
 
@@ -18,6 +19,7 @@ SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
     credal_section,
     check_section,
     validity_section,
+    risk_coverage_section,
     score_section,
     rater_section,
     recalibration_section,

@@ -23,7 +23,7 @@ CREDAL_METHOD = MethodNote(
     "then drawn from the combination that was found. The hypothesis is about combinations that such weights "
     "can represent.",
     "f(x) = sum_a w_a(x) P_a(x), w >= 0, sum w = 1",
-    "Mortier et al., On the calibration of ensemble-based credal predictors, AISTATS 2023; Jürgens et al., A "
+    "Mortier et al., On the calibration of probabilistic classifier sets, AISTATS 2023; Jürgens et al., A "
     "calibration test for evaluating set-based epistemic uncertainty representations, 2025.",
 )
 VALIDITY_METHOD = MethodNote(

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from credibly._arrays.engines import Cluster, Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Chunk, Chunks, LabelCounts
-from credibly.scale.engines import Cluster, Engine
 from credibly.scale.pieces import ArrayPiece
 from credibly.scale.scan import Shape, first_rows, work_on
 from credibly.scale.sources import rows_and_axis
@@ -27,8 +27,10 @@ class DaskScan(Chunks):
 
     Attributes
     ----------
-    predictions, labels, weight : dask.array
-        All rows, cut at the same places; no weight where None.
+    predictions, labels : dask.array
+        All rows, cut at the same places.
+    beside : dict of str to dask.array
+        ``weight``, ``groups`` and ``features`` of the rows, where there are some, cut alike.
     kind : str or None
         What the numbers are.
     member_axis : int or None
@@ -39,7 +41,7 @@ class DaskScan(Chunks):
 
     predictions: Any
     labels: Any
-    weight: Any
+    beside: dict[str, Any]
     kind: str | None
     member_axis: int | None
     engine: Engine
@@ -82,8 +84,8 @@ class DaskScan(Chunks):
         for place, length in enumerate(self.predictions.chunks[self._row_axis]):
             rows = slice(start, start + length)
             block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
-            weight = None if self.weight is None else self.weight[rows]
-            yield run(use, place, start, block, self.labels[rows], weight, self.kind, self.member_axis)
+            beside = {name: array[rows] for name, array in self.beside.items()}
+            yield run(use, place, start, block, self.labels[rows], beside, self.kind, self.member_axis)
             start += length
 
     def __repr__(self) -> str:
@@ -94,7 +96,12 @@ class DaskScan(Chunks):
 
 
 def scan_dask(
-    predictions: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, engine: Engine
+    predictions: Any,
+    labels: Any,
+    beside: dict[str, Any],
+    kind: str | None,
+    member_axis: int | None,
+    engine: Engine,
 ) -> DaskScan:
     """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
     array = require_module("dask.array", "a Dask array", pip("dask"))
@@ -124,8 +131,9 @@ def scan_dask(
         lazy = given if hasattr(given, "__dask_graph__") else array.from_array(np.asarray(given), chunks=-1)
         return lazy.rechunk({0: predictions.chunks[row_axis]})
 
-    lazy_weight = None if weight is None else cut(weight, "sample_weight")
-    return DaskScan(predictions, cut(labels, "labels"), lazy_weight, kind, axis, engine)
+    names = {"weight": "sample_weight"}
+    given = {name: cut(one, names.get(name, name)) for name, one in beside.items() if one is not None}
+    return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, engine)
 
 
 def _itself(chunk: Chunk, name: str) -> Chunk:
@@ -138,12 +146,21 @@ def _on_block(
     start: int,
     block: Any,
     labels: Any,
-    weight: Any,
+    beside: dict[str, Any],
     kind: str | None,
     member_axis: int | None,
 ) -> Any:
     """Check one block, in the process that holds it, and work on it."""
     observed = labels if labels.ndim == 1 else LabelCounts(labels)
-    piece = ArrayPiece(0, len(labels), block, observed, weight, kind, member_axis)
-    chunk = dataclasses.replace(piece.chunk(), start=start)
-    return use(chunk, f"block {place} of the predictions")
+    piece = ArrayPiece(
+        start,
+        start + len(labels),
+        block,
+        observed,
+        beside.get("weight"),
+        kind,
+        member_axis,
+        groups=beside.get("groups"),
+        features=beside.get("features"),
+    )
+    return use(piece.chunk(), f"block {place} of the predictions")

@@ -1,6 +1,7 @@
 """Where the rows of a chunk are: in a file of their own, in a part of an array, in predictions in memory.
 
-A piece is small and can be sent to another process; it reads and checks its rows only when asked.
+A piece is small, or holds its own rows only, and can be sent to another process; it reads and checks its rows
+only when asked.
 """
 
 from __future__ import annotations
@@ -9,21 +10,38 @@ import dataclasses
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import InputError
-from credibly.io import load, map_npy, rows_of
+from credibly._arrays.namespace import is_array, to_host
+from credibly.io import load, local_copy, map_npy, rows_of
 from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
 
 
 @dataclasses.dataclass(frozen=True)
+class Read:
+    """What a piece found where its rows are."""
+
+    predictions: Predictions
+    labels: Any
+    weight: Any = None
+    groups: Any = None
+    features: Any = None
+    classes: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Piece(ABC):
-    """Rows `start` to `stop` of all rows."""
+    """Rows `start` to `stop` of all rows; groups and features that came as arrays take precedence."""
 
     start: int
     stop: int
+    groups: Any = dataclasses.field(default=None, kw_only=True)
+    features: Any = dataclasses.field(default=None, kw_only=True)
 
     @abstractmethod
-    def read(self) -> tuple[Predictions, Any, Any]:
-        """Return predictions, labels and sample weights of the rows."""
+    def read(self) -> Read:
+        """Return what is known of the rows."""
 
     @property
     @abstractmethod
@@ -32,22 +50,36 @@ class Piece(ABC):
 
     def chunk(self) -> Chunk:
         """Read, check and return the rows."""
-        predictions, labels, weight = self.read()
-        if labels is None:
+        found = self.read()
+        if found.labels is None:
             raise InputError(self.name, "must have labels", "it has none", "Give `labels=`.")
-        if len(predictions) != self.stop - self.start:
+        if len(found.predictions) != self.stop - self.start:
             raise InputError(
                 self.name,
                 f"must keep its {self.stop - self.start} rows while it is used",
-                f"it now has {len(predictions)}",
+                f"it now has {len(found.predictions)}",
                 "Do not write to the data during a run.",
             )
-        return Chunk(self.start, predictions, as_labels(predictions, labels, weight))
+        groups = found.groups if self.groups is None else self.groups
+        return Chunk(
+            self.start,
+            found.predictions,
+            as_labels(found.predictions, found.labels, found.weight),
+            None if groups is None else plain_names(groups),
+            found.features if self.features is None else self.features,
+            found.classes,
+        )
 
 
-@dataclasses.dataclass(frozen=True)
+def plain_names(groups: Any) -> np.ndarray[Any, Any]:
+    """Return names of groups as an array of numbers or text; objects are written as text."""
+    array = to_host(groups) if is_array(groups) else np.asarray(groups)
+    return array if array.dtype != object else array.astype(str)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class FilePiece(Piece):
-    """A whole file."""
+    """A whole file; a remote one is copied for as long as it is read."""
 
     path: str
     labels: str | None
@@ -59,19 +91,21 @@ class FilePiece(Piece):
         """The path."""
         return f"'{self.path}'"
 
-    def read(self) -> tuple[Predictions, Any, Any]:
+    def read(self) -> Read:
         """Read the file as `load` does."""
-        data = load(self.path, kind=self.kind, labels=self.labels, member_axis=self.member_axis)
-        return data.predictions, data.labels, None
+        with local_copy(self.path) as path, local_copy(self.labels) as labels:
+            data = load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
+        return Read(
+            data.predictions, data.labels, groups=data.groups, features=data.features, classes=data.classes
+        )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class MappedPiece(Piece):
     """Some rows of an .npy file."""
 
     path: str
-    labels: Any
-    weight: Any
+    labels: str
     kind: str | None
     member_axis: int | None
     offset: int
@@ -82,31 +116,31 @@ class MappedPiece(Piece):
         """The path."""
         return f"'{self.path}'"
 
-    def read(self) -> tuple[Predictions, Any, Any]:
-        """Read the rows through a memory map that is opened anew in whatever process this is."""
+    def read(self) -> Read:
+        """Read the rows through memory maps that are opened anew in whatever process this is."""
         rows = slice(self.start - self.offset, self.stop - self.offset)
-        labels = self.labels.read() if isinstance(self.labels, MappedLabels) else self.labels
+        labels = map_npy(self.labels)[rows]
         found = rows_of(
-            map_npy(self.path), rows, labels, kind=self.kind, member_axis=self.member_axis, name=self.path
+            cut(map_npy(self.path), rows, self.member_axis),
+            labels if labels.ndim == 1 else LabelCounts(labels),
+            kind=self.kind,
+            member_axis=self.member_axis,
+            name=self.path,
+            first=rows.start,
         )
-        return found.predictions, found.labels, None if self.weight is None else self.weight[rows]
+        return Read(found.predictions, found.labels)
 
 
-@dataclasses.dataclass(frozen=True)
-class MappedLabels:
-    """Labels in an .npy file, one or one histogram per row."""
-
-    path: str
-
-    def read(self) -> Any:
-        """Return the labels as a memory map, or as counts."""
-        array = map_npy(self.path)
-        return array if array.ndim == 1 else LabelCounts(array)
+def cut(array: Any, rows: slice, member_axis: int | None) -> Any:
+    """Return a view of some rows of an array, or of predictions."""
+    if isinstance(array, Predictions):
+        return array[rows]
+    return array[:, rows, ...] if array.ndim == 3 and member_axis == 0 else array[rows, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ArrayPiece(Piece):
-    """Some rows of an array in this process."""
+    """Rows of an array in this process: a view of them, so that no other rows are sent anywhere."""
 
     array: Any
     labels: Any
@@ -119,13 +153,16 @@ class ArrayPiece(Piece):
         """The rows."""
         return f"rows {self.start} to {self.stop - 1}"
 
-    def read(self) -> tuple[Predictions, Any, Any]:
-        """Take and check the rows."""
-        rows = slice(self.start, self.stop)
-        weight = None if self.weight is None else self.weight[rows]
+    def read(self) -> Read:
+        """Check the rows."""
         if isinstance(self.array, Predictions):
-            return self.array[rows], self.labels[rows], weight
+            return Read(self.array, self.labels, self.weight)
         found = rows_of(
-            self.array, rows, self.labels, kind=self.kind, member_axis=self.member_axis, name="predictions"
+            self.array,
+            self.labels,
+            kind=self.kind,
+            member_axis=self.member_axis,
+            name="predictions",
+            first=self.start,
         )
-        return found.predictions, found.labels, weight
+        return Read(found.predictions, found.labels, self.weight)

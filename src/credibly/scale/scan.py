@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
-from credibly.scale.engines import Engine, as_engine
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -72,23 +72,35 @@ class Shape:
     n_classes: int | None
     n_members: int
     labels: str
+    classes: tuple[str, ...] | None
+    has_groups: bool
 
     @classmethod
     def of(cls, chunk: Chunk) -> Shape:
         """Return the shape of one chunk."""
         given = chunk.predictions
         k = given.n_classes if isinstance(given, ClassPredictions) else None
-        return cls(type(given).__name__, k, given.n_members, type(chunk.labels).__name__)
+        return cls(
+            type(given).__name__,
+            k,
+            given.n_members,
+            type(chunk.labels).__name__,
+            chunk.classes,
+            chunk.groups is not None,
+        )
 
     def __str__(self) -> str:
         classes = "" if self.n_classes is None else f", k={self.n_classes}"
-        return f"{self.kind} (m={self.n_members}{classes}) with {self.labels.lower()} as labels"
+        names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
+        groups = " and groups" if self.has_groups else ""
+        return (
+            f"{self.kind} (m={self.n_members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
+        )
 
 
 def first_rows(chunk: Chunk) -> Chunk:
     """Return the first few rows of a chunk."""
-    rows = slice(0, min(_SAMPLE_ROWS, len(chunk.predictions)))
-    return Chunk(chunk.start, chunk.predictions[rows], chunk.labels.rows(rows))
+    return chunk.rows(slice(0, min(_SAMPLE_ROWS, len(chunk.predictions))))
 
 
 def work_on(work: Callable[[Chunk], T], expected: Shape, chunk: Chunk, name: str) -> T:
@@ -112,6 +124,8 @@ def scan(
     kind: str | None = None,
     member_axis: int | None = None,
     sample_weight: Any = None,
+    groups: Any = None,
+    features: Any = None,
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
@@ -120,9 +134,10 @@ def scan(
 
     Parameters
     ----------
-    predictions : path, pattern, sequence of paths, array or Predictions
-        Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names), a memory
-        map or another array, a Dask array, or predictions.
+    predictions : path, URL, pattern, sequence of them, array or Predictions
+        Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names; URLs such as
+        ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, a Dask array, or
+        predictions.
     labels : path, sequence of paths, array or LabelCounts, optional
         What was observed; not needed where every file holds its own.
     kind : str, optional
@@ -131,9 +146,13 @@ def scan(
         Where the members are in a three-dimensional array.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
+    groups : array (n,), optional
+        Group of every instance, where the files do not hold them.
+    features : array (n, d), optional
+        Features of the instances, where the files do not hold them.
     chunk_rows : int, optional
         Rows per chunk; by default about 32 MiB of predictions. Files that are no .npy are chunks as they are.
-    engine : None, "serial", "dask" or distributed.Client
+    engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
@@ -163,11 +182,14 @@ def scan(
     if hasattr(predictions, "__dask_graph__"):
         from credibly.scale.dask_arrays import scan_dask
 
-        return scan_dask(predictions, labels, sample_weight, kind, member_axis, chosen)
+        beside = {"weight": sample_weight, "groups": groups, "features": features}
+        return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
         sample_weight,
+        groups=groups,
+        features=features,
         kind=kind,
         member_axis=member_axis,
         chunk_rows=chunk_rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
 from credibly._arrays.namespace import is_array
 from credibly._arrays.tiles import tiles
-from credibly.io import count_rows, map_npy
+from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
 from credibly.predictions import LabelCounts, Predictions
-from credibly.scale.engines import Engine
-from credibly.scale.pieces import ArrayPiece, FilePiece, MappedLabels, MappedPiece, Piece
+from credibly.scale.pieces import ArrayPiece, FilePiece, MappedPiece, Piece, cut
 
 _CHUNK_ELEMENTS = 2**22
 
@@ -26,6 +27,8 @@ def find_pieces(
     labels: Any,
     weight: Any,
     *,
+    groups: Any,
+    features: Any,
     kind: str | None,
     member_axis: int | None,
     chunk_rows: int | None,
@@ -45,7 +48,15 @@ def find_pieces(
             )
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
-        return _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad)
+        pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad)
+        if notes and not (groups is None and features is None):
+            raise InputError(
+                "`groups` and `features`",
+                "must belong to the rows that are left",
+                "files were left out, and with them unknown rows",
+                "Store them in the files.",
+            )
+        return _with_beside(pieces, groups, features), notes
     if not isinstance(predictions, Predictions):
         predictions = predictions if is_array(predictions) else as_array(predictions, "predictions")
     if labels is None:
@@ -54,15 +65,43 @@ def find_pieces(
         )
     labels = labels if isinstance(labels, LabelCounts) or is_array(labels) else as_array(labels, "labels")
     weight = weight if weight is None or is_array(weight) else as_array(weight, "sample_weight")
-    return list(_array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)), []
+    pieces = list(_array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows))
+    return _with_beside(pieces, groups, features), []
+
+
+def _with_beside(pieces: list[Piece], groups: Any, features: Any) -> list[Piece]:
+    """Give every piece its own rows of groups and features."""
+    n = pieces[-1].stop
+    given = {"groups": groups, "features": features}
+    arrays = {
+        name: array if is_array(array) else np.asarray(array)
+        for name, array in given.items()
+        if array is not None
+    }
+    for name, array in arrays.items():
+        if array.ndim != (1 if name == "groups" else 2) or array.shape[0] != n:
+            raise InputError(
+                f"`{name}`",
+                f"must have one entry per prediction ({n})",
+                f"got shape {tuple(array.shape)}",
+                "Check that both come from the same split.",
+            )
+    return [
+        dataclasses.replace(
+            piece, **{name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
+        )
+        for piece in pieces
+    ]
 
 
 def expanded(paths: Any) -> list[str]:
     """Return the files that a path, a pattern or a sequence of both names."""
     found: list[str] = []
     for path in [paths] if _is_path(paths) else list(paths):
-        text = str(path)
-        matches = sorted(glob.glob(text)) if glob.has_magic(text) else [text]  # noqa: PTH207 - the text as given
+        text = plain_path(str(path))
+        matches = [text]
+        if glob.has_magic(text):
+            matches = matching_urls(text) if is_remote(text) else sorted(glob.glob(text))  # noqa: PTH207 - as given
         if not matches:
             raise FileError(f"'{text}'", "must match files", "it matches none", "Check the pattern.")
         found += matches
@@ -150,7 +189,8 @@ def _count(
     path, labels = pair
     try:
         n = count_rows(path, member_axis)
-        mapped = n is not None and path.endswith(".npy")
+        files = [path] if labels is None else [path, labels]
+        mapped = labels is not None and all(one.endswith(".npy") and not is_remote(one) for one in files)
         if labels is not None and n is not None:
             rows = count_rows(labels, None)
             if rows is not None and rows != n:
@@ -161,11 +201,10 @@ def _count(
                     "Check both.",
                 )
         if n is None or thoroughly:
-            piece = FilePiece(0, n or 0, path, labels, kind, member_axis)
-            data, observed, _ = piece.read()
-            if observed is None:
+            found = FilePiece(0, n or 0, path, labels, kind, member_axis).read()
+            if found.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
-            n = len(data)
+            n = len(found.predictions)
     except CrediblyError as error:
         return error
     return n, mapped
@@ -176,10 +215,9 @@ def _mapped_pieces(
 ) -> Iterator[Piece]:
     array = map_npy(path)
     n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
-    observed: Any = MappedLabels(labels)
     for rows in tiles(n, _rows_per_chunk(array, n, chunk_rows)):
         start, stop = offset + rows.start, offset + rows.stop
-        yield MappedPiece(start, stop, path, observed, None, kind, axis, offset)
+        yield MappedPiece(start, stop, path, labels, kind, axis, offset)
 
 
 def _array_pieces(
@@ -197,7 +235,8 @@ def _array_pieces(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."
             )
     for rows in tiles(n, _rows_per_chunk(leading, n, chunk_rows)):
-        yield ArrayPiece(rows.start, rows.stop, array, labels, weight, kind, axis)
+        own = None if weight is None else weight[rows]
+        yield ArrayPiece(rows.start, rows.stop, cut(array, rows, axis), labels[rows], own, kind, axis)
 
 
 def rows_and_axis(

@@ -35,6 +35,11 @@ def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
+def dependence_rows(n: int, n_classes: int) -> np.ndarray[Any, Any]:
+    """Return the rows that tell how far the mean follows choices."""
+    return spaced_rows(n, FEWER_ROWS if n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
+
+
 def labels_of_rows(credal: CredalSet, labels: Any, rows: np.ndarray[Any, Any]) -> Array:
     """Return the labels or soft targets of some instances."""
     own = soft_target(credal, labels)
@@ -52,8 +57,7 @@ def dependences_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> t
     halved = isinstance(credal, Ensemble) and credal.n_members > 1
     if not (on_budget or halved):
         return ()
-    sampled = credal.n_classes > EXACT_CLASSES
-    rows = spaced_rows(len(credal), FEWER_ROWS if sampled else DEPENDENCE_ROWS)
+    rows = dependence_rows(len(credal), credal.n_classes)
     few, own = credal[rows], labels_of_rows(credal, labels, rows)
 
     def mean(part: CredalSet, used: ScoreSettings) -> float:

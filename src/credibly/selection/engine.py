@@ -30,23 +30,90 @@ from credibly.selection.parts import combined, parts_of
 from credibly.selection.settings import ScoreSettings
 
 
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """What is known of every row once it is scored, before rows are summed up.
+
+    Attributes
+    ----------
+    distance, imprecision : array (n,)
+        The two parts of the score.
+    mean_distance, mean_imprecision : array (n,) or None
+        The same of the mean prediction; None where the prediction is that.
+    right : array (n,)
+        Whether the mean prediction puts the label first.
+    confidence, entropy : array (n,)
+        Of the mean prediction.
+    kind : str
+        Type of the predictions.
+    members : mapping
+        How many members or samples stand for the set.
+    notes : tuple of str
+        How the parts were made.
+    """
+
+    distance: Array
+    imprecision: Array
+    mean_distance: Array | None
+    mean_imprecision: Array | None
+    right: Array
+    confidence: Array
+    entropy: Array
+    kind: str
+    members: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
+"""Fields of `Rows` with one number per row."""
+
+
 def score_of(given: Any, labels: Any, settings: ScoreSettings, *, dependences: bool) -> EpistemicScore:
     """Score checked predictions; the same for one model and for many."""
     if not isinstance(given, ClassPredictions):
         credal_set(given)  # raises with the kinds that can be read as sets
     settings, credal, notes = _as_set(given, settings)
-    kind = type(given).__name__
+    found = finished(_scored(given, credal, labels, settings, notes), settings)
+    if not dependences:
+        return found
+    return dataclasses.replace(found, dependences=dependences_of(credal, labels, settings))
+
+
+def score_rows(given: ClassPredictions, labels: Any, settings: ScoreSettings) -> Rows:
+    """Score rows without summing them up; numbers of a row must not depend on the rows beside it."""
+    settings, credal, notes = _as_set(given, settings)
+    return _scored(given, credal, labels, settings, notes)
+
+
+def _scored(
+    given: ClassPredictions, credal: CredalSet, labels: Any, settings: ScoreSettings, notes: tuple[str, ...]
+) -> Rows:
     mean = as_point(given)[0]
     right, right_notes = _is_right(mean, labels)
     distance, imprecision, how = parts_of(credal, labels, settings)
-    notes = (*notes, *how, *right_notes)
-    found = _summarised(kind, (distance, imprecision), mean, right, settings, notes)
-    average = None
+    average: tuple[Array | None, Array | None] = (None, None)
     if not isinstance(given, Point):
-        average = _summarised("Point", parts_of(mean, labels, settings)[:2], mean, right, settings, (), found)
-    shown = {**found.settings, **_counted(given, credal)}
-    depends = dependences_of(credal, labels, settings) if dependences else ()
-    return dataclasses.replace(found, settings=shown, dependences=depends, average=average)
+        average = parts_of(mean, labels, settings)[:2]
+    return Rows(
+        distance,
+        imprecision,
+        *average,
+        right,
+        namespace(distance).max(as_float64(mean.probs), axis=-1),
+        entropy(mean.probs) / log_base(settings.base),
+        type(given).__name__,
+        _counted(given, credal),
+        (*notes, *how, *right_notes),
+    )
+
+
+def finished(rows: Rows, settings: ScoreSettings) -> EpistemicScore:
+    """Sum up all rows, of the prediction and of its mean."""
+    found = _summarised(rows.kind, rows.distance, rows.imprecision, rows, settings, rows.notes)
+    average = None
+    if rows.mean_distance is not None and rows.mean_imprecision is not None:
+        average = _summarised("Point", rows.mean_distance, rows.mean_imprecision, rows, settings, ())
+    return dataclasses.replace(found, settings={**found.settings, **rows.members}, average=average)
 
 
 def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalSet, tuple[str, ...]]:
@@ -74,15 +141,14 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
 
 def _summarised(
     kind: str,
-    scored: tuple[Array, Array],
-    mean: Point,
-    right: Array,
+    distance: Array,
+    imprecision: Array,
+    rows: Rows,
     settings: ScoreSettings,
     notes: tuple[str, ...],
-    same: EpistemicScore | None = None,
 ) -> EpistemicScore:
-    """Return the score; what concerns the mean prediction is taken from the `same` one where it is known."""
-    distance, imprecision = scored
+    """Return a score; what concerns the mean prediction is in `rows`."""
+    right = rows.right
     total = combined(distance, imprecision, settings.tradeoff)
     parts = {"distance": distance, "imprecision": imprecision, "total": total}
     masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
@@ -95,8 +161,8 @@ def _summarised(
         tradeoff=settings.tradeoff,
         **parts,
         right=right,
-        confidence=xp.max(as_float64(mean.probs), axis=-1) if same is None else same.confidence,
-        entropy=entropy(mean.probs) / log_base(settings.base) if same is None else same.entropy,
+        confidence=rows.confidence,
+        entropy=rows.entropy,
         summary={
             name: {group: _spread(values, mask) for group, mask in masks.items()}
             for name, values in parts.items()

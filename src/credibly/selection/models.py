@@ -7,11 +7,11 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.standings import require_tradeoff
-from credibly.predictions import ClassPredictions, as_predictions, require_order
+from credibly.predictions import Chunks, ClassPredictions, as_predictions, require_no_labels, require_order
 
 
-def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions]:
-    """Return predictions by name; all must be over the same instances and classes."""
+def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Chunks]:
+    """Return predictions by name; all must be over the same instances and classes, in memory or in chunks."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
             "`models`",
@@ -21,10 +21,24 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
         )
     if not models:
         raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
-    found: dict[str, ClassPredictions] = {}
+    found: dict[str, ClassPredictions | Chunks] = {}
+    kinds: dict[str, ClassPredictions] = {}
+    in_chunks = [isinstance(one, Chunks) for one in models.values()]
+    if any(in_chunks):
+        require_no_labels(labels)
+    if any(in_chunks) and not all(in_chunks):
+        raise InputTypeError(
+            "the models",
+            "must all be in chunks, or all in memory",
+            f"{sum(in_chunks)} of {len(in_chunks)} are chunks",
+            "Make chunks of the others, too: `scan(predictions, labels)`.",
+        )
     for name, predictions in models.items():
-        require_order(predictions, labels)
-        one = as_predictions(predictions)
+        if isinstance(predictions, Chunks):
+            one = predictions.sample.predictions
+        else:
+            require_order(predictions, labels)
+            one = as_predictions(predictions)
         if not isinstance(one, ClassPredictions):
             raise InputTypeError(
                 f"model {name!r}",
@@ -39,15 +53,17 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
                 f"{str(name)!r} is there twice",
                 "Rename one.",
             )
-        found[str(name)] = one
+        kinds[str(name)] = one
+        found[str(name)] = predictions if isinstance(predictions, Chunks) else one
     first_name, first = next(iter(found.items()))
-    for name, one in found.items():
-        if (len(one), one.n_classes) != (len(first), first.n_classes):
+    k = kinds[first_name].n_classes
+    for name, given in found.items():
+        if (len(given), kinds[name].n_classes) != (len(first), k):
             raise InputError(
                 "the models",
                 "must predict the same instances and classes",
-                f"{first_name!r} has n = {len(first)}, k = {first.n_classes}, {name!r} has n = {len(one)}, "
-                f"k = {one.n_classes}",
+                f"{first_name!r} has n = {len(first)}, k = {k}, {name!r} has n = {len(given)}, "
+                f"k = {kinds[name].n_classes}",
                 "Predict one test set with all of them.",
             )
     return found

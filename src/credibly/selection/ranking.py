@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.ranking_results import Ranking, weighed
@@ -20,8 +20,9 @@ from credibly._arrays.standings import NEGLIGIBLE, Alternative
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Ensemble, Point, as_point
+from credibly.predictions import Chunks, ClassPredictions, Ensemble, Point, as_point
 from credibly.selection.bootstrap import bootstrap_means
+from credibly.selection.chunked import Scored, require_same_labels, require_scorable, scored_over
 from credibly.selection.crossings import crossings
 from credibly.selection.dependences import NOTABLE
 from credibly.selection.engine import score_of
@@ -32,6 +33,7 @@ from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
 
 HostArray = np.ndarray[Any, Any]
+Models = Mapping[str, ClassPredictions | Chunks]
 
 TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
 AVERAGE = "{} Avg"
@@ -40,7 +42,7 @@ AVERAGE = "{} Avg"
 
 def rank_models(
     models: Mapping[str, Any],
-    labels: Any,
+    labels: Any = None,
     *,
     tradeoffs: Sequence[float] = TRADEOFFS,
     measure: ScoreMeasure | None = None,
@@ -63,10 +65,10 @@ def rank_models(
 
     Parameters
     ----------
-    models : mapping of str to Predictions or array
+    models : mapping of str to Predictions, array or Chunks
         Class predictions for the same instances, by name.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets.
+        Class labels, or soft targets; chunks bring theirs, which must be the same in all.
     tradeoffs : sequence of float
         Where the order is asked for; ``Ranking.at`` gives it anywhere.
     measure : str, optional
@@ -111,6 +113,7 @@ def rank_models(
     Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
     difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
     trade-off is no proof of a better model: sets with more members, or on other budgets, have other scores.
+    Of models in chunks every row is scored where it is read, and its scores are kept: some n numbers per model.
 
     References
     ----------
@@ -156,9 +159,15 @@ def rank_models(
         )
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")
+    for name, one in given.items():
+        if isinstance(one, Chunks):
+            require_scorable(one, settings, name)
+            _require_no_stability(stability)
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
-    scores = {name: score_of(one, labels, settings, dependences=True) for name, one in given.items()}
+    scored = _scores(given, labels, settings, dependences=True)
+    scores = {name: one.score for name, one in scored.items()}
+    require_same_labels(scored)
     rows = _rows(scores, averages)
     names = tuple(rows)
     values = np.stack(
@@ -191,7 +200,27 @@ def rank_models(
     )
 
 
-def _shared_budget(given: Mapping[str, ClassPredictions]) -> tuple[frozenset[int], ...]:
+def _require_no_stability(stability: bool) -> None:
+    if stability:
+        raise UnsupportedError(
+            "`stability`",
+            "scores models again with other members and budgets, in memory",
+            "got rows in chunks",
+            "Leave it out, or `load` the rows.",
+        )
+
+
+def _scores(given: Models, labels: Any, settings: ScoreSettings, *, dependences: bool) -> dict[str, Scored]:
+    """Return the score of every model, one pass over its chunks where it comes in some."""
+    return {
+        name: scored_over(one, settings, dependences=dependences)
+        if isinstance(one, Chunks)
+        else Scored(score_of(one, labels, settings, dependences=dependences))
+        for name, one in given.items()
+    }
+
+
+def _shared_budget(given: Mapping[str, Any]) -> tuple[frozenset[int], ...]:
     """Return one budget for all models, from the mean over their mean predictions."""
     return paper_budget(Ensemble.from_members([as_point(one)[0].probs for one in given.values()]))
 
@@ -219,7 +248,7 @@ def _means(rows: Mapping[str, EpistemicScore], part: str) -> HostArray:
 
 
 def _scale(
-    given: Mapping[str, ClassPredictions],
+    given: Models,
     labels: Any,
     scores: Mapping[str, EpistemicScore],
     settings: ScoreSettings,
@@ -229,7 +258,7 @@ def _scale(
         return 1.0
     by_kl = dataclasses.replace(settings, divergence="kl")
     own = max(_largest(score) for score in scores.values())
-    kl = max(_largest(score_of(one, labels, by_kl, dependences=False)) for one in given.values())
+    kl = max(_largest(one.score) for one in _scores(given, labels, by_kl, dependences=False).values())
     return own / kl if kl > 0 and own > 0 else 1.0
 
 
@@ -242,7 +271,7 @@ def _largest(score: EpistemicScore) -> float:
 
 def _alternative(
     measure: ScoreMeasure,
-    given: Mapping[str, ClassPredictions],
+    given: Models,
     labels: Any,
     settings: ScoreSettings,
     rows: Mapping[str, EpistemicScore],
@@ -251,10 +280,10 @@ def _alternative(
 ) -> Alternative:
     """Rank by the distances there are and another imprecision of the same sets."""
     other = dataclasses.replace(settings, measure=measure, budget=None, negative="keep", paper=None)
+    sets = {name: one for name, one in given.items() if rows[name].kind != "Point"}
     values = {
-        name: float(score_of(one, labels, other, dependences=False).summary["imprecision"]["all"].mean)
-        for name, one in given.items()
-        if not isinstance(one, Point)
+        name: float(one.score.summary["imprecision"]["all"].mean)
+        for name, one in _scores(sets, labels, other, dependences=False).items()
     }
     imprecision = np.array([values.get(name, 0.0) for name in rows])
     distance = _means(rows, "distance")
@@ -267,9 +296,7 @@ def _alternative(
     return Alternative(measure, imprecision, tuple(orders))
 
 
-def _stabilities(
-    given: Mapping[str, ClassPredictions], labels: Any, settings: ScoreSettings
-) -> dict[str, ScoreStability]:
+def _stabilities(given: Models, labels: Any, settings: ScoreSettings) -> dict[str, ScoreStability]:
     return {
         name: score_stability(
             one,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
+from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
@@ -22,7 +23,6 @@ from credibly._arrays.study_results import PowerStudy, rejections
 from credibly.hypotests.pvalues import clopper_pearson
 from credibly.io.checkpoints import Checkpoints
 from credibly.simulate.addresses import address, by_name, describe, key_of
-from credibly.simulate.engines import require_engine, results
 from credibly.simulate.world import World, WorldSample
 
 Test = Callable[[WorldSample, np.random.Generator], Any]
@@ -72,9 +72,9 @@ def power_study(
         Data sets per world; all tests see the same ones.
     n : int
         Instances per data set.
-    engine : None, Executor or client
-        Who does the work: this process, any ``concurrent.futures.Executor``, or a client with ``submit`` and
-        ``gather`` such as ``distributed.Client``. Worlds and tests must then be picklable.
+    engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
+        Who does the work, as for `scan`: the current `distributed.Client` where there is one, else this
+        process. Worlds and tests must be picklable for other processes.
     rng : None, int or Generator
         Seed. None takes the seed of the study found in `out`.
     out : path, optional
@@ -126,13 +126,13 @@ def power_study(
             )
     heights = _checked_levels(levels)
     repetitions, n = require_integer(repetitions, "repetitions", 1), require_integer(n, "n", 1)
-    require_engine(engine)
+    chosen = as_engine(engine)
     report = as_progress(progress)
     kept = None if out is None else Checkpoints(out)
     seed = _seed_of(rng, kept)
     if kept is not None:
         kept.begin({"version": _version(), "seed": list(seed), "n": n, "block": _BLOCK})
-    pvalues = _all_pvalues(named_tests, named_worlds, repetitions, n, seed, engine, kept, report)
+    pvalues = _all_pvalues(named_tests, named_worlds, repetitions, n, seed, chosen, kept, report)
     rejected = rejections(pvalues[:, :, :, None], heights).sum(axis=2)
     intervals = np.array([clopper_pearson(int(count), repetitions) for count in rejected.ravel()])
     low, high = intervals.T.reshape(2, *rejected.shape)
@@ -161,7 +161,7 @@ def _all_pvalues(
     repetitions: int,
     n: int,
     seed: Seed,
-    engine: Any,
+    engine: Engine,
     kept: Checkpoints | None,
     progress: Progress | None,
 ) -> np.ndarray[Any, Any]:
@@ -187,7 +187,7 @@ def _all_pvalues(
     done = total = len(worlds) * -(-repetitions // _BLOCK)
     done -= len(tasks)
     names = list(tests)
-    for place, values in results(_run_block, tasks, engine):
+    for place, values in engine.unordered(_run_block, tasks):
         block, (w, file, found) = tasks[place], places[place]
         for name, own in values.items():
             pvalues[w, names.index(name), block.start : block.stop] = own

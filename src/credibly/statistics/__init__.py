@@ -15,9 +15,11 @@ from credibly.statistics.point_errors import mae, rmse
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
+from credibly.statistics.subsampled import Subsampled
 from credibly.statistics.user import statistic
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "RunningStatistic",
     "State",
     "Statistic",
+    "Subsampled",
     "Traits",
     "accuracy",
     "as_statistic",
@@ -50,6 +53,7 @@ __all__ = [
     "pit",
     "quantile_calibration_error",
     "registered",
+    "risk_coverage_curve",
     "rmse",
     "skce",
     "statistic",

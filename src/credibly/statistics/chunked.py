@@ -7,17 +7,19 @@ take the mean predictions of all rows into memory, n k numbers, and go on as if 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.merging import State
 from credibly._arrays.namespace import to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.results import Estimate
 from credibly.predictions import Chunk, Chunks, ClassPredictions, Counts, Predictions, as_point
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.predictions.passes import Sums, Task, on_host, one_pass
+from credibly.statistics.protocol import Bound, Plan, Statistic
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +57,74 @@ def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, 
     return predictions, predictions.notes
 
 
+@dataclasses.dataclass(frozen=True)
+class StatisticsTask(Task):
+    """Statistics that are sums over instances, as a part of one pass.
+
+    Attributes
+    ----------
+    chosen : tuple of Planned
+        The statistics.
+    sample : Chunk
+        A few rows: they tell the kind of predictions and labels.
+    n : int
+        Number of all rows.
+    """
+
+    chosen: tuple[Planned, ...]
+    sample: Chunk
+    n: int
+
+    @classmethod
+    def of(cls, statistics: Sequence[Statistic], chunks: Chunks) -> StatisticsTask:
+        """Plan the statistics for these rows."""
+        return cls(tuple(planned(statistics, chunks)), chunks.sample, chunks.n)
+
+    def sums(self, chunk: Chunk) -> Sums:
+        """Return state and spread of every statistic."""
+        predictions, notes = one_distribution(chunk.predictions)
+        states: dict[str, State] = {}
+        for one in self.chosen:
+            bound = one.bind(predictions)
+            states[one.statistic.name] = on_host(bound.state(chunk.labels))
+            spread = bound.spread(chunk.labels)
+            if spread is not None:
+                states[_spread_of(one)] = on_host(spread)
+        return Sums(states, notes)
+
+    def finish(self, total: Sums) -> dict[str, Estimate]:
+        """Return the value of every statistic, with its standard error where merged sums tell it."""
+        labels = self.sample.labels
+        point, _ = one_distribution(self.sample.predictions)
+        found = {}
+        for one in self.chosen:
+            bound, name = one.bind(point), one.statistic.name
+            spread = total.states.get(_spread_of(one))
+            stderr: float | None = None
+            refusal: str | None = bound.spread_refusal
+            said: tuple[str, ...] = ()
+            if spread is not None:
+                stderr, refusal = bound.stderr_of(spread, labels)
+                said = bound.notes_of(spread)
+            if isinstance(labels, Counts):
+                said = (*said, one.statistic.counts_meaning)
+            found[name] = Estimate(
+                name=name,
+                value=float(to_host(bound.finish(total.states[name]))[0]),
+                stderr=stderr,
+                n=self.n,
+                settings=bound.statistic.settings(),
+                notes=tuple(dict.fromkeys((*total.notes, *bound.notes, *said))),
+                interval_refusal=refusal,
+                interval_method=bound.interval_method(labels),
+            )
+        return found
+
+
+def _spread_of(one: Planned) -> str:
+    return f"{one.statistic.name} spread"
+
+
 def estimates_over(
     statistics: Sequence[Statistic], chunks: Chunks, progress: Progress | None = None
 ) -> dict[str, Estimate]:
@@ -74,83 +144,7 @@ def estimates_over(
     dict
         Estimates by name.
     """
-    chosen = planned(statistics, chunks)
-    total, notes = merged(chunks, _sums(chosen), progress)
-    sample = chunks.sample
-    point, _ = one_distribution(sample.predictions)
-    found = {}
-    for one in chosen:
-        bound, name = one.bind(point), one.statistic.name
-        state, spread = total[name], total.get(f"{name} spread")
-        stderr: float | None = None
-        refusal: str | None = bound.spread_refusal
-        said: tuple[str, ...] = ()
-        if spread is not None:
-            stderr, refusal = bound.stderr_of(spread, sample.labels)
-            said = bound.notes_of(spread)
-        if isinstance(sample.labels, Counts):
-            said = (*said, one.statistic.counts_meaning)
-        found[name] = Estimate(
-            name=name,
-            value=float(to_host(bound.finish(state))[0]),
-            stderr=stderr,
-            n=chunks.n,
-            settings=bound.statistic.settings(),
-            notes=(*notes, *said),
-            interval_refusal=refusal,
-            interval_method=bound.interval_method(sample.labels),
-        )
-    return found
-
-
-def merged(
-    chunks: Chunks,
-    work: Callable[[Chunk], tuple[dict[str, State], tuple[str, ...]]],
-    progress: Progress | None = None,
-) -> tuple[dict[str, State], tuple[str, ...]]:
-    """Add up named states over all chunks, in pairs: rounding grows with the logarithm of their number."""
-    notes: dict[str, None] = {}
-    levels: list[dict[str, State] | None] = []
-    for states, said in chunks.map(work, progress):
-        notes.update(dict.fromkeys(said))
-        carry: dict[str, State] = states
-        for level, waiting in enumerate(levels):
-            if waiting is None:
-                levels[level] = carry
-                break
-            carry, levels[level] = _added(waiting, carry), None
-        else:
-            levels.append(carry)
-    total: dict[str, State] | None = None
-    for waiting in levels:
-        if waiting is not None:
-            total = waiting if total is None else _added(waiting, total)
-    assert total is not None
-    return total, tuple(notes)
-
-
-def _added(first: dict[str, State], second: dict[str, State]) -> dict[str, State]:
-    return {name: first[name] + second[name] for name in first}
-
-
-def _sums(chosen: Sequence[Planned]) -> Callable[[Chunk], tuple[dict[str, State], tuple[str, ...]]]:
-    def work(chunk: Chunk) -> tuple[dict[str, State], tuple[str, ...]]:
-        predictions, notes = one_distribution(chunk.predictions)
-        states: dict[str, State] = {}
-        for one in chosen:
-            bound = one.bind(predictions)
-            states[one.statistic.name] = on_host(bound.state(chunk.labels))
-            spread = bound.spread(chunk.labels)
-            if spread is not None:
-                states[f"{one.statistic.name} spread"] = on_host(spread)
-        return states, notes
-
-    return work
-
-
-def on_host(state: State) -> State:
-    """Return the sums as NumPy arrays: small, and the same for every library and device."""
-    return State({name: np.asarray(to_host(value)) for name, value in state.items()})
+    return one_pass(chunks, [StatisticsTask.of(statistics, chunks)], progress)[0]
 
 
 def gathered(chunks: Chunks) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ sparse they do not: instances alone in a cell add nothing to the estimate and hi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,19 +28,27 @@ SPARSE_REFUSAL = f"half of the filled bins hold fewer than {_FEW} instances, whe
 def is_sparse(cells: Cells) -> bool:
     """Tell whether the median filled cell holds too few instances for a standard error."""
     groups = namespace(cells.groups).reshape(cells.groups, (1, -1))
-    size = to_host(count_cells(groups, cells.n_cells))
-    return bool(np.median(size[size > 0]) < _FEW)
+    return are_sparse(to_host(count_cells(groups, cells.n_cells)))
 
 
-def influence(cells: Cells, labels: Classes) -> Array:
-    """Return 2 g d - g^2 of every instance, averaged over its cells, (n,)."""
+def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
+    """Tell the same from the numbers of instances in all cells."""
+    return bool(np.median(sizes[sizes > 0]) < _FEW)
+
+
+def influence(cells: Cells, labels: Classes, gap: Array | None = None) -> Array:
+    """Return 2 g d - g^2 of every instance, averaged over its cells, (n,).
+
+    `gap` is g of every cell, from these instances where not given.
+    """
     probs = as_float64(cells.probs)
     xp = namespace(probs)
     deviation = _events(cells, labels) - probs
     groups = xp.reshape(cells.groups, (1, -1))
-    size = count_cells(groups, cells.n_cells)[0, :]
-    total = count_cells(groups, cells.n_cells, xp.reshape(deviation, (1, -1)))[0, :]
-    gap = total / xp.where(size > 0, size, xp.ones_like(size))
+    if gap is None:
+        size = count_cells(groups, cells.n_cells)[0, :]
+        total = count_cells(groups, cells.n_cells, xp.reshape(deviation, (1, -1)))[0, :]
+        gap = total / xp.where(size > 0, size, xp.ones_like(size))
     own = xp.reshape(xp.take(gap, xp.astype(groups[0, :], xp.int64), axis=0), deviation.shape)
     values = 2.0 * own * deviation - own**2
     return xp.mean(values, axis=1) if values.ndim == 2 else values

@@ -9,14 +9,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from credibly._arrays.namespace import to_host
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.means import mean_refusal, moment_sums, standard_error, standard_error_of
+from credibly._arrays.merging import State
+from credibly._arrays.namespace import like, to_host
 from credibly._arrays.results import Estimate, Result
-from credibly.predictions import Classes, as_predictions, require_order
+from credibly.predictions import Chunk, Chunks, Classes, as_predictions, require_no_labels, require_order
+from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.cells import CellBound
-from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse
-from credibly.statistics.means import mean_refusal, standard_error
+from credibly.statistics.chunked import Planned, StatisticsTask, one_distribution, planned
+from credibly.statistics.debiased import SPARSE_REFUSAL, are_sparse, influence, is_sparse
 from credibly.statistics.proper import MeanBound, brier
 
 
@@ -41,7 +47,7 @@ class BrierDecomposition(Result):
 
 def decompose_brier(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     n_bins: int = 15,
     binning: Binning = "equal_width",
@@ -52,10 +58,10 @@ def decompose_brier(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Chunks
         Class predictions.
     labels : array (n,) or LabelCounts
-        What was observed.
+        What was observed; chunks bring their own.
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}
@@ -74,6 +80,11 @@ def decompose_brier(
     -----
     The parts depend on the bins; wide bins hide calibration loss as refinement loss.
 
+    References
+    ----------
+    Murphy, *A new vector partition of the probability score*, 1973; DeGroot and Fienberg, *The comparison
+    and evaluation of forecasters*, 1983.
+
     Examples
     --------
     >>> import credibly as cr
@@ -81,36 +92,127 @@ def decompose_brier(
     >>> round(parts.loss.value, 6) == round(parts.calibration.value + parts.refinement.value, 6)
     True
     """
+    errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels)
+        return _assembled(errors, predictions.n, _parts_over(errors, predictions))
     require_order(predictions, labels)
     given = as_predictions(predictions)
-    errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
+    return _assembled(errors, len(given), _parts(errors, given, labels))
+
+
+Error = tuple[float | None, str | None]
+"""A standard error and, where no interval holds, the reason."""
+
+_UNKNOWN: Error = (None, "standard errors are known for the debiased split of single labels only")
+_SPARSE: Error = (None, SPARSE_REFUSAL)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Parts:
+    """Values of the binned error and the score, and standard errors of loss, calibration and refinement."""
+
+    n_classes: int
+    error: float
+    loss: float
+    of_loss: Error
+    of_calibration: Error
+    of_refinement: Error
+    notes: tuple[str, ...]
+
+
+def _assembled(errors: ClasswiseECE, n: int, found: _Parts) -> BrierDecomposition:
+    k = found.n_classes
+    calibration = k * (found.error if errors.debiased else found.error**2)
+    settings = {**errors.settings(), "n_classes": k}
+
+    def part(name: str, value: float, error: Error) -> Estimate:
+        return Estimate(name, value, error[0], n, settings, found.notes, error[1])
+
+    stderr, why = found.of_loss
+    return BrierDecomposition(
+        Estimate("brier", found.loss, stderr, n, {}, found.notes, why),
+        part("calibration_loss", calibration, found.of_calibration),
+        part("refinement_loss", found.loss - calibration, found.of_refinement),
+    )
+
+
+def _parts(errors: ClasswiseECE, given: Any, labels: Any) -> _Parts:
+    """Split the score of rows in memory."""
     batch = errors.labels(given, labels)
     bound, score = errors.bind(given), brier.bind(given)
     assert isinstance(bound, CellBound)
     assert isinstance(score, MeanBound)
-    k = given.n_classes  # type: ignore[attr-defined]
-    error = float(to_host(bound(batch))[0])
-    calibration = k * (error if debiased else error**2)
-    loss = float(to_host(score(batch))[0])
-    settings = {**errors.settings(), "n_classes": k}
-
-    unknown = "standard errors are known for the debiased split of single labels only"
-    of_calibration: tuple[float | None, str | None] = (None, unknown)
-    of_refinement = of_calibration
-    if debiased and isinstance(batch, Classes) and is_sparse(bound.cells):
-        of_calibration = of_refinement = (None, SPARSE_REFUSAL)
-    elif debiased and isinstance(batch, Classes):
+    k = given.n_classes
+    of_calibration = of_refinement = _UNKNOWN
+    if errors.debiased and isinstance(batch, Classes) and is_sparse(bound.cells):
+        of_calibration = of_refinement = _SPARSE
+    elif errors.debiased and isinstance(batch, Classes):
         effect = k * influence(bound.cells, batch)
         rest = score.contributions(batch)[0, :] - effect
         of_calibration = (standard_error(effect), None)
         of_refinement = (standard_error(rest), mean_refusal(rest))
+    error, loss = (float(to_host(one(batch))[0]) for one in (bound, score))
+    return _Parts(k, error, loss, score.stderr(batch), of_calibration, of_refinement, bound.notes)
 
-    def part(name: str, value: float, error: tuple[float | None, str | None]) -> Estimate:
-        return Estimate(name, value, error[0], len(given), settings, bound.notes, error[1])
 
-    stderr, why = score.stderr(batch)
-    return BrierDecomposition(
-        Estimate("brier", loss, stderr, len(given), {}, score.notes, why),
-        part("calibration_loss", calibration, of_calibration),
-        part("refinement_loss", loss - calibration, of_refinement),
+def _parts_over(errors: ClasswiseECE, chunks: Chunks) -> _Parts:
+    """Split the score of rows that come in chunks: sums first, then moments around what they tell."""
+    sample = chunks.sample
+    if sample.labels.weights is not None:
+        raise UnsupportedError(
+            "`decompose_brier`",
+            "counts every instance once",
+            "the chunks have sample weights",
+            "Scan without `sample_weight`.",
+        )
+    plans = tuple(planned([errors, brier], chunks))
+    (total,) = merged(chunks, [StatisticsTask(plans, sample, chunks.n).sums])
+    estimates = StatisticsTask(plans, sample, chunks.n).finish(total)
+    sums = total.states[errors.name]
+    k = sample.predictions.n_classes  # type: ignore[attr-defined]
+    of_calibration = of_refinement = _UNKNOWN
+    if errors.debiased and isinstance(sample.labels, Classes) and are_sparse(sums["size"][0]):
+        of_calibration = of_refinement = _SPARSE
+    elif errors.debiased and isinstance(sample.labels, Classes):
+        size, gap = sums["size"][0], sums["observed"][0] - sums["predicted"][0]
+        gap = gap / np.where(size > 0, size, 1.0)
+        effect = float(np.sum(size * gap**2)) / chunks.n
+        centres = (effect, estimates["brier"].value - effect)
+        (moments,) = merged(chunks, [_Moments(plans[0], gap, centres)])
+        of_calibration = (standard_error_of(moments.states["effect"])[0], None)
+        of_refinement = standard_error_of(moments.states["rest"])
+    loss = estimates["brier"]
+    return _Parts(
+        k,
+        estimates[errors.name].value,
+        loss.value,
+        (loss.stderr, loss.interval_refusal),
+        of_calibration,
+        of_refinement,
+        total.notes,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Moments:
+    """The work on one chunk of the second pass: powers of every instance's effect, around the known means."""
+
+    errors: Planned
+    gap: np.ndarray[Any, Any]
+    centres: tuple[float, float]
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        rows, notes = one_distribution(chunk.predictions)
+        bound, score = self.errors.bind(rows), brier.bind(rows)
+        assert isinstance(bound, CellBound)
+        assert isinstance(score, MeanBound)
+        assert isinstance(chunk.labels, Classes)
+        k = rows.n_classes  # type: ignore[attr-defined]
+        effect = k * influence(bound.cells, chunk.labels, like(self.gap, bound.cells.groups))
+        rest = score.contributions(chunk.labels)[0, :] - effect
+        states = {
+            name: on_host(State(moment_sums((values - centre)[None, :], None)))
+            for name, values, centre in zip(("effect", "rest"), (effect, rest), self.centres, strict=True)
+        }
+        return Sums(states, notes)

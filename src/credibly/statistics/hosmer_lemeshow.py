@@ -41,11 +41,11 @@ class HosmerLemeshowBound(CellBound):
         """Return no standard error, and why."""
         return None, self.spread_refusal
 
-    def reference_pvalue(self, value: float) -> tuple[float, str] | None:
+    def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""
         from scipy.special import chdtrc
 
-        expected = self.fixed_sums(None)["predicted"][0, :]
+        expected = (self.fixed_sums(None) if sums is None else sums)["predicted"][0, :]
         xp = namespace(expected)
         k = self.cells.groups.shape[1]
         filled = expected > 0

@@ -25,6 +25,10 @@ def pit(predictions: Any, labels: Any) -> Array:
         Probabilities in the caller's array library, uniform where labels are drawn from the predictions
         (of `Samples`: shares of draws at most as large, so multiples of 1 / s).
 
+    References
+    ----------
+    Dawid, *Statistical theory: the prequential approach*, 1984.
+
     Examples
     --------
     >>> import credibly as cr

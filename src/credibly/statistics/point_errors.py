@@ -58,7 +58,7 @@ class RootMeanSquaredError(RealMean):
 
     name: ClassVar[str] = "rmse"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
-    reference: ClassVar[str] = "-"
+    reference: ClassVar[str] = "Gneiting 2011"
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
@@ -83,7 +83,7 @@ class MeanAbsoluteError(RealMean):
 
     name: ClassVar[str] = "mae"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
-    reference: ClassVar[str] = "-"
+    reference: ClassVar[str] = "Gneiting 2011"
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """|y - median|."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.merging import State as State  # part of the protocol; its home is below credal, too
 from credibly._arrays.namespace import Array, to_host
 from credibly._arrays.results import Estimate, Tail
 from credibly.predictions import (
@@ -74,20 +75,6 @@ class Plan:
     edges: Array = None
 
 
-class State(dict[str, Array]):
-    """Named sums with the replicates on the leading axis; addition merges disjoint rows."""
-
-    def __add__(self, other: State) -> State:
-        if self.keys() != other.keys():
-            raise InputError(
-                "states",
-                "must come from one statistic to be added",
-                f"got fields {sorted(self)} and {sorted(other)}",
-                "Merge the states of one bound statistic at a time.",
-            )
-        return State({name: self[name] + other[name] for name in self})
-
-
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
 
@@ -136,8 +123,11 @@ class Bound(ABC):
         """Return which interval `Estimate.interval` makes of the value."""
         return "normal"
 
-    def reference_pvalue(self, value: float) -> tuple[float, str] | None:
-        """Return a p-value from a reference distribution and its name, where one is known."""
+    def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
+        """Return a p-value from a reference distribution and its name, where one is known.
+
+        `sums` are those of all rows where this is bound to some of them.
+        """
         return None
 
     def label_notes(self, labels: Labels) -> tuple[str, ...]:
@@ -202,14 +192,17 @@ class Statistic(ABC):
         require_order(predictions, labels)
         given = as_predictions(predictions)
         batch = chosen.labels(given, labels, sample_weight)
-        bound = chosen.bind(given)
-        value = float(to_host(bound(batch))[0])
-        stderr, refusal = bound.stderr(batch)
-        notes = (*bound.notes, *chosen.paper_notes(paper), *bound.label_notes(batch))
-        if isinstance(batch, Counts):
-            notes = (*notes, chosen.counts_meaning)
+        return chosen.estimate(chosen.bind(given), batch, paper)
+
+    def estimate(self, bound: Bound, labels: Labels, paper: str | None = None) -> Estimate:
+        """Return value, standard error and notes of this statistic, bound, on checked labels."""
+        value = float(to_host(bound(labels))[0])
+        stderr, refusal = bound.stderr(labels)
+        notes = (*bound.notes, *self.paper_notes(paper), *bound.label_notes(labels))
+        if isinstance(labels, Counts):
+            notes = (*notes, self.counts_meaning)
         # the bound statistic knows what a rule such as bandwidth="median" became
-        settings, method = bound.statistic.settings(), bound.interval_method(batch)
+        settings, method = bound.statistic.settings(), bound.interval_method(labels)
         return Estimate(self.name, value, stderr, bound.n, settings, notes, refusal, method)
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:

@@ -40,6 +40,11 @@ def error_over_simplex(
     SimplexMap
         || E[y | f] - f ||_2 at every point f, and how many instances are behind it.
 
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*,
+    2025.
+
     Examples
     --------
     >>> import numpy as np
@@ -104,6 +109,11 @@ def error_over_weights(
     -------
     SimplexMap
         The statistic at every weight vector.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*,
+    2025.
 
     Examples
     --------

@@ -10,12 +10,12 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import one_of
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.evaluation.provenance import version
 from credibly.io.checkpoints import Checkpoints
-from credibly.simulate.engines import require_engine, results
 from credibly.studies.results import Findings, StudyResult
 
 S = TypeVar("S")
@@ -31,7 +31,7 @@ class Run:
     ----------
     seed : tuple of int
         Where all random numbers come from.
-    engine : None, Executor or client
+    engine : Engine
         Who does the work.
     parts : Path or None
         Directory for finished parts; what keeps any makes a directory of its own there.
@@ -40,7 +40,7 @@ class Run:
     """
 
     seed: Seed
-    engine: Any = None
+    engine: Engine = dataclasses.field(default_factory=Serial)
     parts: Path | None = None
     progress: Progress | None = None
 
@@ -75,7 +75,7 @@ class Run:
             One result per task.
         """
         found: dict[int, R] = {}
-        for place, result in results(function, tasks, self.engine):
+        for place, result in self.engine.unordered(function, tasks):
             found[place] = result
             if self.progress is not None:
                 self.progress(len(found), len(tasks))
@@ -131,7 +131,7 @@ class Study(Generic[S]):
         ----------
         size : {"small", "full"}
             How large.
-        engine : None, Executor or client
+        engine : None, "serial", "dask", Executor or distributed.Client
             Who does the work, see :func:`credibly.power_study`; it changes no number.
         rng : None, int or Generator
             Seed.
@@ -146,9 +146,8 @@ class Study(Generic[S]):
             Tables, claims and drawings.
         """
         one_of("`size`", size, ("small", "full"))
-        require_engine(engine)
         chosen = self.small if size == "small" else self.full
-        run = Run(as_seed(rng), engine, None if out is None else Path(out), as_progress(progress))
+        run = Run(as_seed(rng), as_engine(engine), None if out is None else Path(out), as_progress(progress))
         settings = {"study": self.name, "version": version(), "seed": run.seed, "size": chosen}
         if out is not None:
             Checkpoints(out).begin(settings)

@@ -38,3 +38,10 @@ def overconfident(world: World, tmp_path: Path) -> Path:
     path = tmp_path / "overconfident.npz"
     np.savez(path, probs=world.overconfident, y=world.labels)
     return path
+
+
+@pytest.fixture
+def members(world: World, tmp_path: Path) -> Path:
+    path = tmp_path / "members.npz"
+    np.savez(path, probs=world.members, y=world.labels)
+    return path

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from typing import Any
 
 import credibly as cr
+from credibly.cli import catalogue
 from unit.cli.runs import Command
 
 
@@ -21,17 +24,63 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
 
 
 def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
-    entries = json.loads(credibly("list", "--json").out)["entries"]
-    tests = {entry["name"]: entry for entry in entries if entry["kind"] == "test"}
+    tests = {entry["name"]: entry for entry in _entries(credibly) if entry["kind"] == "test"}
     assert {name: test["labels"] for name, test in tests.items()} == {
-        "calibration_test": ["classes", "reals"],
-        "credal_test": ["classes"],
-        "predictive_check": ["classes", "reals"],
-        "validity_test": ["counts"],
-        "pit_test": ["reals"],
-        "observation_check": ["reals"],
+        "calibration_test": ["array (n,)"],
+        "credal_test": ["array (n,)"],
+        "observation_check": ["array (n,)"],
+        "pit_test": ["array (n,)"],
+        "predictive_check": ["array (n,)"],
+        "validity_test": ["LabelCounts or array (n, k) of int"],
     }
-    assert all(entry["reference"] for entry in tests.values())
     assert "Vaicenavicius et al." in tests["calibration_test"]["reference"]
     assert "Harrison" in tests["validity_test"]["reference"]
     assert tests["calibration_test"]["settings"]["n_resamples"] == 999
+
+
+def test_list_has_the_measures_of_sets_scores_and_decompositions(credibly: Command) -> None:
+    measures = {entry["name"]: entry for entry in _entries(credibly) if entry["kind"] == "measure"}
+    rooms = {
+        "upper_entropy": "credal",
+        "nonspecificity": "credal",
+        "credal_size": "credal",
+        "credal_distance": "credal",
+        "lower_probability": "credal",
+        "uncertainty": "credal",
+        "decompose_loss": "annotators",
+        "decompose_brier": "statistics",
+        "epistemic_score": "selection",
+        "reliability_curve": "hypotests",
+    }
+    assert {name: measures[name]["room"] for name in rooms} == rooms
+    assert "Meyerowitz" in measures["upper_entropy"]["reference"]
+    assert measures["nonspecificity"]["settings"]["measure"] == "hartley"
+    assert measures["upper_entropy"]["labels"] == []  # a set has an entropy before anything is observed
+
+
+def test_every_public_function_that_computes_from_predictions_is_listed_with_a_reference(
+    credibly: Command,
+) -> None:
+    entries = {entry["name"]: entry for entry in _entries(credibly)}
+    makers = {
+        "decompose_disagreement_in_chunks",  # the same as their namesakes
+        "decompose_loss_in_chunks",
+        "load_recalibration",
+        "rater_statistic",
+        "statistic",
+    }
+    rooms = set(catalogue.ROOMS)
+    public = {name: getattr(cr, name) for name in cr.__all__}
+    functions = {
+        name
+        for name, one in public.items()
+        if inspect.isfunction(one) and one.__module__.split(".")[1] in rooms
+    }
+    assert functions - set(entries) == makers
+    assert [name for name, entry in entries.items() if not entry["reference"].strip("- ")] == []
+    assert [name for name, entry in entries.items() if not entry["summary"]] == []
+
+
+def _entries(credibly: Command) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(credibly("list", "--json").out)["entries"]
+    return entries

@@ -14,13 +14,6 @@ from unit.cli.runs import Command, World
 FEW = ("--n-resamples", 100)
 
 
-@pytest.fixture
-def members(world: World, tmp_path: Path) -> Path:
-    path = tmp_path / "members.npz"
-    np.savez(path, probs=world.members, y=world.labels)
-    return path
-
-
 def test_one_row_per_trade_off_and_model(
     credibly: Command, world: World, calibrated: Path, members: Path
 ) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from kinds import CLASS_STATISTICS
 from unit.cli.runs import FAST, Command
+
+DRAWS = ("--n-resamples", 200)  # of instances, for ties
 
 
 def test_report_stands_beside_the_file_and_is_never_overwritten(
@@ -78,3 +81,43 @@ def test_an_existing_report_is_refused_before_anything_is_computed(
     (tmp_path / "r.html").touch()
     file = (overconfident,) if verb == "report" else ()
     assert credibly(verb, *file, "--out", tmp_path / "r.html").code == 2
+
+
+def test_several_files_give_the_report_of_their_comparison(
+    credibly: Command, calibrated: Path, members: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "both.html"
+    ran = credibly("report", calibrated, members, "--out", target, *DRAWS)
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == str(target)
+    assert "if abstaining is allowed\t" in ran.out
+    assert "found\tFrom trade-off 0" in ran.out
+    other = tmp_path / "compared.html"
+    assert credibly("compare", calibrated, members, "--out", other, "--n-bins", 15, *DRAWS).code == 0
+    pages = [re.sub(r"credibly (report|compare) .*", "", path.read_text()) for path in (target, other)]
+    tables = [re.findall(r"<table.*?</table>", page, flags=re.DOTALL) for page in pages]
+    assert tables[0] == tables[1]
+    assert f"credibly report {calibrated} {members} --out {target}" in target.read_text()
+
+
+def test_the_report_of_several_files_stands_beside_the_first(
+    credibly: Command, calibrated: Path, members: Path
+) -> None:
+    found = json.loads(credibly("report", calibrated, members, "--json", *DRAWS).out)
+    assert found["report"] == str(calibrated.with_name("comparison-report.html"))
+    assert found["type"] == "ReportWritten"
+    assert found["findings"]
+    again = credibly("report", calibrated, members, *DRAWS)
+    assert again.code == 2
+    assert "--force" in again.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--statistic", "brier"), ("--recalibrate", "temperature"), ("--fail-on", "conflict")]
+)
+def test_what_one_file_alone_can_have_is_refused_of_several(
+    credibly: Command, calibrated: Path, members: Path, words: tuple[str, str]
+) -> None:
+    ran = credibly("report", calibrated, members, *words)
+    assert ran.code == 2
+    assert f"`{words[0]}` is for the report of one file; got 2 files" in ran.err

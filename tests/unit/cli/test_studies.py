@@ -123,6 +123,12 @@ def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Pa
     ran = credibly("study", "tiny", "--workers", 0, "--out", tmp_path / "x")
     assert ran.code == 2
     assert "`--workers` must be at least 1" in ran.err
+    ran = credibly("study", "tiny", "--scheduler", "tcp://127.0.0.1:1", "--out", tmp_path / "x")
+    assert ran.code == 2
+    assert "Add `--engine dask`" in ran.err
+    ran = credibly("study", "tiny", "--engine", "dask", "--workers", 2, "--out", tmp_path / "x")
+    assert ran.code == 2
+    assert "`--workers` counts processes that this command starts itself" in ran.err
     assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("mine")
     ran = credibly("study", "tiny", "--out", tmp_path / "file")
@@ -155,3 +161,17 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
     assert json.loads(ran.stdout)["table"] == jsonable(
         STUDIES["m23-fig1"].run("small", rng=1).table("rates").records()
     )
+
+
+@pytest.mark.filterwarnings("ignore")  # of the cluster's own
+def test_a_cluster_changes_nothing(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+    with distributed.LocalCluster(
+        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        address = cluster.scheduler_address
+        words = ["study", "tiny", "--engine", "dask", "--scheduler", address, "--json"]
+        ran = credibly(*words, "--out", tmp_path / "far")
+    assert ran.code == 0
+    near = credibly("study", "tiny", "--json", "--out", tmp_path / "near")
+    assert json.loads(ran.out)["table"] == json.loads(near.out)["table"]

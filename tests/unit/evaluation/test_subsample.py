@@ -10,11 +10,11 @@ from credibly._arrays.philox import as_seed
 from credibly.evaluation.subsample import (
     MOST_ROWS_ASKED,
     MOST_ROWS_UNASKED,
-    Subsampled,
     rows_for_pairs,
     subsampled,
 )
 from credibly.predictions import as_labels
+from credibly.statistics import Subsampled
 from libraries import Library
 
 RNG = np.random.default_rng(11)

@@ -1,0 +1,362 @@
+"""Where work runs: here, in a pool of threads or processes, or on a Dask cluster.
+
+One engine serves chunks of rows, blocks of pairs and repetitions of a study. It promises the results, never the
+order of the work, so a number may depend on its inputs alone.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import pickle
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeVar
+
+from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_AHEAD = 4  # inputs under way per worker: enough to keep it busy, few enough not to pile up results
+
+Chain = Sequence[tuple[Any, ...]]
+"""Arguments of the steps of one fold, in order."""
+
+
+class Engine(ABC):
+    """Runs one function on many inputs."""
+
+    name: str
+
+    @abstractmethod
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield ``function(one)`` for every input, in order."""
+
+    @abstractmethod
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield (place, ``function(input)``) for every input, each as soon as it is known."""
+
+    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+        """Return ``function(one)`` for every input as something `folds` takes, kept where it was computed."""
+        return list(self.map(function, inputs))
+
+    @abstractmethod
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Yield ``finish(step(step(None, *first), *second) ...)`` for every chain, in order.
+
+        Arguments may be what `held` returned. Only the arguments of one step need to be in one place at a time.
+        """
+
+
+class Serial(Engine):
+    """One input after the other, in the calling process."""
+
+    name = "serial"
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield ``function(one)`` for every input, in order."""
+        return map(function, inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield (place, ``function(input)``) for every input, in order."""
+        return enumerate(map(function, inputs))
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold one chain after the other."""
+        return (_folded(step, chain, finish) for chain in chains)
+
+
+class Pool(Engine):
+    """An executor of `concurrent.futures`: threads or processes of this machine.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        Where to run; it stays open.
+    """
+
+    name = "pool"
+
+    def __init__(self, executor: concurrent.futures.Executor) -> None:
+        self.executor = executor
+        self._processes = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
+        workers = getattr(executor, "_max_workers", None)
+        self._running = max(2, _AHEAD * workers) if isinstance(workers, int) else None
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield results in order; a few inputs per worker are under way at a time."""
+        return self._in_order(self._submit(function, one) for one in inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield results as they come; what has not begun is cancelled when the caller stops early."""
+        places: dict[Any, int] = {}
+        try:
+            with _living_workers():
+                for place, one in enumerate(inputs):
+                    places[self._submit(function, one)] = place
+                for future in concurrent.futures.as_completed(places):
+                    yield places[future], future.result()
+        finally:
+            for future in places:
+                future.cancel()
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold every chain in one worker, which is sent all its arguments."""
+        return self._in_order(self._submit(_folded, step, chain, finish) for chain in chains)
+
+    def _submit(self, function: Callable[..., T], *given: Any) -> Any:
+        if self._processes:
+            _require_picklable(given)
+        return self.executor.submit(function, *given)
+
+    def _in_order(self, futures: Iterator[Any]) -> Iterator[Any]:
+        waiting: deque[Any] = deque()
+        try:
+            with _living_workers():
+                for future in futures:
+                    waiting.append(future)
+                    if self._running is not None and len(waiting) >= self._running:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class Cluster(Engine):
+    """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Where to run.
+    """
+
+    name = "dask"
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield results in order; a few inputs per worker are under way at a time."""
+        return self.in_order(self._submit(function, one) for one in inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield results as they come; a few inputs per worker are under way at a time."""
+        places: dict[Any, int] = {}
+        todo = iter(enumerate(inputs))
+        with _living_cluster():
+            room = self._window()
+            try:
+                arriving = _distributed().as_completed([], loop=self.client.loop)
+                while True:
+                    for place, one in islice(todo, room - len(places)):
+                        future = self._submit(function, one)
+                        places[future] = place
+                        arriving.add(future)
+                    if not places:
+                        return
+                    future = next(arriving)
+                    yield places.pop(future), future.result()
+            finally:
+                self._drop(list(places))
+
+    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+        """Return futures: results stay with the workers, and a lost one is computed again from its input."""
+        return [self._submit(function, one) for one in inputs]
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold every chain by tasks of one step each; sums go from step to step on the cluster."""
+
+        def folded(chain: Chain) -> Any:
+            total = None
+            for given in chain:
+                total = self._submit(step, total, *given)
+            return self._submit(finish, total)
+
+        return self.in_order(folded(chain) for chain in chains)
+
+    def in_order(self, futures: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of futures in their order; the next are asked for when there is room."""
+        waiting: deque[Any] = deque()
+        with _living_cluster():
+            room = self._window()
+            try:
+                for future in futures:
+                    waiting.append(future)
+                    if len(waiting) >= room:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                self._drop(list(waiting))
+
+    def _submit(self, function: Callable[..., Any], *given: Any) -> Any:
+        # pure=False: the same function on the same rows must run again when it is asked for again
+        return self.client.submit(function, *given, pure=False)
+
+    def _window(self) -> int:
+        return max(2, _AHEAD * len(self.client.nthreads()))
+
+    def _drop(self, futures: list[Any]) -> None:
+        if futures and self.client.status == "running":
+            self.client.cancel(futures)
+
+
+def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+    total = None
+    for given in chain:
+        total = step(total, *given)
+    return finish(total)
+
+
+def as_engine(engine: Any) -> Engine:
+    """Return the engine that a user named.
+
+    Parameters
+    ----------
+    engine : None, "serial", "dask", Engine, concurrent.futures.Executor or distributed.Client
+        None takes the current `distributed.Client` where one was opened, else this process. "dask" takes the
+        current client too, or opens one with workers on this machine.
+
+    Returns
+    -------
+    Engine
+        Where to run.
+    """
+    if isinstance(engine, Engine):
+        return engine
+    if isinstance(engine, str) and engine == "serial":
+        return Serial()
+    if engine is None:
+        client = _current_client()
+        return Serial() if client is None else Cluster(client)
+    if isinstance(engine, str) and engine == "dask":
+        client = _current_client()
+        return Cluster(_distributed().Client() if client is None else client)
+    if isinstance(engine, concurrent.futures.Executor):
+        return Pool(engine)
+    if hasattr(engine, "submit") and hasattr(engine, "nthreads"):
+        return Cluster(engine)
+    raise InputTypeError(
+        "`engine`",
+        'must be "serial", "dask", a concurrent.futures.Executor or a distributed.Client',
+        f"got {engine!r}",
+        "Leave it out to work in this process.",
+    )
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Engine]:
+    """Give the engine of a Dask cluster by its address, or of workers on this machine, inside a ``with`` block."""
+    client_type = _distributed().Client
+    try:
+        client = client_type() if scheduler is None else client_type(scheduler, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise CrediblyError(
+            f"the scheduler {scheduler!r}",
+            "must answer",
+            str(error),
+            "Give the address that `dask scheduler` printed, such as tcp://127.0.0.1:8786.",
+        ) from error
+    with client:
+        yield Cluster(client)
+
+
+def _current_client() -> Any:
+    """Return the client that was opened last, without importing distributed for those who never did.
+
+    Inside a task there is none: a task that waits for other tasks would hold the thread they need.
+    """
+    import sys
+
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError(
+            'engine="dask"',
+            "needs the extra `dask`",
+            "distributed is not installed",
+            'Install it: pip install "credibly[dask]".',
+        ) from error
+    return distributed
+
+
+_AGAIN = "What was finished is kept where `out` was given: run it again."
+
+
+@contextmanager
+def _living_workers() -> Iterator[None]:
+    try:
+        yield
+    except concurrent.futures.BrokenExecutor as error:
+        raise CrediblyError(
+            "the workers",
+            "must live until the work is done",
+            "one ended abruptly, perhaps for want of memory",
+            f"Try fewer of them. {_AGAIN}",
+        ) from error
+
+
+@contextmanager
+def _living_cluster() -> Iterator[None]:
+    distributed = _distributed()
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except distributed.KilledWorker as error:
+        raise CrediblyError(
+            "the workers",
+            "must live until the work is done",
+            "several ended on the same task, perhaps for want of memory",
+            f"Give them more memory, or make chunks smaller. {_AGAIN}",
+        ) from error
+    except (concurrent.futures.CancelledError, distributed.CancelledError, CommClosedError) as error:
+        raise CrediblyError(
+            "the cluster",
+            "must live until the work is done",
+            "its scheduler was lost",
+            f"Start a cluster. {_AGAIN}",
+        ) from error
+
+
+def _require_picklable(given: tuple[Any, ...]) -> None:
+    """Raise unless processes can be told what to do."""
+    try:
+        pickle.dumps(given)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputTypeError(
+            "what is sent to an engine of processes",
+            "must be picklable",
+            str(error),
+            "Define functions at the top of a module (no lambda), or use a `ThreadPoolExecutor`.",
+        ) from error

@@ -1,0 +1,170 @@
+"""Means of measures over rows that come in chunks: what has one number per instance, summed up in a pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.means import moment_sums, standard_error_of
+from credibly._arrays.merging import State
+from credibly._arrays.namespace import Array, as_float64, is_array, to_host
+from credibly._arrays.progress import Progress
+from credibly._arrays.results import Estimate
+from credibly.credal.uncertainty import Uncertainty, uncertainty
+from credibly.predictions import Chunk, Chunks, Counts, Dirichlet, LabelCounts
+from credibly.predictions.passes import Sums, Task, on_host, one_pass
+
+Measure = Callable[..., Any]
+
+_PARTS = ("total", "aleatoric", "epistemic")
+
+
+def mean_over(
+    rows: Chunks, measures: Measure | Mapping[str, Measure], *, progress: Progress | None = None
+) -> dict[str, Estimate]:
+    """Return means over instances of measures that give one number per instance.
+
+    Parameters
+    ----------
+    rows : Chunks
+        What `scan` returned.
+    measures : callable or mapping of str to callable
+        `uncertainty`, `credal_distance`, `nonspecificity`, `credal_size`, `upper_entropy` or any other
+        function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
+        Settings go in with ``functools.partial``. Several are computed in one pass.
+    progress : callable, optional
+        Called with (done, total) rows.
+
+    Returns
+    -------
+    dict of str to Estimate
+        Means with standard errors over instances, by name; a decomposition gives one for each part:
+        ``"uncertainty.total"``, ``"uncertainty.aleatoric"``, ``"uncertainty.epistemic"``.
+
+    Notes
+    -----
+    Means are weighted where the rows have weights. A measure is computed on some thousand rows at a time and
+    must not look beyond the row; the draws that stand for a `Dirichlet` would, so measures of sets refuse it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs, labels = rng.dirichlet(np.ones(3), size=(500, 4)), rng.integers(3, size=500)
+    >>> means = cr.mean_over(cr.scan(probs, labels, chunk_rows=100), cr.credal_distance)
+    >>> whole = cr.credal_distance(cr.Ensemble(probs), labels).mean()
+    >>> bool(abs(means["credal_distance"].value - whole) < 1e-12)
+    True
+    """
+    if not isinstance(rows, Chunks):
+        raise InputTypeError(
+            "`rows`",
+            "must be what `scan` returned",
+            f"got {type(rows).__name__}",
+            "Of arrays in memory take `measure(predictions).mean()`, or `scan(predictions, labels)` first.",
+        )
+    return one_pass(rows, [MeasuresTask.of(measures, rows)], progress)[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuresTask(Task):
+    """Means of measures, as a part of one pass.
+
+    Attributes
+    ----------
+    measures : dict of str to callable
+        The measures by name.
+    n : int
+        Number of all rows.
+    """
+
+    measures: dict[str, Measure]
+    n: int
+
+    @classmethod
+    def of(cls, measures: Measure | Mapping[str, Measure], chunks: Chunks) -> MeasuresTask:
+        """Check that the measures can be computed leaf by leaf."""
+        named = dict(measures) if isinstance(measures, Mapping) else {_function(measures).__name__: measures}
+        for name, measure in named.items():
+            if not callable(measure):
+                raise InputTypeError(
+                    f"measure {name!r}", "must be a function", f"got {measure!r}", "Pass `uncertainty`, say."
+                )
+            if isinstance(chunks.sample.predictions, Dirichlet) and _draws(measure):
+                raise UnsupportedError(
+                    f"measure {name!r} of rows in chunks",
+                    "needs sets of distributions",
+                    "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+                    "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
+                )
+        return cls(named, chunks.n)
+
+    def sums(self, chunk: Chunk) -> Sums:
+        """Return powers of every measure's numbers, summed."""
+        states: dict[str, State] = {}
+        notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
+        for name, measure in self.measures.items():
+            for part, values in _values(name, measure, chunk).items():
+                sums = moment_sums(as_float64(values)[None, :], chunk.labels.weights)
+                states[part] = on_host(State(sums))
+        return Sums(states, tuple(notes))
+
+    def finish(self, total: Sums) -> dict[str, Estimate]:
+        """Return the means and their standard errors."""
+        return {name: self._estimate(name, state, total.notes) for name, state in total.states.items()}
+
+    def _estimate(self, name: str, state: State, notes: tuple[str, ...]) -> Estimate:
+        measure = self.measures[name if name in self.measures else name.rpartition(".")[0]]
+        settings = dict(measure.keywords) if isinstance(measure, functools.partial) else {}
+        value = float(to_host(state["w1 v1"])[0] / to_host(state["w1 v0"])[0])
+        stderr, refusal = standard_error_of(state)
+        infinite = int(to_host(state["infinite"])[0])
+        if infinite:
+            notes = (*notes, f"{infinite} of {self.n} instances have an infinite value")
+        return Estimate(name, value, stderr, self.n, settings, notes, refusal)
+
+
+def _values(name: str, measure: Measure, chunk: Chunk) -> dict[str, Array]:
+    """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
+    arguments = [chunk.predictions]
+    if "labels" in _parameters(measure):
+        arguments.append(_labels(chunk))
+    found = measure(*arguments)
+    if isinstance(found, Uncertainty):
+        parts = {f"{name}.{part}": getattr(found, part) for part in _PARTS}
+        return {part: values for part, values in parts.items() if values is not None}
+    if not is_array(found) or tuple(found.shape) != (len(chunk.predictions),):
+        raise InputError(
+            f"measure {name!r}",
+            "must return one number per instance, (n,)",
+            f"got shape {tuple(found.shape)}" if is_array(found) else f"got {type(found).__name__}",
+            "Reduce the other axes: `lambda predictions: upper_probability(predictions).max(axis=1)`.",
+        )
+    return {name: found}
+
+
+def _labels(chunk: Chunk) -> Any:
+    """Return the labels as users write them."""
+    values = chunk.labels.values[0, ...]
+    return LabelCounts(values) if isinstance(chunk.labels, Counts) else values
+
+
+def _function(measure: Measure) -> Any:
+    return measure.func if isinstance(measure, functools.partial) else measure
+
+
+def _parameters(measure: Measure) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(measure).parameters
+
+
+def _draws(measure: Measure) -> bool:
+    """Tell whether a measure draws from a Dirichlet; its own decomposition has a closed form."""
+    if _function(measure) is uncertainty:
+        settings = measure.keywords if isinstance(measure, functools.partial) else {}
+        return settings.get("decomposition") == "credal"
+    return "n_samples" in _parameters(measure)

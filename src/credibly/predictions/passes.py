@@ -1,0 +1,129 @@
+"""One pass over rows that come in chunks: several things are summed up at once, and the sums are merged.
+
+Every chunk is cut into leaves that stay in a core's cache, by the index of the row: all sums of a leaf are
+taken while it is there, and chunks that end where leaves end change no bit of a result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from credibly._arrays.merging import RowSums, Span, State, leaves
+from credibly._arrays.namespace import is_numpy, to_host
+from credibly._arrays.progress import Progress
+from credibly._arrays.results import Estimate
+from credibly.predictions.base import ClassPredictions
+from credibly.predictions.chunks import Chunk, Chunks
+
+_LEAF_ELEMENTS = 2**17
+_DEVICE_ELEMENTS = 2**24
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """Named sums over some rows.
+
+    Attributes
+    ----------
+    states : dict of str to State
+        The sums.
+    notes : tuple of str
+        What is worth knowing about these rows; each is kept once.
+    """
+
+    states: dict[str, State]
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        states = {**other.states, **self.states}  # a group may have no rows in one of them
+        for name in self.states.keys() & other.states.keys():
+            states[name] = self.states[name] + other.states[name]
+        return Sums(states, tuple(dict.fromkeys((*self.notes, *other.notes))))
+
+
+class Task(ABC):
+    """What a pass sums up, and what the sums mean."""
+
+    @abstractmethod
+    def sums(self, chunk: Chunk) -> Sums:
+        """Return sums over the rows of a chunk, as NumPy arrays."""
+
+    @abstractmethod
+    def finish(self, total: Sums) -> dict[str, Estimate]:
+        """Turn the sums over all rows into estimates."""
+
+
+def one_pass(
+    chunks: Chunks, tasks: Sequence[Task], progress: Progress | None = None
+) -> list[dict[str, Estimate]]:
+    """Read all rows once for several tasks.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        The rows.
+    tasks : sequence of Task
+        What to sum up.
+    progress : callable, optional
+        Called with (done, total) rows.
+
+    Returns
+    -------
+    list of dict
+        The estimates of every task, by name.
+    """
+    totals = merged(chunks, [task.sums for task in tasks], progress)
+    return [task.finish(total) for task, total in zip(tasks, totals, strict=True)]
+
+
+def merged(
+    chunks: Chunks, works: Sequence[Callable[[Chunk], Sums]], progress: Progress | None = None
+) -> tuple[Sums, ...]:
+    """Add up what every work finds over all rows; rounding grows with the logarithm of their number."""
+    leaf = leaf_rows(chunks.sample)
+    sums = RowSums(leaf, _added)
+    for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
+        for span in spans:
+            sums.push(span)
+    return sums.total()
+
+
+def leaf_rows(sample: Chunk) -> int:
+    """Return the rows of a leaf, a power of two: on the host what stays in cache, elsewhere far more.
+
+    It follows from the shape of a row, so that chunks of any size are cut at the same places.
+    """
+    given = sample.predictions
+    k = given.n_classes if isinstance(given, ClassPredictions) else 1
+    elements = _LEAF_ELEMENTS if is_numpy(given._leading) else _DEVICE_ELEMENTS
+    per_row = max(k, k * given.n_members // 8)  # members are read in tiles, their mean is kept
+    return int(2 ** max(0, (elements // per_row).bit_length() - 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Leafwise:
+    """Applies work to the leaves of a chunk and adds up what may be added."""
+
+    works: tuple[Callable[[Chunk], Sums], ...]
+    leaf: int
+
+    def __call__(self, chunk: Chunk) -> list[Span[tuple[Sums, ...]]]:
+        sums = RowSums(self.leaf, _added)
+        for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
+            part = chunk.rows(rows)
+            found = tuple(work(part) for work in self.works)
+            sums.push(Span(part.start, chunk.start + rows.stop, found))
+        return sums.spans
+
+
+def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:
+    return tuple(one + other for one, other in zip(first, second, strict=True))
+
+
+def on_host(state: State) -> State:
+    """Return the sums as NumPy arrays: small, and the same for every library and device."""
+    return State({name: np.asarray(to_host(value)) for name, value in state.items()})

@@ -1,0 +1,180 @@
+"""Risk against coverage: how many answers are wrong if only the surest instances are answered.
+
+    risk(j) = (1 / j) sum_{i <= j} l_(i)        AURC = (1 / n) sum_j risk(j) = mean of l_(i) (1/i + ... + 1/n)
+
+with losses l in order of falling confidence. Equally sure instances come in random order, and all numbers are
+exact means over these orders: every tied instance gets the mean loss of its group.   El-Yaniv and Wiener
+2010; Geifman, Uziel and El-Yaniv 2019.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.curves import RiskCoverageCurve
+from credibly._arrays.errors import InputError
+from credibly._arrays.means import mean_refusal, standard_error
+from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.results import Estimate
+from credibly.predictions import Chunk, Chunks, as_point, as_predictions, require_no_labels, require_order
+from credibly.statistics.proper import accuracy
+from credibly.statistics.top_label import top_label
+
+HostArray = np.ndarray[Any, Any]
+_ROUNDING = 1e-12
+
+
+def risk_coverage_curve(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    confidence: Any = None,
+    by: str | None = None,
+    n_points: int = 100,
+) -> RiskCoverageCurve:
+    """Compute the share of wrong answers among the surest instances, for every share of them.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Chunks
+        Class predictions; the answer is the most probable class of the mean prediction.
+    labels : array (n,) or LabelCounts
+        What was observed; of counts, the share of raters that chose another class is the loss. Chunks bring
+        their own.
+    confidence : array (n,), optional
+        What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``; the
+        probability of the answer where not given.
+    by : str, optional
+        Name of `confidence`.
+    n_points : int
+        Points of the curve that are kept, evenly spaced; the areas are those of all n.
+
+    Returns
+    -------
+    RiskCoverageCurve
+        The curve, what the predictions state of it, the best order, and the areas with standard errors.
+
+    Notes
+    -----
+    Standard errors are those of the influence function, which knows that the order is estimated too:
+    ``l_i h(u_i) - int_{u_i}^1 R(v) / v dv + R(u_i) - AURC`` with coverage u, risk R and h(u) = -log u. An
+    order says nothing about calibration, and the area falls with the error rate: compare `excess` between
+    models of unlike accuracy. Sorting takes O(n log n), and of chunks two numbers per instance are in memory.
+
+    References
+    ----------
+    El-Yaniv and Wiener, *On the foundations of noise-free selective classification*, 2010; Geifman, Uziel and
+    El-Yaniv, *Bias-reduced uncertainty estimation for deep neural classifiers*, ICLR 2019.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> curve = cr.risk_coverage_curve([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]], [0, 1, 0])
+    >>> curve.coverage.round(3), curve.risk.round(3)
+    (array([0.333, 0.667, 1.   ]), array([0.   , 0.5  , 0.333]))
+    >>> round(float(curve.area), 4)  # (0 + 1/2 + 1/3) / 3
+    0.2778
+    """
+    require_integer(n_points, "n_points", 1)
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels)
+        accuracy.labels(predictions.sample.predictions, predictions.sample.labels)
+        parts = list(predictions.map(_answers))
+        answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
+    else:
+        require_order(predictions, labels)
+        given = as_predictions(predictions)
+        answered, loss, notes = _answers(Chunk(0, given, accuracy.labels(given, labels)))
+    sureness = answered if confidence is None else _given(confidence, len(answered))
+    order = np.argsort(-sureness, kind="stable")
+    groups = _groups(sureness[order])
+    area, influence = _area(loss[order], groups)
+    ascending = np.argsort(loss, kind="stable")
+    best_groups = _groups(loss[ascending])
+    best_area, best_influence = _area(loss[ascending], best_groups)
+    excess = np.empty_like(loss)
+    excess[order] = influence
+    excess[ascending] -= best_influence
+    n = len(loss)
+    kept = np.unique(np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64))
+    stated = _risk(1.0 - answered[order], groups)
+    return RiskCoverageCurve(
+        by=by or ("confidence" if confidence is None else "the given order"),
+        coverage=(kept + 1) / n,
+        risk=_risk(loss[order], groups)[kept],
+        stated=stated[kept],
+        best=_risk(loss[ascending], best_groups)[kept],
+        threshold=sureness[order][kept],
+        area=_estimate("aurc", area, influence, notes),
+        excess=_estimate("excess_aurc", area - best_area, excess, notes),
+        stated_area=float(stated.mean()),
+        n=n,
+        notes=notes,
+    )
+
+
+def _answers(chunk: Chunk) -> tuple[HostArray, HostArray, tuple[str, ...]]:
+    """Return confidence and loss of every answer, (n,) each, on the host, where they are sorted; and notes."""
+    point, notes = as_point(chunk.predictions)
+    answered = to_host(top_label(point.probs)[0]).astype(np.float64)
+    bound: Any = accuracy.bind(point)
+    return answered, 1.0 - to_host(bound.contributions(chunk.labels))[0], notes
+
+
+def _given(confidence: Any, n: int) -> HostArray:
+    """Return the caller's order, checked."""
+    values = to_host(confidence) if is_array(confidence) else np.asarray(confidence)
+    if values.shape != (n,) or values.dtype.kind not in "fiub":
+        raise InputError(
+            "`confidence`",
+            f"must hold one number per prediction ({n})",
+            f"got {values.dtype} of shape {values.shape}",
+            "Pass an array (n,), larger where the model is surer.",
+        )
+    if np.isnan(values).any():
+        row = int(np.flatnonzero(np.isnan(values))[0])
+        raise InputError(
+            "`confidence`", "must be numbers", f"row {row} is NaN", "Say how sure the model is of every row."
+        )
+    return values.astype(np.float64)
+
+
+def _groups(ordered: HostArray) -> HostArray:
+    """Return where groups of equal values begin, and n at the end.
+
+    Means of members in another order, or of another library, differ in their last digits and are still equal.
+    """
+    apart = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
+    return np.append(np.flatnonzero(np.append(True, apart)), len(ordered))
+
+
+def _tied(values: HostArray, groups: HostArray) -> HostArray:
+    """Return values with the mean of its group in every place."""
+    sizes = np.diff(groups)
+    return np.repeat(np.add.reduceat(values, groups[:-1]) / sizes, sizes)
+
+
+def _risk(loss: HostArray, groups: HostArray) -> HostArray:
+    """Return the mean loss of the first 1, 2, ..., n instances, over all orders of equally sure ones."""
+    return np.cumsum(_tied(loss, groups)) / np.arange(1, len(loss) + 1)
+
+
+def _area(loss: HostArray, groups: HostArray) -> tuple[float, HostArray]:
+    """Return the mean risk and the influence of every instance on it, in the order given."""
+    places = np.arange(1, len(loss) + 1)
+    risk = _risk(loss, groups)
+    area = float(risk.mean())
+    weight = np.cumsum((1.0 / places)[::-1])[::-1]  # 1/i + ... + 1/n
+    pulled = np.cumsum((risk / places)[::-1])[::-1]
+    return area, loss * _tied(weight, groups) - _tied(pulled, groups) + _tied(risk, groups) - area
+
+
+def _estimate(name: str, value: float, influence: HostArray, notes: tuple[str, ...]) -> Estimate:
+    n = len(influence)
+    if n < 2:
+        return Estimate(name, value, None, n, {}, notes, "one instance has no standard error")
+    return Estimate(name, value, standard_error(influence), n, {}, notes, mean_refusal(influence))

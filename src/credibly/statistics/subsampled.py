@@ -1,0 +1,98 @@
+"""A statistic of some of the instances, given predictions and labels of all, or of those instances alone.
+
+A test over pairs costs rows^2 k per replicate, so of many instances it sees a part. It keeps the replicates of
+the whole: its labels are rows of theirs, so the tests of all statistics still share every draw, and p-values
+stay exact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, like, namespace
+from credibly._arrays.results import Estimate
+from credibly.predictions import Labels, Predictions
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Subsampled(Statistic):
+    """A statistic of some of the instances, given predictions and labels of all."""
+
+    inner: Statistic
+    chosen: np.ndarray[Any, Any]
+    name: ClassVar[str] = "subsampled"
+    reference: ClassVar[str] = ""
+    traits: ClassVar[Traits]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.inner.name)
+        object.__setattr__(self, "reference", self.inner.reference)
+        # sums of a part are no sums of the whole, so chunks of rows cannot be merged
+        object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the statistic and the number of instances it sees."""
+        return {**self.inner.settings(), "subsample": int(self.chosen.size)}
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Ask the statistic itself."""
+        self.inner.require_predictions(predictions)
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        return SubsampledBound(self, self.inner.bind(predictions[self.chosen]), plan.n)
+
+    def bind_part(self, part: Predictions, n: int) -> Bound:
+        """Bind to the chosen instances alone, of `n`; the bound statistic takes labels of these."""
+        return dataclasses.replace(self, chosen=np.arange(len(part))).bind(part, Plan(n))
+
+    def of_part(self, part: Predictions, labels: Labels, n: int) -> Estimate:
+        """Return the value, given the chosen instances alone, of `n`."""
+        return self.estimate(self.bind_part(part, n), labels)
+
+
+class SubsampledBound(Bound):
+    """The statistic bound to its part of the rows; takes labels of all."""
+
+    def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
+        note = (
+            f"computed on {inner.n} of {n} instances, drawn at random under the seed: it compares all pairs "
+            "(`pairwise_rows` in Python sets how many)"
+        )
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        resolved = dataclasses.replace(statistic, inner=inner.statistic)
+        super().__init__(resolved, inner.n, (*inner.notes, note))
+        self.inner, self.chosen = inner, statistic.chosen
+
+    def _part(self, labels: Labels) -> Labels:
+        xp = namespace(labels.values)
+        rows = like(self.chosen, labels.values)
+        weights = None if labels.weights is None else xp.take(labels.weights, rows, axis=1)
+        return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums over the part."""
+        return self.inner.state(self._part(labels))
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values, (b,)."""
+        return self.inner.finish(state)
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of the part."""
+        return self.inner.stderr(self._part(labels))
+
+    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
+        """Return which interval belongs to the value."""
+        return self.inner.interval_method(self._part(labels))
+
+    def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
+        """Return the p-value from a reference distribution, where one is known."""
+        return self.inner.reference_pvalue(value)
+
+    def label_notes(self, labels: Labels) -> tuple[str, ...]:
+        """Return what these labels make worth knowing."""
+        return self.inner.label_notes(self._part(labels))

@@ -1,0 +1,117 @@
+"""Means of measures over chunks are the means of the measures of all rows."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+
+N, M, K = 400, 4, 3
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N)
+
+
+MEASURES = {
+    "hull": cr.credal_distance,
+    "js": partial(cr.credal_distance, divergence="js", to="farthest"),
+    "hartley": cr.nonspecificity,
+    "pal": partial(cr.nonspecificity, measure="pal"),
+    "size": cr.credal_size,
+    "upper": cr.upper_entropy,
+}
+
+
+@pytest.mark.parametrize("rows", [N, 91, 7])
+def test_means_are_those_of_all_rows(data, rows) -> None:
+    probs, labels = data
+    whole = cr.Ensemble(probs)
+    found = cr.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
+    assert list(found) == list(MEASURES)
+    for name, measure in MEASURES.items():
+        given = (whole, labels) if name in ("hull", "js") else (whole,)
+        values = measure(*given)
+        assert found[name].value == pytest.approx(values.mean(), rel=1e-12)
+        assert found[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
+        assert found[name].n == N
+    assert found["pal"].settings == {"measure": "pal"}
+
+
+def test_a_decomposition_has_one_mean_per_part(data) -> None:
+    probs, labels = data
+    parts = cr.uncertainty(cr.Ensemble(probs), base=2)
+    found = cr.mean_over(cr.scan(probs, labels, chunk_rows=37), partial(cr.uncertainty, base=2))
+    assert list(found) == ["uncertainty.total", "uncertainty.aleatoric", "uncertainty.epistemic"]
+    for name, estimate in found.items():
+        values = getattr(parts, name.partition(".")[2])
+        assert estimate.value == pytest.approx(values.mean(), rel=1e-12)
+        assert estimate.stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
+        assert estimate.settings == {"base": 2}
+
+
+def test_a_belief_has_no_aleatoric_part() -> None:
+    belief = cr.Belief([[0.5, 0.5], [1.0, 0.0]], [{0}, {0, 1}])
+    found = cr.mean_over(cr.scan(belief, [0, 1], chunk_rows=1), cr.uncertainty)
+    assert list(found) == ["uncertainty.total", "uncertainty.epistemic"]
+    # mass 1/2 on both classes: credal size 1/2; all mass on class 0: 0
+    assert found["uncertainty.epistemic"].value == 0.25
+
+
+def test_weights_and_soft_labels_are_used(data) -> None:
+    probs, labels = data
+    weights = np.arange(N) % 3.0
+    found = cr.mean_over(cr.scan(probs, labels, sample_weight=weights, chunk_rows=50), cr.credal_distance)
+    values = cr.credal_distance(cr.Ensemble(probs), labels)
+    mean = np.average(values, weights=weights)
+    assert found["credal_distance"].value == pytest.approx(mean, rel=1e-12)
+    counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
+    found = cr.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal_distance)
+    values = cr.credal_distance(cr.Ensemble(probs), counts)
+    assert found["credal_distance"].value == pytest.approx(values.mean(), rel=1e-12)
+
+
+def test_infinite_distances_are_counted() -> None:
+    probs = np.tile([[1.0, 0.0]], (40, 1))
+    found = cr.mean_over(cr.scan(probs, np.arange(40) % 4 // 3, chunk_rows=7), cr.credal_distance)
+    estimate = found["credal_distance"]
+    assert estimate.value == np.inf
+    assert estimate.stderr is None
+    assert estimate.interval_refusal == "the mean is infinite"
+    assert "10 of 40 instances have an infinite value" in estimate.notes
+
+
+def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
+    probs, labels = data
+    found = cr.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
+    assert found["<lambda>"].value == pytest.approx(probs.max(axis=(1, 2)).mean(), rel=1e-12)
+    given = cr.Dirichlet(1.0 + probs)
+    scan = cr.scan(given, labels, chunk_rows=90)
+    found = cr.mean_over(scan, cr.uncertainty)
+    assert found["uncertainty.epistemic"].value == pytest.approx(
+        cr.uncertainty(given).epistemic.mean(), rel=1e-12
+    )
+    for measure in (cr.credal_distance, partial(cr.uncertainty, decomposition="credal")):
+        with pytest.raises(UnsupportedError, match=r"Dirichlet.*how the rows are cut.*scan the Ensemble"):
+            cr.mean_over(scan, measure)
+
+
+def test_what_is_no_measure_is_refused(data) -> None:
+    probs, labels = data
+    scan = cr.scan(probs, labels)
+    with pytest.raises(InputError, match=r"'upper_probability' must return one number.*shape \(400, 3\)"):
+        cr.mean_over(scan, cr.upper_probability)
+    with pytest.raises(InputError, match="got float"):
+        cr.mean_over(scan, {"size": lambda given: 1.0})
+    with pytest.raises(InputTypeError, match="'size' must be a function"):
+        cr.mean_over(scan, {"size": 3})
+    with pytest.raises(InputTypeError, match="`rows` must be what `scan` returned"):
+        cr.mean_over(probs, cr.credal_size)
+    with pytest.raises(InputTypeError, match=r"rows in chunks.*mean_over"):
+        cr.credal_size(scan)
