@@ -21,7 +21,9 @@ def differences(first: Any, second: Any, where: str = "") -> list[str]:
         pairs = zip(first, second, strict=True)
         return [one for at, pair in enumerate(pairs) for one in differences(*pair, f"{where}[{at}]")]
     if isinstance(first, float) and isinstance(second, float) and "pvalue" not in where:
-        if math.isclose(first, second, rel_tol=ROUNDING, abs_tol=ROUNDING) or (first != first and second != second):
+        if math.isclose(first, second, rel_tol=ROUNDING, abs_tol=ROUNDING) or (
+            first != first and second != second
+        ):
             return []
         return [f"{where}: {first!r} and {second!r}"]
     return [] if first == second else [f"{where}: {first!r} and {second!r}"]

@@ -191,7 +191,7 @@ def estimate_groups(
         sizes = group_sizes(data.chunks)
         names = [level for level, _ in sizes]
     else:
-        levels, index = np.unique(data.groups, return_inverse=True)  # type: ignore[arg-type]
+        levels, index = np.unique(np.asarray(data.groups), return_inverse=True)
         names = levels.tolist()
     if len(names) > MOST_GROUPS:
         return {}, [("estimates per group", f"there are {len(names)} groups, more than {MOST_GROUPS}")]

@@ -259,13 +259,14 @@ def resampled_values_over(
             drawn.append(total.states[_PICKED]["labels"])
     if picked is not None:
         rows, labels = chunks.take(picked), np.concatenate(drawn)
-        for one in parts:
-            own = np.searchsorted(picked, one.chosen)
-            bounds[one.name] = one.bind_part(rows.predictions[own], chunks.n)
-            seen = rows.take(own).labels
+        for part in parts:
+            own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+            chosen_rows = rows.take(own)
+            bounds[part.name] = part.bind_part(chosen_rows.predictions, chunks.n)
+            seen = chosen_rows.labels
             assert isinstance(seen, Classes)
             drawing = StoredLabels(seen, like(labels[1:, own], seen.values))
-            (values[one.name],) = resampled_values([bounds[one.name]], seen, drawing, n_resamples)
+            (values[part.name],) = resampled_values([bounds[part.name]], seen, drawing, n_resamples)
     names = [one.name for one in chosen]
     return Resampled(
         [bounds[name] for name in names],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -86,12 +86,12 @@ def _with_beside(pieces: list[Piece], groups: Any, features: Any) -> list[Piece]
                 f"got shape {tuple(array.shape)}",
                 "Check that both come from the same split.",
             )
-    return [
-        dataclasses.replace(
-            piece, **{name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
-        )
-        for piece in pieces
-    ]
+    return [_beside(piece, arrays) for piece in pieces]
+
+
+def _beside(piece: Piece, arrays: Mapping[str, Any]) -> Piece:
+    own: dict[str, Any] = {name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
+    return dataclasses.replace(piece, **own)
 
 
 def expanded(paths: Any) -> list[str]:

@@ -28,7 +28,12 @@ _ROUNDING = 1e-12
 
 
 def risk_coverage_curve(
-    predictions: Any, labels: Any = None, *, confidence: Any = None, by: str | None = None, n_points: int = 100
+    predictions: Any,
+    labels: Any = None,
+    *,
+    confidence: Any = None,
+    by: str | None = None,
+    n_points: int = 100,
 ) -> RiskCoverageCurve:
     """Compute the share of wrong answers among the surest instances, for every share of them.
 
