@@ -47,23 +47,19 @@ DropInvalid = Annotated[
 ]
 Stream = Annotated[
     bool,
-    typer.Option(
-        "--stream", help="Read rows in chunks; patterns and .npy above the memory limit always are."
-    ),
+    typer.Option("--stream", help="Read rows in chunks, as patterns and .npy above 512 MiB always are."),
 ]
 ChunkRows = Annotated[
     int | None, typer.Option("--chunk-rows", metavar="N", help="Rows per chunk of an .npy file.")
 ]
 SkipBadShards = Annotated[
     bool,
-    typer.Option(
-        "--skip-bad-shards", help="Leave out files of a pattern that cannot be read, and count them."
-    ),
+    typer.Option("--skip-bad-shards", help="Leave out files that cannot be read, and count them."),
 ]
 EngineName = Annotated[
     Literal["local", "dask"],
     typer.Option(
-        "--engine", metavar="local|dask", help="Work on chunks in this process, or on Dask workers."
+        "--engine", metavar="local|dask", help="Where chunks are worked on: here, or on Dask workers."
     ),
 ]
 Scheduler = Annotated[

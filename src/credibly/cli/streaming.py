@@ -1,4 +1,4 @@
-"""Predictions with labels as a verb takes them: a file in memory, or chunks of one that is too large or of many.
+"""Predictions with labels as a verb takes them: a file in memory, or chunks of a large one or of many.
 
 A pattern in quotes names the files of one model; several arguments name several models.
 """

@@ -196,7 +196,7 @@ def calibration_test(
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Chunks) -> None:
-    """Raise for statistics of which nobody knows that the mean predictions are enough, all that is gathered."""
+    """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
     for one in chosen:
         if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
             raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""Files that are not on this machine: named by a URL, found and copied through fsspec, read like any other."""
+"""Files that are not on this machine: named by a URL, found and copied through fsspec, then read as any."""
 
 from __future__ import annotations
 

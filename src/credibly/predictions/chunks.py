@@ -64,7 +64,7 @@ class Chunk:
         )
 
     def take(self, rows: HostArray) -> Chunk:
-        """Return the rows at these places, counted from the first of this chunk; `start` loses its meaning."""
+        """Return the rows at these places, counted from the first of these; `start` stays."""
 
         def taken(array: Any, axis: int) -> Any:
             return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
