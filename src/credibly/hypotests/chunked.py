@@ -114,7 +114,7 @@ def replicated_over(
     progress : callable, optional
         Called with (done, total).
     picked : ndarray of int, optional
-        Rows whose labels are kept, increasing; see `picked_labels`.
+        Rows whose labels are kept as well, increasing.
 
     Yields
     ------
@@ -122,8 +122,8 @@ def replicated_over(
         Which replicates, and their sums.
     """
     sample = chunks.sample
-    states = [one.bind(sample.predictions).state(sample.labels) for one in counted.values()]
-    numbers = len(draws) * sum(np.size(value) for state in states for value in state.values())
+    states = [on_host(one.bind(sample.predictions).state(sample.labels)) for one in counted.values()]
+    numbers = len(draws) * sum(value.size for state in states for value in state.values())
     kept = 0 if picked is None else picked.size
     for reps in tiles(n_resamples, rows_within_budget(8 * (numbers + kept), 0.25)):
         report = None

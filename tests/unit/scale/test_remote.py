@@ -79,7 +79,7 @@ def test_a_broken_remote_file_is_called_by_its_url(bucket) -> None:
 
 
 def test_what_is_not_there_is_named(bucket) -> None:
-    with pytest.raises(FileError, match="memory://bucket/nothing.npz.*no such file"):
+    with pytest.raises(FileError, match=r"memory://bucket/nothing\.npz.*no such file"):
         cr.load("memory://bucket/nothing.npz")
     with pytest.raises(FileError, match="matches none"):
         cr.scan("memory://bucket/*.csv")
