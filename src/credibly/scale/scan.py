@@ -138,8 +138,8 @@ def scan(
         Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names; URLs such as
         ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, a Dask array, or
         predictions.
-    labels : path, sequence of paths, array or LabelCounts, optional
-        What was observed; not needed where every file holds its own.
+    labels : path, sequence of paths, str, array or LabelCounts, optional
+        What was observed; not needed where every file holds its own. A plain word names an array of the files.
     kind : str, optional
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional

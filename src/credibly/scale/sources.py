@@ -6,6 +6,7 @@ import dataclasses
 import glob
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,8 @@ def _is_paths(value: Any) -> bool:
 def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
     if labels is None:
         return [None] * n_files
+    if isinstance(labels, str) and _names_array(labels):
+        return [labels] * n_files
     if not (_is_path(labels) or _is_paths(labels)):
         raise InputTypeError(
             "`labels`",
@@ -142,6 +145,12 @@ def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
             "Check both.",
         )
     return list(given)
+
+
+def _names_array(labels: str) -> bool:
+    """Tell whether labels are an array of every file, as for `load`, and no file of their own."""
+    plain = not glob.has_magic(labels) and not is_remote(labels)
+    return plain and not Path(labels).suffix and not Path(plain_path(labels)).exists()
 
 
 def _file_pieces(
@@ -191,7 +200,7 @@ def _count(
         n = count_rows(path, member_axis)
         files = [path] if labels is None else [path, labels]
         mapped = labels is not None and all(one.endswith(".npy") and not is_remote(one) for one in files)
-        if labels is not None and n is not None:
+        if labels is not None and n is not None and not _names_array(labels):
             rows = count_rows(labels, None)
             if rows is not None and rows != n:
                 raise InputError(

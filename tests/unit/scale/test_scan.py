@@ -136,6 +136,16 @@ def test_files_maps_and_shards(data, tmp_path) -> None:
     assert float(cr.brier(cr.scan(opened, labels, member_axis=0))) == pytest.approx(whole, rel=1e-12)
 
 
+def test_labels_are_an_array_of_every_file_where_a_word_names_them(data, tmp_path) -> None:
+    probs, labels = data
+    for place, rows in enumerate(np.array_split(np.arange(N), 2)):
+        np.savez(tmp_path / f"{place}.npz", probs=probs[rows, 0], y=0 * labels[rows], second=labels[rows])
+    found = cr.scan(str(tmp_path / "*.npz"), "second")
+    assert float(cr.brier(found)) == pytest.approx(float(cr.brier(probs[:, 0], labels)), rel=1e-12)
+    with pytest.raises(InputError, match=r"0\.npz.*third|third.*0\.npz|there is no file 'third'"):
+        cr.scan(str(tmp_path / "*.npz"), "third")
+
+
 def test_a_corrupt_shard_is_named_or_left_out_on_purpose(data, tmp_path) -> None:
     probs, labels = data
     for place, rows in enumerate(np.array_split(np.arange(N), 3)):
