@@ -79,11 +79,14 @@ class MeasuresTask(Task):
     ----------
     measures : dict of str to callable
         The measures by name.
+    labelled : frozenset of str
+        Which of them take labels.
     n : int
         Number of all rows.
     """
 
     measures: dict[str, Measure]
+    labelled: frozenset[str]
     n: int
 
     @classmethod
@@ -102,14 +105,15 @@ class MeasuresTask(Task):
                     "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
                     "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
                 )
-        return cls(named, chunks.n)
+        labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
+        return cls(named, labelled, chunks.n)
 
     def sums(self, chunk: Chunk) -> Sums:
         """Return powers of every measure's numbers, summed."""
         states: dict[str, State] = {}
         notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
-            for part, values in _values(name, measure, chunk).items():
+            for part, values in _values(name, measure, chunk, name in self.labelled).items():
                 sums = moment_sums(as_float64(values)[None, :], chunk.labels.weights)
                 states[part] = on_host(State(sums))
         return Sums(states, tuple(notes))
@@ -129,12 +133,9 @@ class MeasuresTask(Task):
         return Estimate(name, value, stderr, self.n, settings, notes, refusal)
 
 
-def _values(name: str, measure: Measure, chunk: Chunk) -> dict[str, Array]:
+def _values(name: str, measure: Measure, chunk: Chunk, labelled: bool) -> dict[str, Array]:
     """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
-    arguments = [chunk.predictions]
-    if "labels" in _parameters(measure):
-        arguments.append(_labels(chunk))
-    found = measure(*arguments)
+    found = measure(chunk.predictions, _labels(chunk)) if labelled else measure(chunk.predictions)
     if isinstance(found, Uncertainty):
         parts = {f"{name}.{part}": getattr(found, part) for part in _PARTS}
         return {part: values for part, values in parts.items() if values is not None}

@@ -17,9 +17,12 @@ from credibly.io.damage import reading
 from credibly.io.dataset import located
 from credibly.io.extras import pip, require_module
 from credibly.io.formats import find_format
+from credibly.io.meaning import share_of_distributions
 from credibly.io.npy import read_header, require_same_size
 from credibly.io.parts import take_apart
 from credibly.predictions import LabelCounts, Predictions
+
+_FEW_ROWS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +69,11 @@ def rows_of(
     name: str,
 ) -> Rows:
     """Return some rows of an array, as `load` would read them from a file that held nothing else."""
-    taken = array[:, rows] if array.ndim == 3 and member_axis == 0 else array[rows]
+    members_first = array.ndim == 3 and member_axis == 0
+    taken = array[:, rows] if members_first else array[rows]
+    few = taken[:, :_FEW_ROWS] if members_first else taken[:_FEW_ROWS]
+    if kind is None and taken.ndim > 1 and taken.dtype.kind == "f" and share_of_distributions(few) == 1:
+        kind = "probs"  # whether all rows are is checked once, when the predictions are made
     observed = labels[rows]
     given = ("label_counts", observed.counts) if isinstance(observed, LabelCounts) else ("y", observed)
     content = Content(".npy", {"array": taken}, notes=[], lone="array")
