@@ -6,7 +6,7 @@ from credibly.io.dataset import Dataset, load
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
 from credibly.io.json_text import read_json_object
 from credibly.io.posterior import from_posterior_predictive
-from credibly.io.rows import Rows, count_rows, map_npy, rows_of
+from credibly.io.rows import Rows, checked_rows, count_rows, map_npy, read_rows, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
@@ -15,6 +15,7 @@ __all__ = [
     "Dataset",
     "Inspection",
     "Rows",
+    "checked_rows",
     "count_rows",
     "demo",
     "demo_models",
@@ -25,6 +26,7 @@ __all__ = [
     "load_budget",
     "map_npy",
     "read_json_object",
+    "read_rows",
     "require_target",
     "require_writable",
     "rows_of",

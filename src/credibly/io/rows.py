@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Rows:
     notes: tuple[str, ...]
 
 
-def map_npy(path: str) -> np.ndarray[Any, Any]:
+def map_npy(path: str) -> np.memmap[Any, Any]:
     """Open an .npy file as a read-only memory map, after a look whether it is as long as its header says."""
     with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
         shape, fortran, dtype = read_header(file, path)
@@ -42,7 +42,7 @@ def map_npy(path: str) -> np.ndarray[Any, Any]:
         declared = math.prod(shape) * dtype.itemsize
         require_same_size(path, shape, dtype, declared, os.fstat(file.fileno()).st_size - offset)
         order = "F" if fortran else "C"
-        mapped: np.ndarray[Any, Any] = np.memmap(path, dtype, "r", offset, shape, order)  # type: ignore[call-overload]
+        mapped: np.memmap[Any, Any] = np.memmap(path, dtype, "r", offset, shape, order)  # type: ignore[call-overload]
         return mapped
 
 
@@ -59,6 +59,40 @@ def count_rows(path: str, member_axis: int | None) -> int | None:
     return None
 
 
+def read_rows(path: str, rows: slice, member_axis: int | None) -> np.ndarray[Any, Any]:
+    """Read some rows of an .npy file into memory, and ask the system to fetch those that follow meanwhile.
+
+    A memory map would pay for every page it looks at, and count the file as memory of this process.
+    """
+    array = map_npy(path)  # for its header: nothing of it is touched
+    if not array.flags.c_contiguous:
+        return array[:, rows] if _members_first(array, member_axis) else array[rows]
+    axis = 1 if _members_first(array, member_axis) else 0
+    row_bytes, n = array.strides[axis], array.shape[axis]
+    length = (rows.stop - rows.start) * row_bytes
+    offset = array.offset
+    shape = (*array.shape[:axis], rows.stop - rows.start, *array.shape[axis + 1 :])
+    taken = np.empty(shape, dtype=array.dtype)
+    parts = taken.reshape(-1, length // array.itemsize)  # one for every member
+    with reading(path, ".npy"), open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the path as given
+        for place, part in enumerate(parts):
+            first = offset + (place * n + rows.start) * row_bytes
+            _fill(file, first, memoryview(part).cast("B"))  # type: ignore[arg-type]  # arrays are buffers
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), first + length, length, os.POSIX_FADV_WILLNEED)
+    return taken
+
+
+def _fill(file: IO[bytes], first: int, view: memoryview) -> None:
+    file.seek(first)
+    done = 0
+    while done < len(view):
+        read = file.readinto(view[done:])  # type: ignore[attr-defined]  # raw files have it
+        if not read:
+            raise EOFError(f"{done} of {len(view)} bytes")
+        done += read
+
+
 def rows_of(
     array: Array,
     rows: slice,
@@ -69,9 +103,21 @@ def rows_of(
     name: str,
 ) -> Rows:
     """Return some rows of an array, as `load` would read them from a file that held nothing else."""
-    members_first = array.ndim == 3 and member_axis == 0
-    taken = array[:, rows] if members_first else array[rows]
-    few = taken[:, :_FEW_ROWS] if members_first else taken[:_FEW_ROWS]
+    taken = array[:, rows] if _members_first(array, member_axis) else array[rows]
+    return checked_rows(taken, rows, labels, kind=kind, member_axis=member_axis, name=name)
+
+
+def checked_rows(
+    taken: Array,
+    rows: slice,
+    labels: Array | LabelCounts,
+    *,
+    kind: str | None,
+    member_axis: int | None,
+    name: str,
+) -> Rows:
+    """Return rows that were taken from an array, with those of the labels; `rows` says which they were."""
+    few = taken[:, :_FEW_ROWS] if _members_first(taken, member_axis) else taken[:_FEW_ROWS]
     if kind is None and taken.ndim > 1 and taken.dtype.kind == "f" and share_of_distributions(few) == 1:
         kind = "probs"  # whether all rows are is checked once, when the predictions are made
     observed = labels[rows]
@@ -85,3 +131,7 @@ def rows_of(
     except CrediblyError as error:
         raise located(error, f"{name}, rows {rows.start} to {rows.stop - 1}") from error
     return Rows(done.predictions, done.labels, (*parts.notes, *done.notes))
+
+
+def _members_first(array: Array, member_axis: int | None) -> bool:
+    return bool(array.ndim == 3 and member_axis == 0)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly.io import load, map_npy, rows_of
+from credibly.io import checked_rows, load, map_npy, read_rows, rows_of
 from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
 
 
@@ -83,11 +83,12 @@ class MappedPiece(Piece):
         return f"'{self.path}'"
 
     def read(self) -> tuple[Predictions, Any, Any]:
-        """Read the rows through a memory map that is opened anew in whatever process this is."""
+        """Read the rows from the file, which is opened anew in whatever process this is."""
         rows = slice(self.start - self.offset, self.stop - self.offset)
         labels = self.labels.read() if isinstance(self.labels, MappedLabels) else self.labels
-        found = rows_of(
-            map_npy(self.path), rows, labels, kind=self.kind, member_axis=self.member_axis, name=self.path
+        taken = read_rows(self.path, rows, self.member_axis)
+        found = checked_rows(
+            taken, rows, labels, kind=self.kind, member_axis=self.member_axis, name=self.path
         )
         return found.predictions, found.labels, None if self.weight is None else self.weight[rows]
 
