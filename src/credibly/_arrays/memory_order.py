@@ -64,7 +64,7 @@ def entropy_of_rows(probs: Array) -> Array:
     views = rows_in_memory(probs)
     if views is None:
         wide = as_float64(probs)
-        return -namespace(wide).sum(xlogy(wide, wide), axis=-1)
+        return 0.0 - namespace(wide).sum(xlogy(wide, wide), axis=-1)
     axes, ones = _memory_axes(probs), np.ones(probs.shape[-1])
     found = np.empty([probs.shape[axis] for axis in axes])
     rows_of_tile = _rows_of_tile(len(ones))

@@ -62,7 +62,7 @@ def count_rows(path: str, member_axis: int | None) -> int | None:
 def read_rows(path: str, rows: slice, member_axis: int | None) -> np.ndarray[Any, Any]:
     """Read some rows of an .npy file into memory, and ask the system to fetch those that follow meanwhile.
 
-    A memory map would pay for every page it looks at, and count the file as memory of this process.
+    What cannot be read is an error with a name; a page of a memory map that cannot be read ends the process.
     """
     array = map_npy(path)  # for its header: nothing of it is touched
     if not array.flags.c_contiguous:
