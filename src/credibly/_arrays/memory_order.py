@@ -24,10 +24,11 @@ def rows_in_memory(array: Array) -> list[Array] | None:
     """
     if not is_numpy(array) or array.ndim < 2:
         return None
-    ordered = array.transpose(*_memory_axes(array), array.ndim - 1)
+    axes = _memory_axes(array)
+    ordered = array.transpose(*axes, array.ndim - 1)
     if ordered.flags.c_contiguous:
         return [ordered.reshape(-1, array.shape[-1])]
-    if array.ndim == 3 and ordered[0].flags.c_contiguous:
+    if axes == [1, 0] and ordered[0].flags.c_contiguous:
         return list(ordered)
     return None
 

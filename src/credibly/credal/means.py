@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.means import moment_sums, standard_error_of
 from credibly._arrays.merging import State
@@ -92,7 +94,7 @@ class MeasuresTask(Task):
     @classmethod
     def of(cls, measures: Measure | Mapping[str, Measure], chunks: Chunks) -> MeasuresTask:
         """Check that the measures can be computed leaf by leaf."""
-        named = dict(measures) if isinstance(measures, Mapping) else {_function(measures).__name__: measures}
+        named = dict(measures) if isinstance(measures, Mapping) else {_name(measures): measures}
         for name, measure in named.items():
             if not callable(measure):
                 raise InputTypeError(
@@ -114,8 +116,14 @@ class MeasuresTask(Task):
         notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
-                sums = moment_sums(as_float64(values)[None, :], chunk.labels.weights)
-                states[part] = on_host(State(sums))
+                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.labels.weights)))
+                if part in states:
+                    raise InputError(
+                        "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
+                    )
+                if np.isnan(state["w1 v1"][0]):
+                    raise _not_a_number(name, values, chunk.start)
+                states[part] = state
         return Sums(states, tuple(notes))
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
@@ -149,6 +157,16 @@ def _values(name: str, measure: Measure, chunk: Chunk, labelled: bool) -> dict[s
     return {name: found}
 
 
+def _not_a_number(name: str, values: Array, start: int) -> InputError:
+    rows = np.flatnonzero(~np.isfinite(to_host(values)))
+    return InputError(
+        f"measure {name!r}",
+        "must return numbers",
+        f"row {start + int(rows[0])} has {float(to_host(values)[rows[0]])} ({len(rows)} such rows here)",
+        "Give these rows a value, or leave them out of the scan.",
+    )
+
+
 def _labels(chunk: Chunk) -> Any:
     """Return the labels as users write them."""
     values = chunk.labels.values[0, ...]
@@ -157,6 +175,11 @@ def _labels(chunk: Chunk) -> Any:
 
 def _function(measure: Measure) -> Any:
     return measure.func if isinstance(measure, functools.partial) else measure
+
+
+def _name(measure: Measure) -> str:
+    function = _function(measure)
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _parameters(measure: Measure) -> Mapping[str, inspect.Parameter]:
