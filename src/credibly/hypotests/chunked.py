@@ -28,7 +28,7 @@ from credibly.hypotests.resampling import (
     resampled_values,
     with_observed,
 )
-from credibly.hypotests.shared import selected, with_kept_mean
+from credibly.hypotests.shared import selected
 from credibly.predictions import Chunk, Chunks, Classes, ClassPredictions, Predictions, Reals, as_point
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import Bound, Statistic, Subsampled
@@ -146,7 +146,7 @@ class _Replicated:
     picked: HostArray | None
 
     def __call__(self, chunk: Chunk) -> Sums:
-        rows = with_kept_mean(chunk.predictions)
+        rows = chunk.predictions
         notes = as_point(rows)[1] if isinstance(rows, ClassPredictions) else rows.notes
         held: list[tuple[str, Bound, Any]] = []
         for name, one in self.counted.items():

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from credibly._arrays.engines import Engine, as_engine
+from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
+from credibly.scale.ahead import read_ahead
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -49,8 +50,14 @@ class Scan(Chunks):
 
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
-        run = partial(_read_and_work, work, Shape.of(self.sample))
-        for piece, found in zip(self.pieces, self.engine.map(run, self.pieces), strict=True):
+        shape = Shape.of(self.sample)
+        results: Iterator[T]
+        if isinstance(self.engine, Serial):
+            ready = read_ahead(self.pieces)
+            results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
+        else:
+            results = self.engine.map(partial(_read_and_work, work, shape), self.pieces)
+        for piece, found in zip(self.pieces, results, strict=True):
             yield found
             if progress is not None:
                 progress(piece.stop, self.n)

@@ -270,4 +270,5 @@ def rows_and_axis(
 def _rows_per_chunk(array: Any, n: int, chunk_rows: int | None) -> int:
     if chunk_rows is not None:
         return chunk_rows
-    return max(1, _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n))
+    fitting = _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n)
+    return int(2 ** max(0, fitting.bit_length() - 1))  # a power of two: chunks end where leaves of sums end

@@ -106,6 +106,10 @@ class Bound(ABC):
         """Return mergeable sums from which `stderr_of` knows the standard error; None where it cannot."""
         return None
 
+    def observed_sums(self, labels: Labels) -> tuple[State, State | None]:
+        """Return `state` and `spread` of one label vector, where both are wanted."""
+        return self.state(labels), self.spread(labels)
+
     @property
     def spread_refusal(self) -> str:
         """Why rows that come in chunks have no standard error where `spread` is None."""

@@ -8,7 +8,10 @@ import pytest
 import credibly as cr
 from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError, UnsupportedError
 from credibly._arrays.order_statistics import order_statistics
+from credibly.credal.means import MeasuresTask
+from credibly.predictions.passes import leaf_rows, one_pass
 from credibly.scale import as_engine
+from credibly.statistics.chunked import StatisticsTask
 
 N, M, K = 600, 3, 4
 SUMS = [
@@ -46,6 +49,45 @@ def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:
         assert cut.interval_refusal == whole.interval_refusal
     else:
         assert "in memory" in cut.interval_refusal
+
+
+def test_chunks_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
+    probs, labels = data
+    monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)  # leaves of 32 rows of 4 classes
+    assert leaf_rows(cr.scan(probs, labels).sample) == 32
+
+    def numbers(rows: int) -> list[float]:
+        source = cr.scan(probs, labels, chunk_rows=rows)
+        tasks = [StatisticsTask.of(SUMS[:4], source), MeasuresTask.of(cr.uncertainty, source)]
+        found = [one for part in one_pass(source, tasks) for one in part.values()]
+        assert len(found) == 7
+        return [number for one in found for number in (one.value, one.stderr)]
+
+    whole = numbers(N)
+    for rows in (32, 64, 96, 320):
+        assert numbers(rows) == whole
+    np.testing.assert_allclose(numbers(50)[::2], whole[::2], rtol=1e-12)
+
+
+def test_replicates_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
+    probs, labels = data
+    monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)
+    found = [
+        cr.calibration_test(
+            cr.scan(probs, labels, chunk_rows=rows), statistic="brier", n_resamples=19, rng=3
+        ).null_distribution
+        for rows in (N, 32, 160)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_chunks_end_where_leaves_end_unless_told_otherwise() -> None:
+    for shape in ((50_000, 10), (40_000, 7, 3), (3000, 30, 200), (40, 5, 50_000)):
+        array = np.full(shape, 1 / shape[-1], dtype=np.float32)
+        source = cr.scan(array, np.zeros(shape[0], dtype=int), member_axis=1 if len(shape) == 3 else None)
+        leaf = leaf_rows(source.sample)
+        assert {piece.start % leaf for piece in source.pieces} == {0}
 
 
 def test_weights_and_counts_come_along(data) -> None:
