@@ -1,7 +1,7 @@
 """Where work runs: here, in a pool of threads or processes, or on a Dask cluster.
 
-One engine serves chunks of rows, blocks of pairs and repetitions of a study. It promises the results, never the
-order of the work, so a number may depend on its inputs alone.
+One engine serves chunks of rows, blocks of pairs and repetitions of a study. It promises the results, never
+the order of the work, so a number may depend on its inputs alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Engine(ABC):
     ) -> Iterator[T]:
         """Yield ``finish(step(step(None, *first), *second) ...)`` for every chain, in order.
 
-        Arguments may be what `held` returned. Only the arguments of one step need to be in one place at a time.
+        Arguments may be what `held` returned. Only those of one step need to be in one place at a time.
         """
 
 
@@ -260,7 +260,7 @@ def as_engine(engine: Any) -> Engine:
 
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Engine]:
-    """Give the engine of a Dask cluster by its address, or of workers on this machine, inside a ``with`` block."""
+    """Give the engine of the Dask cluster at an address, or of workers on this machine, in a ``with`` block."""
     client_type = _distributed().Client
     try:
         client = client_type() if scheduler is None else client_type(scheduler, timeout="10s")
@@ -329,7 +329,7 @@ def _living_workers() -> Iterator[None]:
 @contextmanager
 def _living_cluster() -> Iterator[None]:
     distributed = _distributed()
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         yield

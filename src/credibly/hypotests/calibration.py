@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from credibly._arrays.errors import (
     InputError,
     InputTypeError,
@@ -25,11 +27,14 @@ from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.outcomes import HYPOTHESIS, omnibus, single_result
+from credibly.hypotests.pair_chunks import pairwise_values_over
 from credibly.hypotests.replicates import RealReplicates, Replicates, replicates_of
 from credibly.hypotests.resampling import (
+    HostArray,
     bootstrapped_pairs,
     paired_values,
     resampled_values,
+    share_of,
     without_graph,
 )
 from credibly.predictions import (
@@ -48,7 +53,8 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.statistics import Bound, Statistic, as_statistic
-from credibly.statistics.chunked import gathered, one_distribution, planned
+from credibly.statistics.chunked import Planned, gathered, one_distribution, planned
+from credibly.statistics.pair_blocks import meets_in_blocks
 
 MOST_RESAMPLES = 10_000_000
 
@@ -148,7 +154,7 @@ def calibration_test(
         if (
             method == "resample"
             and resample == "labels"
-            and all(one.traits.reduction == "sum" for one in chosen)
+            and all(one.traits.reduction == "sum" or meets_in_blocks(one, predictions) for one in chosen)
         ):
             return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
         predictions, labels = gathered(predictions)
@@ -280,14 +286,27 @@ def _over_chunks(
     """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
     sample = chunks.sample
     require_single_labels(sample.labels, "calibration_test")
-    plans = planned(chosen, chunks)
+    added = [one for one in chosen if one.traits.reduction == "sum"]
+    plans = {one.statistic.name: one for one in planned(added, chunks)}
+    paired = [one for one in chosen if one not in added]
+    plans |= {one.name: Planned(one, one.plan_over(chunks)) for one in paired}
     one_each, _ = one_distribution(sample.predictions)
-    bounds = [one.bind(one_each) for one in plans]
+    bounds = [plans[one.name].bind(one_each) for one in chosen]
     if isinstance(one_each, RealPredictions):
         require_drawable(one_each, bounds)
-    values, notes = resampled_values_over(plans, chunks, seed, n_resamples, progress)
+    found: dict[str, tuple[HostArray, tuple[str, ...]]] = {}
+    if added:
+        own = [plans[one.name] for one in added]
+        report = None if paired else progress
+        rows, notes = resampled_values_over(own, chunks, seed, n_resamples, report)
+        found |= {one.name: (row, notes) for one, row in zip(added, rows, strict=True)}
+    for part, one in enumerate(paired):
+        report = share_of(progress, part, len(paired))
+        found[one.name] = pairwise_values_over(plans[one.name], chunks, seed, n_resamples, report)
     results = []
-    for bound, row in zip(bounds, values, strict=True):
+    for bound in bounds:
+        row, notes = found[bound.statistic.name]
         said = (*notes, *drawing_notes(one_each, bound))
         results.append(dataclasses.replace(single_result(bound, row, settings, referred=False), notes=said))
+    values = np.stack([found[one.name][0] for one in chosen])
     return omnibus(results, values, settings) if several else results[0]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from credibly._arrays.engines import Engine, Serial
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
@@ -62,6 +63,18 @@ class Chunks(ABC):
             What `work` returned.
         """
 
+    engine: Engine = Serial()
+    """Where chunks are worked on."""
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks as `engine.folds` takes it, kept where it was computed."""
+        return list(self.map(work))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(self.map(_length))
+
     @property
     @abstractmethod
     def sample(self) -> Chunk:
@@ -69,6 +82,10 @@ class Chunks(ABC):
 
     def __len__(self) -> int:
         return self.n
+
+
+def _length(chunk: Chunk) -> int:
+    return len(chunk.predictions)
 
 
 def require_no_labels(labels: object, sample_weight: object) -> None:

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from credibly._arrays.engines import Cluster, Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Chunk, Chunks, LabelCounts
-from credibly._arrays.engines import Cluster, Engine
 from credibly.scale.pieces import ArrayPiece
 from credibly.scale.scan import Shape, first_rows, work_on
 from credibly.scale.sources import rows_and_axis
@@ -57,6 +57,19 @@ class DaskScan(Chunks):
     def sample(self) -> Chunk:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(next(iter(self._tasks(_itself))).compute())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every block."""
+        return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
+        if not isinstance(self.engine, Cluster):
+            return list(self.map(work))
+        expected = Shape.of(self.sample)
+        tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
+        return [self.engine.client.compute(task) for task in tasks]
 
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all blocks in the order of their rows."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
-from credibly._arrays.engines import Engine, as_engine
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -46,6 +46,15 @@ class Scan(Chunks):
     def sample(self) -> Chunk:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(self.pieces[0].chunk())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(piece.stop - piece.start for piece in self.pieces)
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
+        return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
 
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
+from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
 from credibly._arrays.namespace import is_array
 from credibly._arrays.tiles import tiles
 from credibly.io import count_rows, map_npy
 from credibly.predictions import LabelCounts, Predictions
-from credibly._arrays.engines import Engine
 from credibly.scale.pieces import ArrayPiece, FilePiece, MappedLabels, MappedPiece, Piece
 
 _CHUNK_ELEMENTS = 2**22
