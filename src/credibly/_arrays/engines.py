@@ -260,7 +260,7 @@ def as_engine(engine: Any) -> Engine:
 
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Engine]:
-    """Give the engine of the Dask cluster at an address, or of workers on this machine, in a ``with`` block."""
+    """Give the engine of the Dask cluster at an address, or of workers here, inside a ``with`` block."""
     client_type = _distributed().Client
     try:
         client = client_type() if scheduler is None else client_type(scheduler, timeout="10s")

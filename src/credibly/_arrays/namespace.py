@@ -15,6 +15,9 @@ Array: TypeAlias = Any
 
 Namespace: TypeAlias = Any
 
+_HOST_DEVICES = frozenset({"cpu"})
+"""Where NumPy sees a tensor's memory; the tests empty it to run what is written for devices on the host."""
+
 
 def is_array(value: object) -> bool:
     """Tell whether `value` is an array the library computes with as it is."""
@@ -61,6 +64,11 @@ def is_numpy(array: Array) -> bool:
 def is_torch(array: Array) -> bool:
     """Tell whether `array` is a torch tensor, without importing torch."""
     return bool(array_api_compat.is_torch_array(array))
+
+
+def on_accelerator(array: Array) -> bool:
+    """Tell whether `array` is a torch tensor that the host's own loops cannot reach, such as one on CUDA."""
+    return is_torch(array) and array.device.type not in _HOST_DEVICES
 
 
 def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, is_torch, like
+from credibly._arrays.namespace import Array, like, on_accelerator
 
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
@@ -95,7 +95,7 @@ class Uniforms:
 
     def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
-        if reference is not None and is_torch(reference) and reference.device.type != "cpu":
+        if reference is not None and on_accelerator(reference):
             raw = _torch_words(self.seed, self.stream, replicates, instances, _WORDS, reference.device)
             lead, n = instances.start % _WORDS, instances.stop - instances.start
             return _shift(raw[:, lead : lead + n], 11).double() * _DOUBLE

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.sums import count_cells
 from credibly.evaluation.words import joined
 from credibly.predictions import (
     Classes,
@@ -97,7 +96,7 @@ def _probabilities(predictions: ClassPredictions) -> list[str]:
 
 
 def _labels(labels: Classes, classes: Sequence[str]) -> list[str]:
-    counts = np.bincount(to_host(labels.values)[0].astype(np.intp), minlength=len(classes))
+    counts = to_host(count_cells(labels.values, len(classes)))[0]
     found = []
     absent = [name for name, count in zip(classes, counts, strict=True) if count == 0]
     if absent:

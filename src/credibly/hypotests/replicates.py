@@ -21,9 +21,9 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
-    is_torch,
     like,
     namespace,
+    on_accelerator,
     to_host,
 )
 from credibly._arrays.philox import Seed, Uniforms, torch_pieces
@@ -74,7 +74,7 @@ class Replicates:
         self.probs, self.first_row = probs, first_row
         self.n, self.k = probs.shape
         self.pieces, self.rests = Uniforms(seed, PIECES), Uniforms(seed, RESTS)
-        self.on_device = is_torch(probs) and probs.device.type != "cpu"
+        self.on_device = on_accelerator(probs)
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
             self.steps *= _PIECE_VALUES
@@ -153,8 +153,11 @@ def _steps(probs: Array) -> Array:
     """Return P(label <= c) for all but the last class, (k - 1, n), scaled so that rounding makes no class."""
     if not is_numpy(probs):
         xp = namespace(probs)
-        cumulative = xp.cumulative_sum(probs, axis=1)
-        return (cumulative[:, :-1] / cumulative[:, -1:]).T.contiguous()
+        # class by class, as on the host: a parallel sum has another rounding, and on CUDA not one order
+        cumulative = [probs[:, 0]]
+        for c in range(1, probs.shape[1]):
+            cumulative.append(cumulative[-1] + probs[:, c])
+        return xp.stack(cumulative[:-1], axis=0) / cumulative[-1][None, :]
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
@@ -189,7 +192,7 @@ class RealReplicates:
         self.reference, self.first_row, self.shared_member = leading, first_row, shared_member
         self.n, self.m = len(predictions), predictions.n_members
         self.uniforms, self.choices = Uniforms(seed, RESTS), Uniforms(seed, MEMBERS)
-        self.on_device = is_torch(leading) and leading.device.type != "cpu"
+        self.on_device = on_accelerator(leading)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
         self.tail = _SHORT_TAIL if isinstance(predictions, Samples) else 1.0
         if isinstance(predictions, Gaussian):

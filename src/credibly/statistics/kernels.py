@@ -13,7 +13,16 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, device, is_numpy, is_torch, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    on_accelerator,
+    to_host,
+)
 from credibly.predictions import Chunk, Chunks, Point, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
@@ -52,7 +61,7 @@ def distances(left: Array, right: Array, norm: Norm) -> Array:
 
         found = cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock")
         found = found.astype(left.dtype, copy=False)
-    elif is_torch(left) and (left.device.type == "cpu" or left.shape[1] > _FEW_CLASSES):
+    elif is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
         found = torch.cdist(

@@ -17,6 +17,7 @@ from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Labels
 from credibly.statistics.dirichlet_kernel import safe_log
 from credibly.statistics.kde import SmoothedError, smoother_traits
+from credibly.statistics.pairwise import as_number
 from credibly.statistics.protocol import Traits
 from credibly.statistics.smoother import SmootherBound
 
@@ -27,7 +28,7 @@ class KlBound(SmootherBound):
     def label_notes(self, labels: Labels) -> tuple[str, ...]:
         """Return where infinity comes from."""
         xp = namespace(self.probs)
-        return self.value_notes(float(self(labels)[0]), int(xp.sum(xp.astype(self.probs == 0, xp.int64))))
+        return self.value_notes(as_number(self(labels)[0]), int(xp.sum(xp.astype(self.probs == 0, xp.int64))))
 
     def value_notes(self, value: float, zeros: int) -> tuple[str, ...]:
         """Say that predictions of probability 0 make it infinite, where they do."""
