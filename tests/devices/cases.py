@@ -98,12 +98,17 @@ def _tests() -> Iterator[tuple[str, Case]]:
             ensemble(make), make(LABELS), n_resamples=39, rng=7, **settings
         )
 
-    for method in ("moments", "asymptotic", "bound"):
-        estimator = "block" if method == "asymptotic" else "unbiased"
-        yield (
-            f"calibration_test {method}",
-            calibration(statistic=cr.skce.with_(estimator=estimator), method=method),
-        )
+    for method in ("moments", "bound"):
+        yield f"calibration_test {method}", calibration(statistic="skce", method=method)
+    yield (
+        "calibration_test asymptotic",
+        lambda make: cr.calibration_test(
+            make(np.tile(MEMBERS[:, 0], (3, 1))),
+            make(np.tile(LABELS, 3)),
+            statistic=cr.skce.with_(estimator="linear"),
+            method="asymptotic",
+        ),
+    )
     yield "calibration_test instances", calibration(resample="instances", statistic="brier")
     yield "calibration_test omnibus", calibration(statistic="omnibus")
     for name, given in (("samples", samples), ("quantiles", quantiles)):
@@ -114,14 +119,14 @@ def _tests() -> Iterator[tuple[str, Case]]:
 
     def credal(**settings: Any) -> Case:
         return lambda make: cr.credal_test(
-            ensemble(make), make(LABELS), make(FEATURES), rng=7, n_resamples=19, **settings
+            ensemble(make), make(LABELS), make(FEATURES), rng=7, n_resamples=9, **settings
         )
 
     for weights in ("mean", "constant", "learned"):
         yield f"credal_test {weights}", credal(weights=weights)
     for learner in ("tilting", "gating"):
         yield f"credal_test {learner}", credal(weights="learned", learner=learner)
-    yield "credal_test omnibus", credal(weights="learned", statistic=("skce", "brier"))
+    yield "credal_test omnibus", credal(weights="mean", statistic=("skce", "brier"))
     yield (
         "validity_test",
         lambda make: cr.validity_test(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),
@@ -142,7 +147,12 @@ def _tests() -> Iterator[tuple[str, Case]]:
         "reliability_curve",
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
     )
-    yield "inflate", lambda make: cr.inflate(ensemble(make), make(LABELS), n_resamples=19, rng=7, n_draws=2)
+    yield (
+        "inflate",
+        lambda make: cr.inflate(
+            ensemble(make), make(LABELS), weights="constant", resolution=0.5, n_resamples=19, n_draws=1, rng=7
+        ),
+    )
     yield (
         "member_functions",
         lambda make: cr.member_functions(gaussian(make), make(FEATURES[:, 0]), make(REALS), rng=7),
@@ -172,11 +182,17 @@ def _credal() -> Iterator[tuple[str, Case]]:
             f"credal_boundary {kind}",
             lambda make, given=given: cr.credal_boundary(given(make), make(OTHERS[:, 0])),
         )
-        yield f"credal_sample {kind}", lambda make, given=given: cr.credal_sample(given(make), 2, rng=7).probs
+        how = "hit_and_run" if kind == "intervals" else "dirichlet"
+        yield (
+            f"credal_sample {kind}",
+            lambda make, given=given, how=how: cr.credal_sample(given(make), 2, method=how, rng=7).probs,
+        )
         for measure in ("hartley", "dubois_prade", "smets", "koerner", "pal"):
             yield (
                 f"nonspecificity {measure} {kind}",
-                lambda make, given=given, measure=measure: cr.nonspecificity(given(make), measure=measure),
+                lambda make, given=given, measure=measure: cr.nonspecificity(
+                    given(make), measure=measure, negative="clamp" if measure == "smets" else "keep"
+                ),
             )
         yield (
             f"nonspecificity_estimate {kind}",
@@ -190,8 +206,11 @@ def _credal() -> Iterator[tuple[str, Case]]:
                         given(make), make(LABELS), divergence=divergence, to=to
                     ),
                 )
-        yield f"epistemic_score {kind}", lambda make, given=given: cr.epistemic_score(given(make), make(LABELS))
-    yield "focal_budget", lambda make: cr.focal_budget(ensemble(make), 2)
+        yield (
+            f"epistemic_score {kind}",
+            lambda make, given=given: cr.epistemic_score(given(make), make(LABELS)),
+        )
+    yield "focal_budget", lambda make: cr.focal_budget(ensemble(make), 5)
     yield (
         "discounted_utility",
         lambda make: cr.discounted_utility(cr.credal_decision(ensemble(make)), make(LABELS)),
@@ -203,7 +222,7 @@ def _credal() -> Iterator[tuple[str, Case]]:
     yield (
         "rank_models",
         lambda make: cr.rank_models(
-            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=20
+            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
         ),
     )
     yield "score_stability", lambda make: cr.score_stability(ensemble(make), make(LABELS), n_repeats=2)
@@ -211,32 +230,41 @@ def _credal() -> Iterator[tuple[str, Case]]:
 
 RECALIBRATIONS: dict[str, Callable[[], cr.Recalibration]] = {
     "TemperatureScaling": cr.TemperatureScaling,
+    "MemberTemperatures": cr.MemberTemperatures,
+}
+OF_ONE_DISTRIBUTION: dict[str, Callable[[], cr.Recalibration]] = {
     "VectorScaling": cr.VectorScaling,
     "MatrixScaling": cr.MatrixScaling,
-    "MemberTemperatures": cr.MemberTemperatures,
     "Chain": lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]),
 }
 
 
+def point(make: Make) -> cr.Point:
+    return cr.Point(make(MEMBERS.mean(axis=1)))
+
+
+def fitted(method: Callable[[], cr.Recalibration], given: Callable[[Make], Any]) -> Case:
+    """Return what a fitted recalibration makes of the predictions it was fitted on."""
+    return lambda make: method().fit(given(make), make(LABELS)).apply(given(make)).probs
+
+
 def _others() -> Iterator[tuple[str, Case]]:
     for name, method in RECALIBRATIONS.items():
-        yield (
-            name,
-            lambda make, method=method: method().fit(ensemble(make), make(LABELS)).apply(ensemble(make)).probs,
-        )
+        yield name, fitted(method, ensemble)
+    for name, method in OF_ONE_DISTRIBUTION.items():
+        yield name, fitted(method, point)
     yield (
         "AlphaCalibration",
-        lambda make: cr.AlphaCalibration()
-        .fit(cr.Point(make(MEMBERS[:, 0])), cr.LabelCounts(make(COUNTS)))
-        .apply(cr.Point(make(MEMBERS[:, 0])))
-        .alpha,
+        lambda make: (
+            cr.AlphaCalibration()
+            .fit(cr.Point(make(MEMBERS[:, 0])), cr.LabelCounts(make(COUNTS)))
+            .apply(cr.Point(make(MEMBERS[:, 0])))
+            .alpha
+        ),
     )
     yield (
         "CredalRecalibration",
-        lambda make: cr.CredalRecalibration(n_resamples=19, rng=7)
-        .fit(ensemble(make), make(LABELS))
-        .apply(ensemble(make))
-        .probs,
+        fitted(lambda: cr.CredalRecalibration(temperatures="shared", n_resamples=19, rng=7), ensemble),
     )
     yield "decompose_brier", lambda make: cr.decompose_brier(ensemble(make), make(LABELS))
     for name in ("decompose_loss", "decompose_disagreement"):
@@ -259,7 +287,7 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "evaluate",
-        lambda make: cr.evaluate(ensemble(make), make(LABELS), features=make(FEATURES), n_resamples=19, rng=7),
+        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=19, rng=7),
     )
     yield (
         "evaluate counts",
@@ -269,12 +297,12 @@ def _others() -> Iterator[tuple[str, Case]]:
     yield (
         "compare",
         lambda make: cr.compare(
-            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=20
+            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
         ),
     )
     yield "scan", lambda make: cr.brier(cr.scan(ensemble(make), make(LABELS), chunk_rows=10, engine="serial"))
     yield "RunningStatistic", _running
-    yield "Basis", lambda make: cr.Basis().fit(make(FEATURES)).columns(make(FEATURES))
+    yield "Basis", lambda make: cr.Basis().fit(make(FEATURES), (7, 7)).columns(make(FEATURES))
 
 
 def _running(make: Make) -> Any:
@@ -283,5 +311,8 @@ def _running(make: Make) -> Any:
         running.update(make(MEMBERS[rows]), make(LABELS[rows]))
     return running.compute()
 
+
+LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
+"""Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 
 CASES: dict[str, Case] = dict([*_statistics(), *_tests(), *_credal(), *_others()])

@@ -109,7 +109,7 @@ class CellBound(Bound):
             weight = 1.0
         else:
             weight = weights[:, :, None]
-            sums = State(size=self._per_cell(xp.broadcast_to(weight, (len(weights), *spread.shape))))
+            sums = State(size=self._per_cell(xp.broadcast_to(weight, (weights.shape[0], *spread.shape))))
         sums["predicted"] = self._per_cell(weight * spread[None, ...])
         if self.statistic.needs_squares:
             sums["square"] = self._per_cell(weight * spread[None, ...] ** 2)
