@@ -1,8 +1,8 @@
 """The same bits in every run, on a device too.
 
-On the host every sum has one order already. On CUDA the library's own sums are products with indicators, counts
-of whole numbers and sorted sums, so they repeat as well; what is left are torch's switches. `deterministic` sets
-them, and torch then refuses any operation without a fixed order instead of running it.
+On the host every sum has one order already. On CUDA the library's own sums are products with indicators,
+counts of whole numbers and sorted sums, so they repeat as well; what is left are torch's switches.
+`deterministic` sets them, and torch then refuses any operation without a fixed order instead of running it.
 """
 
 from __future__ import annotations

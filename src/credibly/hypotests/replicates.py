@@ -154,10 +154,10 @@ def _steps(probs: Array) -> Array:
     if not is_numpy(probs):
         xp = namespace(probs)
         # class by class, as on the host: a parallel sum has another rounding, and on CUDA not one order
-        cumulative = [probs[:, 0]]
+        sums = [probs[:, 0]]
         for c in range(1, probs.shape[1]):
-            cumulative.append(cumulative[-1] + probs[:, c])
-        return xp.stack(cumulative[:-1], axis=0) / cumulative[-1][None, :]
+            sums.append(sums[-1] + probs[:, c])
+        return xp.stack(sums[:-1], axis=0) / sums[-1][None, :]
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
