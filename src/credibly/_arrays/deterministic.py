@@ -27,9 +27,9 @@ def deterministic() -> Iterator[None]:
 
     Notes
     -----
-    Sets ``torch.use_deterministic_algorithms`` and cuBLAS's workspace, and puts both back after the block; an
-    operation of a user's statistic that has no fixed order raises torch's RuntimeError. cuBLAS reads its
-    workspace when it is first used: open the block before the first product on the device, or set
+    Sets ``torch.set_deterministic_debug_mode("error")`` and cuBLAS's workspace, and puts both back after the
+    block; an operation of a user's statistic that has no fixed order raises torch's RuntimeError. cuBLAS reads
+    its workspace when it is first used: open the block before the first product on the device, or set
     ``CUBLAS_WORKSPACE_CONFIG=:4096:8`` before Python starts. The number of threads on a host, the device and
     the version of torch still belong to the result; NumPy arrays need no such block.
 
@@ -50,13 +50,12 @@ def deterministic() -> Iterator[None]:
             return
         import torch
 
-        before = torch.are_deterministic_algorithms_enabled()
-        warned = torch.is_deterministic_algorithms_warn_only_enabled()
-        torch.use_deterministic_algorithms(True)
+        before = torch.get_deterministic_debug_mode()
+        torch.set_deterministic_debug_mode("error")  # as use_deterministic_algorithms, without its imports
         try:
             yield
         finally:
-            torch.use_deterministic_algorithms(before, warn_only=warned)
+            torch.set_deterministic_debug_mode(before)
     finally:
         if workspace is None:
             os.environ.pop(_WORKSPACE, None)

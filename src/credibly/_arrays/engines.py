@@ -11,8 +11,8 @@ import pickle
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from typing import Any, TypeVar
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
@@ -133,6 +133,43 @@ class Pool(Engine):
                 future.cancel()
 
 
+class Devices(Serial):
+    """Several devices of this machine: one thread for each, and every chain of tasks on one of them.
+
+    Parameters
+    ----------
+    devices : sequence
+        Devices of one array library, such as ``["cuda:0", "cuda:1"]``. Arguments of tasks that can move (they
+        have `on`) are copied to the device of their chain.
+    """
+
+    name = "devices"
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        if isinstance(devices, str) or not len(devices):
+            raise InputTypeError("`devices`", "must be a sequence", f"got {devices!r}", 'Use ["cuda:0"].')
+        self.devices = tuple(devices)
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold chains on the devices in turns; results come in order."""
+        with ExitStack() as opened:
+            threads = [
+                (opened.enter_context(concurrent.futures.ThreadPoolExecutor(1)), device)
+                for device in self.devices
+            ]
+            room = 2 * len(threads)
+            waiting: deque[Any] = deque()
+            opened.callback(lambda: [future.cancel() for future in waiting])
+            for (thread, device), chain in zip(cycle(threads), chains, strict=False):
+                waiting.append(thread.submit(_folded_on, device, step, chain, finish))
+                if len(waiting) >= room:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+
 class Cluster(Engine):
     """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
 
@@ -219,6 +256,13 @@ def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) 
     total = None
     for given in chain:
         total = step(total, *given)
+    return finish(total)
+
+
+def _folded_on(device: Any, step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+    total = None
+    for given in chain:
+        total = step(total, *(one.on(device) if hasattr(one, "on") else one for one in given))
     return finish(total)
 
 

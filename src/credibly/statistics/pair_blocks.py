@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from credibly._arrays.namespace import Array, to_host
+from credibly._arrays.namespace import Array, moved, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.results import Estimate
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -40,6 +40,12 @@ class Block:
 
     def __getitem__(self, rows: slice) -> Block:
         return Block(self.start + rows.start, self.probs[rows, :], self.labels.rows(rows), self.notes)
+
+    def on(self, where: Any) -> Block:
+        """Return the same rows on a device."""
+        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
+        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
+        return Block(self.start, moved(self.probs, where), labels, self.notes)
 
 
 Vectors = Callable[[Block], Labels]

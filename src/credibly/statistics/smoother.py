@@ -199,7 +199,9 @@ class SmootherBound(PairwiseBound):
         if bool(xp.any(alone)):
             raise _lonely(self.statistic.name)
         totals = xp.where(sums.totals > 0, sums.totals, xp.ones_like(sums.totals))
-        state = self._deviations(_divided(sums.found, totals[None, None, :]), slice(0, len(totals)), labels)
+        state = self._deviations(
+            _divided(sums.found, totals[None, None, :]), slice(0, totals.shape[0]), labels
+        )
         # what all blocks together must be able to say
         count = xp.ones_like(state["weight"])
         zeros = float(xp.sum(xp.astype(self.probs == 0, xp.int64)))

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import array_api_strict
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.scale import Devices
 from credibly.statistics import pair_blocks
 
 N, M, K = 211, 3, 4
@@ -104,6 +106,26 @@ def test_a_test_on_any_engine(data, pool) -> None:
             assert (own.pvalue, own.n, own.notes) == (other.pvalue, other.n, other.notes)
         assert steps == sorted(steps)
         assert steps[-1] == 49
+
+
+@pytest.mark.parametrize("statistic", ["skce", "kde_ce"])
+def test_several_devices(data, statistic) -> None:
+    """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
+    torch = pytest.importorskip("torch", reason="needs the extra torch")
+    probs, labels = data
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=statistic, n_resamples=19, rng=3)
+    strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
+    found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
+    for given, devices in (
+        ((array_api_strict.asarray(probs), array_api_strict.asarray(labels)), strict),
+        ((probs, labels), found),
+    ):
+        source = cr.scan(cr.Ensemble(given[0]), given[1], chunk_rows=53, engine=Devices(devices))
+        cut = cr.calibration_test(source, statistic=statistic, n_resamples=19, rng=3)
+        assert cut.pvalue == whole.pvalue
+        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-11, atol=1e-14)
+    with pytest.raises(cr.InputTypeError, match="`devices` must be a sequence"):
+        Devices("cuda")
 
 
 def test_replicates_go_in_batches_where_memory_is_short(data, pool) -> None:
