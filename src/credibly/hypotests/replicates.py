@@ -26,7 +26,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly._arrays.philox import Seed, Uniforms, torch_pieces
+from credibly._arrays.philox import Seed, Uniforms, torch_pieces, torch_uniforms_at
 from credibly._arrays.special import ndtri
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
@@ -133,19 +133,27 @@ class Replicates:
         out[...] = low
 
     def _draw_on_device(self, reps: slice, rows: slice) -> Array:
-        """Draw the same labels with tensors; the device has time to draw every rest."""
+        """Draw the same labels with tensors, in the same two parts."""
         xp = namespace(self.probs)
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        rest = self.rests.block(reps, shifted, reference=self.probs)
         if self.k > _FEW_CLASSES:
+            rest = self.rests.block(reps, shifted, reference=self.probs)
             steps = self.steps[:, rows].T.contiguous()
             found = xp.searchsorted(steps, rest.T.contiguous(), side="right").T
             return xp.astype(found, label_dtype(xp, self.k))
-        piece = xp.astype(torch_pieces(self.pieces, reps, shifted, self.probs.device), xp.float64)
-        out = xp.zeros(rest.shape, dtype=label_dtype(xp, self.k), device=rest.device)
-        for step in self.steps[:, rows]:
-            floor = xp.floor(step)
-            out += (piece > floor) | ((piece == floor) & (rest >= step - floor))
+        pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
+        out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
+        reached = xp.zeros_like(out)
+        steps = self.steps[:, rows]
+        for floor in xp.astype(xp.floor(steps), pieces.dtype):
+            out += pieces > floor
+            reached += pieces >= floor
+        j, i = xp.nonzero(out != reached)
+        rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
+        own, piece = steps[:, i], xp.astype(pieces[j, i], xp.float64)
+        floor = xp.floor(own)
+        passed = (piece > floor) | ((piece == floor) & (rest >= own - floor))
+        out[j, i] = xp.astype(xp.sum(xp.astype(passed, xp.int64), axis=0), out.dtype)
         return out
 
 
