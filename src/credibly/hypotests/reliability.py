@@ -13,11 +13,10 @@ from credibly._arrays.results import ReliabilityCurve, require_level
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling import replicates_per_tile
 from credibly.predictions import Classes, Labels, as_point, as_predictions, require_order
 from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
-
-_TILE_LABELS = 2**20
 
 
 def reliability_curve(
@@ -175,7 +174,7 @@ def _band(
     """Return per-cell quantiles of the observed frequency over replicates."""
     replicates = Replicates(as_point(given)[0].probs, seed)
     drawn = []
-    for reps in tiles(n_resamples, max(1, _TILE_LABELS // len(given))):
+    for reps in tiles(n_resamples, replicates_per_tile(len(given), replicates)):
         batch = replicates.labels(reps)
         state = bound.state(Classes(batch.values, batch.n_classes, weights))
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -28,6 +28,7 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     namespace,
+    on_accelerator,
     to_host,
 )
 from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
@@ -40,6 +41,7 @@ PRECISIONS = ("float64", "float32", "tf32")
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
+_ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
 
@@ -155,6 +157,9 @@ class PairwiseBound(Bound):
     def product(self, values: Array, matrix: Array) -> Array:
         """Return values @ matrix.T, (b k, rows), in the precision that was asked for."""
         with matrix_product_precision(self.precision, values):
+            if on_accelerator(values):
+                # rows of the result are as long as a tile, which is aligned; label vectors come in any number
+                return values @ matrix.T
             return (matrix @ values.T).T  # this order multiplies narrow tiles faster
 
     def _tile(self, rows: slice, weighted: bool, keep: bool) -> Any:
@@ -180,7 +185,7 @@ class PairwiseBound(Bound):
         rows = rows_within_budget(2 * self.n * self._item_bytes(), 0.6)
         if self.symmetric:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
-        return rows
+        return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 
     def _replicates_per_batch(self, n_classes: int) -> int:
         width = self.n + 2 * min(self.n, self._rows_per_tile())  # values, product, its temporary
