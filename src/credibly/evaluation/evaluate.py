@@ -109,8 +109,8 @@ def evaluate(
     most `level`.
 
     Of chunks all that is a sum over instances is computed chunk by chunk, with the numbers of all rows at
-    once; statistics over pairs, the unified score and tests of sets see the rows that they would see in memory,
-    and these alone are taken into it.
+    once; statistics over pairs, the unified score and tests of sets see the rows that they would see in
+    memory, and these alone are taken into it.
 
     Examples
     --------

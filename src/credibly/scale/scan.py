@@ -48,6 +48,15 @@ class Scan(Chunks):
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(self.pieces[0].chunk())
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(piece.stop - piece.start for piece in self.pieces)
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
+        return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
+
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
         shape = Shape.of(self.sample)
@@ -146,7 +155,7 @@ def scan(
         ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, a Dask array, or
         predictions.
     labels : path, sequence of paths, str, array or LabelCounts, optional
-        What was observed; not needed where every file holds its own. A plain word names an array of the files.
+        What was observed; not needed where every file holds its own. A word names an array of the files.
     kind : str, optional
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional

@@ -232,13 +232,16 @@ def _mapped_pieces(
 def _array_pieces(
     array: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, chunk_rows: int | None
 ) -> Iterator[Piece]:
-    n_labels = len(labels)
+    n_labels = len(labels) if isinstance(labels, LabelCounts) else int(labels.shape[0])
     if isinstance(array, Predictions):
         n, axis, leading = len(array), None, array._leading
     else:
         n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
         leading = array
-    for name, other in (("labels", n_labels), ("sample_weight", n if weight is None else len(weight))):
+    for name, other in (
+        ("labels", n_labels),
+        ("sample_weight", n if weight is None else int(weight.shape[0])),
+    ):
         if other != n:
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."

@@ -108,7 +108,7 @@ class CellBound(Bound):
             sums = State(size=count_cells(groups, self.cells.n_cells))
         else:
             weight = weights[:, :, None]
-            sums = State(size=self._per_cell(xp.broadcast_to(weight, (len(weights), *spread.shape[1:]))))
+            sums = State(size=self._per_cell(xp.broadcast_to(weight, (weights.shape[0], *spread.shape[1:]))))
         sums["predicted"] = self._per_cell(spread if weights is None else weight * spread)
         if self.statistic.needs_squares:
             sums["square"] = self._per_cell(spread**2 if weights is None else weight * spread**2)

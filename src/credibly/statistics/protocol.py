@@ -188,10 +188,15 @@ class Statistic(ABC):
         """
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
         if isinstance(predictions, Chunks):
-            from credibly.statistics.chunked import estimates_over  # it is written against this module
+            # both are written against this module
+            from credibly.statistics.chunked import estimates_over
+            from credibly.statistics.pair_blocks import pair_estimate
 
             require_no_labels(labels, sample_weight)
-            estimate = estimates_over([chosen], predictions)[chosen.name]
+            if chosen.traits.reduction in ("pairwise", "smoother"):
+                estimate = pair_estimate(chosen, predictions)
+            else:
+                estimate = estimates_over([chosen], predictions)[chosen.name]
             return dataclasses.replace(estimate, notes=(*estimate.notes, *chosen.paper_notes(paper)))
         require_order(predictions, labels)
         given = as_predictions(predictions)

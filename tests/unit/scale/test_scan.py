@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError, UnsupportedError
+from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError
 from credibly._arrays.order_statistics import order_statistics
 from credibly.credal.means import MeasuresTask
 from credibly.predictions.passes import leaf_rows, one_pass
@@ -155,8 +155,9 @@ def test_pairs_of_instances_meet_although_they_were_cut(data) -> None:
     )
     whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="omnibus", n_resamples=19, rng=0)
     assert cut.pvalue == whole.pvalue
-    with pytest.raises(UnsupportedError, match="gather"):
-        cr.skce(cr.scan(probs, labels))
+    assert float(cr.skce(cr.scan(probs, labels, chunk_rows=100))) == float(
+        cr.skce(cr.Ensemble(probs), labels)
+    )
 
 
 def test_files_maps_and_shards(data, tmp_path) -> None:
