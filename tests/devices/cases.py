@@ -312,6 +312,42 @@ def _running(make: Make) -> Any:
     return running.compute()
 
 
+LINEAR_PROGRAMS = "linear programs"
+DRAWS_OF_SETS = "draws of distributions"
+CORNERS = "the search of corners"
+OPTIMISERS = "optimisers"
+RATERS = "how many raters a row has"
+BOOTSTRAP = "the bootstrap of scores"
+PICTURES = "what only pictures show"
+LEAVES: dict[str, str] = {
+    "credal_contains hull": LINEAR_PROGRAMS,
+    "credal_boundary hull": LINEAR_PROGRAMS,
+    "credal_sample hull": DRAWS_OF_SETS,
+    "credal_sample intervals": DRAWS_OF_SETS,
+    "credal_sample belief": DRAWS_OF_SETS,
+    "credal_set": DRAWS_OF_SETS,
+    "lower_entropy intervals": CORNERS,
+    "uncertainty intervals": CORNERS,
+    "focal_budget": "clustering of classes",
+    "TemperatureScaling": OPTIMISERS,
+    "MemberTemperatures": OPTIMISERS,
+    "VectorScaling": OPTIMISERS,
+    "MatrixScaling": OPTIMISERS,
+    "Chain": OPTIMISERS,
+    "AlphaCalibration": OPTIMISERS,
+    "credal_test constant": OPTIMISERS,
+    "validity_test": RATERS,
+    "decompose_loss": RATERS,
+    "decompose_loss_in_chunks": RATERS,
+    "decompose_disagreement": RATERS,
+    "decompose_disagreement_in_chunks": RATERS,
+    "rank_models": BOOTSTRAP,
+    "member_functions": PICTURES,
+    "error_over_simplex": PICTURES,
+    "Basis": "knots of a basis",
+}
+"""What moves its rows to the host and brings its result back, and why; docs/scale.md lists the reasons."""
+
 LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
 """Where weights are learned again for every replicate, by steps that stop where they gain no more."""
 

@@ -76,6 +76,7 @@ def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.n
     for tile in tiles(n, _TILE):
         values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
         rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
-        kept = np.argsort(values, kind="stable")[:most]
-        values, rows = values[kept], rows[kept]
+        if values.size > most:
+            kept = np.argpartition(values, most - 1)[:most]
+            values, rows = values[kept], rows[kept]
     return values, rows

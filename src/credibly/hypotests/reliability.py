@@ -186,18 +186,18 @@ def _cells(
     kinds: Mapping[str, BinnedStatistic], given: Any, observed: Labels, n_resamples: int, seed: Seed
 ) -> dict[str, _Cells]:
     """Count rows in memory; replicates in tiles."""
-    replicates = Replicates(as_point(given)[0].probs, seed)
+    replicates = Replicates(as_point(given)[0].probs, seed) if n_resamples else None
     found = {}
     for name, statistic in kinds.items():
         plan = statistic.plan(given)
         bound = statistic.bind(given, plan)
         sums = {key: to_host(value)[0] for key, value in bound.state(observed).items()}
         drawn = []
-        per_tile = replicates_per_tile(len(given), replicates)
-        for reps in tiles(n_resamples, per_tile) if n_resamples else ():
-            batch = replicates.labels(reps)
-            state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
-            drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
+        if replicates is not None:
+            for reps in tiles(n_resamples, replicates_per_tile(len(given), replicates)):
+                batch = replicates.labels(reps)
+                state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
+                drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
         frequencies = np.concatenate(drawn) if drawn else np.empty((0, sums["size"].size))
         found[name] = _Cells(np.asarray(plan.edges), sums, frequencies)
     return found
