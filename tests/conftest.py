@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -28,13 +29,25 @@ def data_dir() -> Path:
     return folder
 
 
-@pytest.fixture(params=["numpy", "torch", "array_api_strict", "second_device"])
+def _accelerators() -> list[str]:
+    """Return "cuda" where there is such a device."""
+    if importlib.util.find_spec("torch") is None:
+        return []
+    import torch
+
+    return ["cuda"] if torch.cuda.is_available() else []
+
+
+@pytest.fixture(params=["numpy", "torch", "array_api_strict", "second_device", *_accelerators()])
 def library(request: pytest.FixtureRequest) -> Library:
-    """Every array library the tests run on; the strict one also on its fake second device."""
+    """Every array library the tests run on; the strict one also on its fake second device, torch on CUDA."""
     if request.param == "numpy":
         return Library("numpy", np)
     if request.param == "torch":
         return Library("torch", pytest.importorskip("torch", reason="needs the torch extra"))
+    if request.param == "cuda":
+        torch = pytest.importorskip("torch", reason="needs the torch extra")
+        return Library("cuda", torch, torch.device("cuda", torch.cuda.current_device()))
     if request.param == "array_api_strict":
         return Library("array_api_strict", array_api_strict)
     return Library("second_device", array_api_strict, array_api_strict.Device("device1"))

@@ -10,7 +10,7 @@ ROUNDING = 1e-12
 
 
 def differences(first: Any, second: Any, where: str = "") -> list[str]:
-    """List all places where two results in JSON-safe types differ: text and p-values at all, numbers beyond rounding."""
+    """List where two results in JSON-safe types differ: text and p-values at all, numbers beyond rounding."""
     if isinstance(first, dict) and isinstance(second, dict):
         if first.keys() != second.keys():
             return [f"{where}: {sorted(first.keys() ^ second.keys())}"]

@@ -12,6 +12,7 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
 from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly._arrays.deterministic import deterministic
 from credibly._arrays.errors import (
     CrediblyError,
     FileError,
@@ -251,6 +252,7 @@ __all__ = [
     "decompose_disagreement_in_chunks",
     "decompose_loss",
     "decompose_loss_in_chunks",
+    "deterministic",
     "discounted_utility",
     "epistemic_score",
     "error_over_simplex",

@@ -1,7 +1,7 @@
 """Where work runs: here, in a pool of threads or processes, or on a Dask cluster.
 
-One engine serves chunks of rows, blocks of pairs and repetitions of a study. It promises the results, never the
-order of the work, so a number may depend on its inputs alone.
+One engine serves chunks of rows, blocks of pairs and repetitions of a study. It promises the results, never
+the order of the work, so a number may depend on its inputs alone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pickle
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from typing import Any, TypeVar
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
@@ -49,7 +49,7 @@ class Engine(ABC):
     ) -> Iterator[T]:
         """Yield ``finish(step(step(None, *first), *second) ...)`` for every chain, in order.
 
-        Arguments may be what `held` returned. Only the arguments of one step need to be in one place at a time.
+        Arguments may be what `held` returned. Only those of one step need to be in one place at a time.
         """
 
 
@@ -131,6 +131,43 @@ class Pool(Engine):
         finally:
             for future in waiting:
                 future.cancel()
+
+
+class Devices(Serial):
+    """Several devices of this machine: one thread for each, and every chain of tasks on one of them.
+
+    Parameters
+    ----------
+    devices : sequence
+        Devices of one array library, such as ``["cuda:0", "cuda:1"]``. Arguments of tasks that can move (they
+        have `on`) are copied to the device of their chain.
+    """
+
+    name = "devices"
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        if isinstance(devices, str) or not len(devices):
+            raise InputTypeError("`devices`", "must be a sequence", f"got {devices!r}", 'Use ["cuda:0"].')
+        self.devices = tuple(devices)
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold chains on the devices in turns; results come in order."""
+        with ExitStack() as opened:
+            threads = [
+                (opened.enter_context(concurrent.futures.ThreadPoolExecutor(1)), device)
+                for device in self.devices
+            ]
+            room = 2 * len(threads)
+            waiting: deque[Any] = deque()
+            opened.callback(lambda: [future.cancel() for future in waiting])
+            for (thread, device), chain in zip(cycle(threads), chains, strict=False):
+                waiting.append(thread.submit(_folded_on, device, step, chain, finish))
+                if len(waiting) >= room:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
 
 class Cluster(Engine):
@@ -222,6 +259,13 @@ def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) 
     return finish(total)
 
 
+def _folded_on(device: Any, step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+    total = None
+    for given in chain:
+        total = step(total, *(one.on(device) if hasattr(one, "on") else one for one in given))
+    return finish(total)
+
+
 def as_engine(engine: Any) -> Engine:
     """Return the engine that a user named.
 
@@ -260,7 +304,7 @@ def as_engine(engine: Any) -> Engine:
 
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Engine]:
-    """Give the engine of a Dask cluster by its address, or of workers on this machine, inside a ``with`` block."""
+    """Give the engine of the Dask cluster at an address, or of workers here, inside a ``with`` block."""
     client_type = _distributed().Client
     try:
         client = client_type() if scheduler is None else client_type(scheduler, timeout="10s")
@@ -329,7 +373,7 @@ def _living_workers() -> Iterator[None]:
 @contextmanager
 def _living_cluster() -> Iterator[None]:
     distributed = _distributed()
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         yield

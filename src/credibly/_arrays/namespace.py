@@ -15,6 +15,9 @@ Array: TypeAlias = Any
 
 Namespace: TypeAlias = Any
 
+_HOST_DEVICES = frozenset({"cpu"})
+"""Where NumPy sees a tensor's memory; the tests empty it to run what is written for devices on the host."""
+
 
 def is_array(value: object) -> bool:
     """Tell whether `value` is an array the library computes with as it is."""
@@ -63,6 +66,11 @@ def is_torch(array: Array) -> bool:
     return bool(array_api_compat.is_torch_array(array))
 
 
+def on_accelerator(array: Array) -> bool:
+    """Tell whether `array` is a torch tensor that the host's own loops cannot reach, such as one on CUDA."""
+    return is_torch(array) and array.device.type not in _HOST_DEVICES
+
+
 def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """Leave library, device and graph: a NumPy array with the same numbers."""
     if isinstance(array, np.ndarray):
@@ -74,6 +82,15 @@ def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     xp = array_api_compat.array_namespace(array)
     home = xp.__array_namespace_info__().default_device()
     return np.asarray(array_api_compat.to_device(array, home))
+
+
+def moved(array: Array, where: Any) -> Array:
+    """Return a copy of `array` on a device; NumPy arrays become tensors of torch."""
+    if is_numpy(array):
+        import torch
+
+        return torch.tensor(array, device=where)
+    return array_api_compat.to_device(array, where)
 
 
 def beside(array: Array, given: Any, reference: Array, what: str = "predictions and labels") -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, is_torch, like
+from credibly._arrays.namespace import Array, like, on_accelerator
 
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
@@ -95,7 +95,7 @@ class Uniforms:
 
     def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
-        if reference is not None and is_torch(reference) and reference.device.type != "cpu":
+        if reference is not None and on_accelerator(reference):
             raw = _torch_words(self.seed, self.stream, replicates, instances, _WORDS, reference.device)
             lead, n = instances.start % _WORDS, instances.stop - instances.start
             return _shift(raw[:, lead : lead + n], 11).double() * _DOUBLE
@@ -116,7 +116,20 @@ def _torch_words(
     low = torch.arange(first + 1, last + 1, dtype=torch.int64, device=device)[None, :]
     high = torch.arange(replicates.start, replicates.stop, dtype=torch.int64, device=device)[:, None]
     shape = (replicates.stop - replicates.start, last - first)
-    low, high = low.expand(shape), high.expand(shape)
+    return _torch_philox(seed, stream, low.expand(shape), high.expand(shape)).reshape(shape[0], -1)
+
+
+def torch_uniforms_at(uniforms: Uniforms, replicates: Array, instances: Array) -> Array:
+    """Compute u[replicates, instances] for tensors of addresses (t,), in double precision."""
+    words = _torch_philox(uniforms.seed, uniforms.stream, instances // _WORDS + 1, replicates)
+    chosen = words.gather(1, (instances % _WORDS)[:, None])[:, 0]
+    return _shift(chosen, 11).double() * _DOUBLE
+
+
+def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
+    """Return the four words of every counter (low, high, stream, 0), on a last axis."""
+    import torch
+
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
     keys = [_signed(seed[0]), _signed(seed[1])]
     for _ in range(10):
@@ -127,7 +140,7 @@ def _torch_words(
             _signed(keys[0] + 0x9E3779B97F4A7C15),
             _signed(keys[1] + 0xBB67AE8584CAA73B),
         ]
-    return torch.stack(words, dim=-1).reshape(low.shape[0], -1)
+    return torch.stack(words, dim=-1)
 
 
 def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device: Any) -> Array:

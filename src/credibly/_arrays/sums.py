@@ -17,6 +17,7 @@ from credibly._arrays.namespace import (
     is_torch,
     like,
     namespace,
+    on_accelerator,
     to_host,
 )
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
@@ -42,7 +43,7 @@ def add_mask(total: Array, mask: Array) -> None:
 
 def _on_host(array: Array) -> bool:
     """Tell whether NumPy sees the memory: adding up in torch has no fixed order on a CPU."""
-    return is_numpy(array) or (is_torch(array) and array.device.type == "cpu")
+    return is_numpy(array) or (is_torch(array) and not on_accelerator(array))
 
 
 def indicator(groups: Array, n_groups: int, dtype: Array = None) -> Array:
@@ -65,6 +66,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if is_torch(cells):
         import torch
 
+        if weights is not None and (b == 1 or cells.stride(0) == 0):  # the same cells for all
+            return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
         offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
         flat = (torch.clamp(cells.to(torch.int64), max=n_cells) + offsets).reshape(-1)
         size = b * (n_cells + 1)
@@ -73,6 +76,7 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
         else:
             spread = torch.broadcast_to(weights, cells.shape).reshape(-1)
             counted = torch.zeros(size, dtype=torch.float64, device=cells.device)
+            # sorts, so that equal cells are added in one order
             counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
         return counted.reshape(b, n_cells + 1)[:, :n_cells]
     ones = xp.ones(cells.shape, dtype=xp.float64, device=device(cells))

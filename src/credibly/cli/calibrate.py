@@ -97,7 +97,7 @@ def apply_file(
     """
     reading.require_elsewhere(out)
     require_target(out, overwrite=force)
-    if recalibration.suffix != ".json" and reading.file.suffix == ".json":
+    if recalibration.suffix != ".json" and Path(reading.file).suffix == ".json":
         raise FileError(
             f"'{recalibration}'",
             "must be what `credibly calibrate fit` wrote",

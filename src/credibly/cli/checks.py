@@ -17,10 +17,11 @@ from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
+from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.hypotests import predictive_check
 from credibly.hypotests.limits import has_members
-from credibly.io import Dataset, load
+from credibly.io import load
 from credibly.statistics import as_statistic
 
 COLUMNS = (
@@ -77,6 +78,7 @@ Power = Annotated[
 def check_file(
     reading: Reading,
     *,
+    streaming: Streaming,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
     adjustment: Adjustment = "family-wise",
@@ -92,12 +94,39 @@ def check_file(
     Does the model expect the statistics it shows?
     Groups of the file are checked too, with p-values adjusted over all of them.
     """
-    data = reading.labelled(output)
-    chosen = hypothesis or ("both" if has_members(data.predictions) else "independent")
+    with streaming.opened(reading, output) as data:
+        check = _checked(data, statistic, hypothesis, adjustment, used, paper, replication, output)
+    curve = None if power is None else check.power(power, rng=replication.seed)
+    if output.as_json:
+        found: dict[str, Any] = check.to_dict()
+        output.json(found if curve is None else {**found, "power": curve.to_dict()})
+    else:
+        rows = [_row(name, one) for name, one in _results(check, groups=not output.terminal)]
+        output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
+        if output.terminal and check.factors:
+            output.pairs(_group_counts(check), heading="Groups")
+        said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
+        if curve is not None:
+            said += [line.strip() for line in str(curve).splitlines()]
+        output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
+    leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
+
+
+def _checked(
+    data: Opened,
+    statistic: list[str] | None,
+    hypothesis: Literal["both", "bayesian", "independent"] | None,
+    adjustment: Literal["family-wise", "fdr"],
+    used: Path | None,
+    paper: str | None,
+    replication: Replication,
+    output: Output,
+) -> PredictiveCheck:
+    chosen = hypothesis or ("both" if has_members(data.some) else "independent")
     if hypothesis is None and chosen == "independent":
         output.notes(["only averages are stored, so the Bayesian hypothesis cannot be tested"])
     with progress(quiet=output.quiet) as tell:
-        check = predictive_check(
+        return predictive_check(
             data.predictions,
             data.labels,
             statistics=None
@@ -117,23 +146,9 @@ def check_file(
             rng=replication.seed,
             progress=None if tell is None else lambda done, total: tell("checks", done, total),
         )
-    curve = None if power is None else check.power(power, rng=replication.seed)
-    if output.as_json:
-        found: dict[str, Any] = check.to_dict()
-        output.json(found if curve is None else {**found, "power": curve.to_dict()})
-    else:
-        rows = [_row(name, one) for name, one in _results(check, groups=not output.terminal)]
-        output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
-        if output.terminal and check.factors:
-            output.pairs(_group_counts(check), heading="Groups")
-        said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
-        if curve is not None:
-            said += [line.strip() for line in str(curve).splitlines()]
-        output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
-    leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
 
 
-def _used_ids(used: Path, data: Dataset) -> Any:
+def _used_ids(used: Path, data: Opened) -> Any:
     if data.ids is None:
         raise InputError(
             "`--used`",

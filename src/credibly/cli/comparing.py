@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,10 +16,11 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
-from credibly.cli.reading import Manner, command
+from credibly.cli.reading import Manner, Reading, command
+from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Comparison, compare, joined, standing_rows
-from credibly.io import Dataset, load_budget, require_writable
+from credibly.io import load_budget, require_writable
 from credibly.predictions import LabelCounts
 
 COLUMNS = (
@@ -34,8 +37,10 @@ COLUMNS = (
 TRADEOFFS = [0.0, 0.1, 0.5, 1.0, 2.0]
 
 Files = Annotated[
-    list[Path],
-    typer.Argument(metavar="FILE...", help="Predictions of the same instances, one file per model."),
+    list[str],
+    typer.Argument(
+        metavar="FILE...", help="Predictions of the same instances: per model a file, or a pattern in quotes."
+    ),
 ]
 Tradeoffs = Annotated[
     list[float],
@@ -87,6 +92,7 @@ def compare_files(
     files: Files,
     *,
     manner: Manner,
+    streaming: Streaming,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
     divergence: DivergenceName = "kl",
@@ -120,6 +126,7 @@ def compare_files(
     comparison = run_comparison(
         files,
         manner,
+        streaming,
         output,
         ("compare", flags),
         tradeoffs=tradeoff,
@@ -139,7 +146,7 @@ def compare_files(
     _print(comparison, output, out)
 
 
-def require_place(files: Sequence[Path], manner: Manner, out: Path, force: bool) -> None:
+def require_place(files: Sequence[str], manner: Manner, out: Path, force: bool) -> None:
     """Raise unless a report of these files can be written to `out`."""
     for file in files:
         manner.of(file).require_elsewhere(out)
@@ -147,16 +154,20 @@ def require_place(files: Sequence[Path], manner: Manner, out: Path, force: bool)
 
 
 def run_comparison(
-    files: Sequence[Path], manner: Manner, output: Output, typed: tuple[str, Sequence[Any]], **settings: Any
+    files: Sequence[str],
+    manner: Manner,
+    streaming: Streaming,
+    output: Output,
+    typed: tuple[str, Sequence[Any]],
+    **settings: Any,
 ) -> Comparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
     readings = [manner.of(file) for file in files]
     names = _names(files)
-    data = [reading.dataset(output) for reading in readings]
-    observed = _common_labels(files, data)
     verb, flags = typed
-    words = [*map(str, files[:-1]), *readings[-1].words()]
-    with progress(quiet=output.quiet) as tell:
+    words = [*files[:-1], *readings[-1].words(), *streaming.words()]
+    with _models(readings, streaming, output) as data, progress(quiet=output.quiet) as tell:
+        observed = None if data[0].in_chunks else _common_labels(files, data)
         return compare(
             dict(zip(names, (one.predictions for one in data), strict=True)),
             observed,
@@ -170,6 +181,16 @@ def run_comparison(
             },
             **settings,
         )
+
+
+@contextmanager
+def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Opened]]:
+    """Open all models: in chunks where one of them has to be."""
+    if any(streaming.takes(reading) for reading in readings):
+        with streaming.running() as engine:
+            yield [streaming.scanned(reading, engine, output) for reading in readings]
+    else:
+        yield [Opened.in_memory(reading.dataset(output)) for reading in readings]
 
 
 def comparison_remarks(comparison: Comparison) -> Iterator[str]:
@@ -211,10 +232,10 @@ def _table(comparison: Comparison) -> Table:
     return Table(COLUMNS, rows, frozenset({"interval"}))
 
 
-def _names(files: Sequence[Path]) -> list[str]:
-    """Return the files' names without ending; whole paths where these are not distinct."""
-    stems = [file.stem for file in files]
-    names = stems if len(set(stems)) == len(stems) else [str(file) for file in files]
+def _names(files: Sequence[str]) -> list[str]:
+    """Return the files' names without ending; whole paths of patterns, and where names are not distinct."""
+    stems = [file if glob.has_magic(file) else Path(file).stem for file in files]
+    names = stems if len(set(stems)) == len(stems) else list(files)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
@@ -223,7 +244,7 @@ def _names(files: Sequence[Path]) -> list[str]:
     return names
 
 
-def _common_labels(files: Sequence[Path], data: Sequence[Dataset]) -> Any:
+def _common_labels(files: Sequence[str], data: Sequence[Opened]) -> Any:
     """Return the labels of all files; those that hold some must agree."""
     held = [(file, one) for file, one in zip(files, data, strict=True) if one.labels is not None]
     if not held:
@@ -252,7 +273,7 @@ def _common_labels(files: Sequence[Path], data: Sequence[Dataset]) -> Any:
     return first.labels
 
 
-def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:
+def _shared_notes(names: Sequence[str], data: Sequence[Opened]) -> list[str]:
     """Return every note once, after the names of the models it is about."""
     whose: dict[str, list[str]] = {}
     for name, one in zip(names, data, strict=True):

@@ -11,9 +11,9 @@ from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
+from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Evaluation, NumberRow, Verdict, check_verdicts, evaluate, number_rows
-from credibly.io import Dataset
 from credibly.statistics import Statistic, registered
 
 LEVEL = 0.05
@@ -36,14 +36,16 @@ PAIRS = frozenset({"interval", "acceptance"})
 def evaluate_file(
     reading: Reading,
     *,
+    streaming: Streaming,
     statistic: options.Statistics = None,
     replication: Replication,
     fail_on: options.FailOn = None,
     output: Output,
 ) -> None:
     """The numbers, with intervals and verdicts."""
-    data = reading.labelled(output)
-    evaluation = run(data, "evaluate", reading.words(), output, replication, statistic)
+    words = [*reading.words(), *streaming.words()]
+    with streaming.opened(reading, output) as data:
+        evaluation = run(data, "evaluate", words, output, replication, statistic)
     if output.as_json:
         output.json(evaluation.to_dict())
     else:
@@ -60,7 +62,7 @@ def evaluate_file(
 
 
 def run(
-    data: Dataset,
+    data: Opened,
     verb: str,
     words: Iterable[str],
     output: Output,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -19,8 +18,9 @@ def _statistics(incomplete: str) -> list[str]:
     return [name for name in registered() if name.startswith(incomplete)]
 
 
+FORMATS = "npz, npy, csv, tsv, json, parquet, pt, netCDF"
 PredictionsFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Predictions: npz, npy, csv, tsv, json, parquet, pt, netCDF.")
+    str, typer.Argument(metavar="FILE", help=f"Predictions: {FORMATS}; a pattern in quotes, or a URL.")
 ]
 Labels = Annotated[
     str | None,
@@ -44,6 +44,27 @@ MemberAxis = Annotated[
 DropInvalid = Annotated[
     bool,
     typer.Option("--drop-invalid", help="Leave invalid rows out, and say how many, instead of stopping."),
+]
+Stream = Annotated[
+    bool,
+    typer.Option("--stream", help="Read rows in chunks, as patterns and .npy above 512 MiB always are."),
+]
+ChunkRows = Annotated[
+    int | None, typer.Option("--chunk-rows", metavar="N", help="Rows per chunk of an .npy file.")
+]
+SkipBadShards = Annotated[
+    bool,
+    typer.Option("--skip-bad-shards", help="Leave out files that cannot be read, and count them."),
+]
+EngineName = Annotated[
+    Literal["local", "dask"],
+    typer.Option(
+        "--engine", metavar="local|dask", help="Where chunks are worked on: here, or on Dask workers."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster's, with `--engine dask`."),
 ]
 Statistics = Annotated[
     list[str] | None,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import InputError
 from credibly._arrays.results import SCHEMA_VERSION, Estimate
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.reading import Reading
+from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
-from credibly.predictions import LabelCounts
 
 COLUMNS = ("part", "class", "term", "value", "stderr", "interval", "plugin", "n")
 LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement")
@@ -34,6 +35,7 @@ Weights = Annotated[
 def annotators_file(
     reading: Reading,
     *,
+    streaming: Streaming,
     n_bins: options.Bins = 15,
     debias: Debias = "full",
     weights: Weights = "instances",
@@ -43,24 +45,8 @@ def annotators_file(
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """
-    data = reading.labelled(output)
-    counts = data.labels
-    if not isinstance(counts, LabelCounts):
-        raise InputError(
-            f"'{reading.file}'",
-            "must come with counts of raters' labels",
-            "it has one label per instance",
-            "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
-        )
-    settings = {
-        "n_bins": n_bins,
-        "debias": debias,
-        "sample_weight": counts.totals if weights == "raters" else None,
-    }
-    with warnings.catch_warnings():  # the same words stand in the notes
-        warnings.simplefilter("ignore", UserWarning)
-        loss = decompose_loss(data.predictions, counts, **settings)  # type: ignore[arg-type]
-        pairs = decompose_disagreement(data.predictions, counts, **settings)  # type: ignore[arg-type]
+    with streaming.opened(reading, output) as data:
+        loss, pairs = _decomposed(data, n_bins, debias, weights)
     if output.as_json:
         output.json(
             {
@@ -80,7 +66,7 @@ def annotators_file(
     ]
     rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
     if not output.terminal:  # a person asks for classes with --json or a pipe
-        k = counts.n_classes
+        k = len(loss.per_class.expected.value)
         names = [str(c) for c in range(k)] if data.classes is None else data.classes
         for place in range(min(k, MOST_CLASSES)):
             rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
@@ -93,6 +79,40 @@ def annotators_file(
         Table(COLUMNS, rows, frozenset({"interval"})), shown=("part", "term", "value", "interval", "plugin")
     )
     output.notes(map(with_flags, dict.fromkeys((*loss.notes, *pairs.notes))))
+
+
+def _decomposed(
+    data: Opened,
+    n_bins: int,
+    debias: Literal["full", "paper"],
+    weights: Literal["instances", "raters"],
+) -> tuple[LossDecomposition, DisagreementDecomposition]:
+    """Take loss and disagreement apart, in memory or chunk by chunk."""
+    if not data.has_counts:
+        raise InputError(
+            f"'{data.source}'",
+            "must come with counts of raters' labels",
+            "it has one label per instance",
+            "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
+        )
+    if data.in_chunks and weights == "raters":
+        raise InputError(
+            "`--weights raters`",
+            "weighs rows in memory",
+            f"'{data.source}' is read in chunks",
+            "Leave it out, or use a file that fits into memory.",
+        )
+    settings: dict[str, Any] = {
+        "n_bins": n_bins,
+        "debias": debias,
+        "sample_weight": data.labels.totals if weights == "raters" else None,
+    }
+    with warnings.catch_warnings():  # the same words stand in the notes
+        warnings.simplefilter("ignore", UserWarning)
+        return (
+            decompose_loss(data.predictions, data.labels, **settings),
+            decompose_disagreement(data.predictions, data.labels, **settings),
+        )
 
 
 def _row(part: str, name: str | None, estimate: Estimate, plugin: float | None) -> tuple[Cell, ...]:

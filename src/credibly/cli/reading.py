@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import shlex
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ class Manner(Meaning):
 
     drop_invalid: options.DropInvalid = False
 
-    def of(self, file: Path) -> Reading:
+    def of(self, file: str | Path) -> Reading:
         """Return how to read one file in this manner."""
-        return Reading(file=file, **dataclasses.asdict(self))
+        return Reading(file=str(file), **dataclasses.asdict(self))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,8 +67,8 @@ class Reading(Manner):
 
     def require_elsewhere(self, target: Path) -> None:
         """Raise if `target` is one of the files that are read: `--force` must not destroy the data."""
-        for source in (self.file, *([] if self.labels is None else [Path(self.labels)])):
-            if _same_file(source, target):
+        for source in (self.file, *([] if self.labels is None else [self.labels])):
+            if any(_same_file(Path(path), target) for path in [source, *glob.glob(source)]):  # noqa: PTH207
                 raise InputError(
                     f"'{target}'",
                     "must not be a file that is read",
@@ -77,7 +78,7 @@ class Reading(Manner):
 
     def words(self) -> list[str]:
         """Return these options as they are typed."""
-        typed = [str(self.file)]
+        typed = [self.file]
         if self.labels is not None:
             typed += ["--labels", self.labels]
         if self.kind is not None:

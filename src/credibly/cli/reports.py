@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Annotated
 
@@ -16,18 +17,19 @@ from credibly.cli.groups import Replication
 from credibly.cli.numbers import answers, leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Manner
+from credibly.cli.streaming import Opened, Streaming
 from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
-from credibly.io import demo_models, require_writable
+from credibly.io import demo_models, is_remote, require_writable
 
 COMPARED = "comparison-report.html"
 """What the report of several files is called, beside the first of them."""
 
 Files = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="FILE...",
-        help="Predictions: npz, npy, csv, tsv, json, parquet, pt, netCDF. Several: a comparison.",
+        help=f"Predictions: {options.FORMATS}; a pattern in quotes, or a URL. Several: a comparison.",
     ),
 ]
 ReportFile = Annotated[
@@ -52,6 +54,7 @@ def report_files(
     file: Files,
     *,
     manner: Manner,
+    streaming: Streaming,
     out: ReportFile = None,
     force: options.Force = False,
     statistic: options.Statistics = None,
@@ -74,15 +77,16 @@ def report_files(
                     f"got {len(file)} files, which are compared",
                     "Leave it out, or run `credibly report` once for each.",
                 )
-        _compared(file, manner, out or file[0].with_name(COMPARED), force, replication, output)
+        target = out or _beside(file[0], COMPARED)
+        _compared(file, manner, streaming, target, force, replication, output)
         return
     reading = manner.of(file[0])
-    target = out or reading.file.with_name(f"{reading.file.stem}-report.html")
+    target = out or _beside(reading.file)
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
-    data = reading.labelled(output)
-    words = [*reading.words(), "--out", str(target)]
-    evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
+    words = [*reading.words(), *streaming.words(), "--out", str(target)]
+    with streaming.opened(reading, output) as data:
+        evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
     found = answers(evaluation)
     _write(evaluation, found, target, force, output)
     leave(fail_on, (one.word for one in found))
@@ -111,18 +115,34 @@ def demo(
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
-    evaluation = run(data, "demo", words, output, replication)
+    evaluation = run(Opened.in_memory(data), "demo", words, output, replication)
     _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
 
 
+def _beside(file: str, name: str | None = None) -> Path:
+    """Return where a report goes: beside the predictions, of a pattern or a URL where the command runs."""
+    if glob.has_magic(file) or is_remote(file):
+        folders = [part for part in Path(file).parent.parts[1:] if not glob.has_magic(part)]
+        return Path(name or f"{folders[-1] if folders else 'predictions'}-report.html")
+    path = Path(file)
+    return path.with_name(name or f"{path.stem}-report.html")
+
+
 def _compared(
-    files: list[Path], manner: Manner, target: Path, force: bool, replication: Replication, output: Output
+    files: list[str],
+    manner: Manner,
+    streaming: Streaming,
+    target: Path,
+    force: bool,
+    replication: Replication,
+    output: Output,
 ) -> None:
     """Write the comparison of several files; end with its path and its findings."""
     require_place(files, manner, target, force)
     comparison = run_comparison(
         files,
         manner,
+        streaming,
         output,
         ("report", ["--out", target, *replication.words()]),
         n_resamples=replication.n_resamples,

@@ -18,10 +18,10 @@ from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
+from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.hypotests import calibration_test, credal_test, default_statistic, validity_test
-from credibly.io import Dataset
-from credibly.predictions import ClassPredictions, LabelCounts, Point
+from credibly.predictions import ClassPredictions, Point
 from credibly.statistics import Statistic, as_statistic
 
 RESAMPLES = 999
@@ -94,6 +94,7 @@ class OfSets:
 def test_file(
     reading: Reading,
     *,
+    streaming: Streaming,
     statistic: options.Statistics = None,
     of_sets: OfSets,
     n_resamples: Resamples = None,
@@ -107,16 +108,33 @@ def test_file(
     With counts of several raters' labels: from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
-    data = reading.labelled(output)
+    with streaming.opened(reading, output) as data:
+        result = _tested(data, statistic, of_sets.given(), n_resamples, counting, output)
+    results = [*result.components.values(), result]
+    if output.as_json:
+        output.json(result.to_dict())
+    else:
+        output.table(_table(results, data.some.n_members))
+        output.notes([f"hypothesis: {result.hypothesis}", *map(with_flags, result.notes), *_failing(result)])
+    leave(fail_on, (one.verdict(LEVEL) for one in results))
+
+
+def _tested(
+    data: Opened,
+    statistic: list[str] | None,
+    given: dict[str, Any],
+    n_resamples: int | None,
+    counting: Counting,
+    output: Output,
+) -> HypotestResult:
     with progress(quiet=output.quiet) as tell:
         told: Progress | None = None
         if tell is not None:
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
-        if isinstance(data.labels, LabelCounts):
-            _refuse(
-                [*of_sets.given(), *(["statistic"] if statistic else [])], "labels are counts over raters"
-            )
+        if data.has_counts:
+            _require_memory(data, "the test of raters' labels")
+            _refuse([*given, *(["statistic"] if statistic else [])], "labels are counts over raters")
             result: HypotestResult = validity_test(
                 data.predictions,
                 data.labels,
@@ -124,9 +142,9 @@ def test_file(
                 rng=counting.seed,
                 progress=told,
             )
-        elif isinstance(data.predictions, Point) or not isinstance(data.predictions, ClassPredictions):
-            _refuse(of_sets.given(), "the predictions are no set")
-            names = statistic or [default_statistic(data.predictions)]
+        elif isinstance(data.some, Point) or not isinstance(data.some, ClassPredictions):
+            _refuse(given, "the predictions are no set")
+            names = statistic or [default_statistic(data.some)]
             result = calibration_test(
                 data.predictions,
                 data.labels,
@@ -136,18 +154,23 @@ def test_file(
                 progress=told,
             )
         else:
-            result = _set_test(data, of_sets.given(), statistic, counting, n_resamples, told)
-    results = [*result.components.values(), result]
-    if output.as_json:
-        output.json(result.to_dict())
-    else:
-        output.table(_table(results, data.predictions.n_members))
-        output.notes([f"hypothesis: {result.hypothesis}", *map(with_flags, result.notes), *_failing(result)])
-    leave(fail_on, (one.verdict(LEVEL) for one in results))
+            result = _set_test(data, given, statistic, counting, n_resamples, told)
+    return result
+
+
+def _require_memory(data: Opened, what: str) -> None:
+    """Raise where rows come in chunks and the test needs all of them."""
+    if data.in_chunks:
+        raise InputError(
+            what,
+            "needs all rows in memory",
+            f"'{data.source}' is read in chunks",
+            "Test a file that fits, or with `--weights mean` the mean of the set.",
+        )
 
 
 def _set_test(
-    data: Dataset,
+    data: Opened,
     given: dict[str, Any],
     statistic: list[str] | None,
     counting: Counting,
@@ -155,7 +178,16 @@ def _set_test(
     told: Progress | None,
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
-    chosen = statistic or ([default_statistic(data.predictions)] if weights == "mean" else None)
+    chosen = statistic or ([default_statistic(data.some)] if weights == "mean" else None)
+    if data.in_chunks and weights == "mean" and chosen is not None and set(given) == {"weights"}:
+        return calibration_test(
+            data.predictions,
+            statistic=_statistics(chosen, counting.n_bins),
+            n_resamples=RESAMPLES if n_resamples is None else n_resamples,
+            rng=counting.seed,
+            progress=told,
+        )
+    _require_memory(data, "the test of a set")
     return credal_test(
         data.predictions,
         data.labels,

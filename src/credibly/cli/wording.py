@@ -16,12 +16,13 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"`rng=?`", "`--seed`"),
     (r"`(kind|model|statistic|tradeoff|measure|divergence|budget|paper|alternative)s?=?`", r"`--\1`"),
     (r"`(measure)=\"(\w+)\"`", r"`--\1 \2`"),
-    (r"`(member|n)_(axis|bins|resamples)=?`", r"`--\1-\2`"),
+    (r"`(member|n|chunk)_(axis|bins|resamples|rows)=?`", r"`--\1-\2`"),
 )
 _CALLS: tuple[tuple[str, str], ...] = (
     (r"`[^`]*` \((`--[^`]+`)\)", r"\1"),  # the reader of files names both
     (r"`?\boverwrite=True\b`?", "`--force`"),
     (r"`?\bdrop_invalid=True\b`?", "`--drop-invalid`"),
+    (r"`?\bskip_bad_shards=True\b`?", "`--skip-bad-shards`"),
     (r"`?\bmember_axis=(\d)`?", r"`--member-axis \1`"),
     (r"`?\b(kind|labels)=[\"']?([\w./-]+)[\"']?`?", r"`--\1 \2`"),
     (r"`?\bhypothesis=[\"'](\w+)[\"']`?", r"`--hypothesis \1`"),

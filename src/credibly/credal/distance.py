@@ -185,8 +185,7 @@ def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Arra
     """Return the upper or lower probability of each label, (n,), reading only what it depends on."""
     xp = credal.xp
     if isinstance(credal, Ensemble):
-        chosen = _entries(credal.probs, labels)
-        return as_float64(xp.max(chosen, axis=0) if upper else xp.min(chosen, axis=0))
+        return _over_members(credal.probs, labels, upper)
     if isinstance(credal, Belief):
         table = credal.membership
         if not upper:
@@ -197,14 +196,30 @@ def _label_probability(credal: CredalSet, labels: Array, *, upper: bool) -> Arra
     return xp.take_along_axis(bounds, labels[:, None], axis=-1)[:, 0]
 
 
-def _entries(probs: Array, labels: Array) -> Array:
-    """Return one entry per member and instance, (m, n), without touching the other classes."""
+def _over_members(probs: Array, labels: Array, upper: bool) -> Array:
+    """Return the largest or smallest entry of the label over the members, (n,), touching no other class."""
     xp = namespace(probs)
+    if is_numpy(probs):
+        return _over_members_numpy(probs, labels, np.maximum if upper else np.minimum)
     members_first = xp.moveaxis(probs, 1, 0)
-    if is_numpy(probs) or is_torch(probs):
-        return members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
-    index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
-    return xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
+    if is_torch(probs):
+        chosen = members_first[:, xp.arange(probs.shape[0], device=device(probs)), labels]
+    else:
+        index = xp.broadcast_to(labels[None, :, None], (*members_first.shape[:2], 1))
+        chosen = xp.take_along_axis(members_first, index, axis=2)[:, :, 0]
+    return as_float64(xp.max(chosen, axis=0) if upper else xp.min(chosen, axis=0))
+
+
+def _over_members_numpy(probs: Array, labels: Array, better: np.ufunc) -> Array:
+    n, m, k = probs.shape
+    if not probs[:, 0].flags.c_contiguous:
+        found = better.reduce(probs[np.arange(n), :, labels], axis=1)
+        return found.astype(np.float64, copy=False)
+    places = np.arange(0, n * k, k) + labels
+    found = np.take(probs[:, 0].reshape(-1), places)
+    for member in range(1, m):
+        better(found, np.take(probs[:, member].reshape(-1), places), out=found)
+    return found.astype(np.float64, copy=False)
 
 
 def nearest_distribution(

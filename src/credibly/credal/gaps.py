@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, like, namespace
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import Array, as_float64, like, namespace, on_accelerator
+from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.envelope import all_events
 from credibly.predictions import Ensemble, Intervals
 
@@ -71,6 +71,8 @@ class HullGaps:
 
     def over(self, columns: Array) -> tuple[Array, Array]:
         """Return the same for events (k, e), one member after the other: what is compared stays in cache."""
+        if on_accelerator(self.functionals):
+            return self.both(self.functionals @ columns)
         xp = namespace(self.functionals)
         least = most = self.functionals[:, 0, :] @ columns
         for m in range(1, self.functionals.shape[1]):
@@ -129,7 +131,10 @@ def exact_gap_sum(credal: Ensemble | Intervals, measure: SizeMeasure) -> Array:
     weight = like(weights[sizes], leading, dtype=xp.float64)
     mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
     found = []
-    for rows in tiles(len(credal), max(_LEAST_ROWS, _TILE // len(table))):
+    step = max(_LEAST_ROWS, _TILE // len(table))
+    if on_accelerator(leading):  # a launch costs more than a tile that fits the cache
+        step = rows_within_budget(8 * len(table) * (credal.n_members + 2), 0.5)
+    for rows in tiles(len(credal), step):
         gap, other = gaps_of(credal, rows).over(columns)
         found.append(gap @ weight + other @ mirrored)
     return xp.concat(found, axis=0)

@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.means import moment_sums, standard_error_of
 from credibly._arrays.merging import State
@@ -79,17 +81,20 @@ class MeasuresTask(Task):
     ----------
     measures : dict of str to callable
         The measures by name.
+    labelled : frozenset of str
+        Which of them take labels.
     n : int
         Number of all rows.
     """
 
     measures: dict[str, Measure]
+    labelled: frozenset[str]
     n: int
 
     @classmethod
     def of(cls, measures: Measure | Mapping[str, Measure], chunks: Chunks) -> MeasuresTask:
         """Check that the measures can be computed leaf by leaf."""
-        named = dict(measures) if isinstance(measures, Mapping) else {_function(measures).__name__: measures}
+        named = dict(measures) if isinstance(measures, Mapping) else {_name(measures): measures}
         for name, measure in named.items():
             if not callable(measure):
                 raise InputTypeError(
@@ -102,16 +107,23 @@ class MeasuresTask(Task):
                     "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
                     "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
                 )
-        return cls(named, chunks.n)
+        labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
+        return cls(named, labelled, chunks.n)
 
     def sums(self, chunk: Chunk) -> Sums:
         """Return powers of every measure's numbers, summed."""
         states: dict[str, State] = {}
         notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
-            for part, values in _values(name, measure, chunk).items():
-                sums = moment_sums(as_float64(values)[None, :], chunk.labels.weights)
-                states[part] = on_host(State(sums))
+            for part, values in _values(name, measure, chunk, name in self.labelled).items():
+                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.labels.weights)))
+                if part in states:
+                    raise InputError(
+                        "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
+                    )
+                if np.isnan(state["w1 v1"][0]):
+                    raise _not_a_number(name, values, chunk.start)
+                states[part] = state
         return Sums(states, tuple(notes))
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
@@ -129,12 +141,9 @@ class MeasuresTask(Task):
         return Estimate(name, value, stderr, self.n, settings, notes, refusal)
 
 
-def _values(name: str, measure: Measure, chunk: Chunk) -> dict[str, Array]:
+def _values(name: str, measure: Measure, chunk: Chunk, labelled: bool) -> dict[str, Array]:
     """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
-    arguments = [chunk.predictions]
-    if "labels" in _parameters(measure):
-        arguments.append(_labels(chunk))
-    found = measure(*arguments)
+    found = measure(chunk.predictions, _labels(chunk)) if labelled else measure(chunk.predictions)
     if isinstance(found, Uncertainty):
         parts = {f"{name}.{part}": getattr(found, part) for part in _PARTS}
         return {part: values for part, values in parts.items() if values is not None}
@@ -148,6 +157,16 @@ def _values(name: str, measure: Measure, chunk: Chunk) -> dict[str, Array]:
     return {name: found}
 
 
+def _not_a_number(name: str, values: Array, start: int) -> InputError:
+    rows = np.flatnonzero(~np.isfinite(to_host(values)))
+    return InputError(
+        f"measure {name!r}",
+        "must return numbers",
+        f"row {start + int(rows[0])} has {float(to_host(values)[rows[0]])} ({len(rows)} such rows here)",
+        "Give these rows a value, or leave them out of the scan.",
+    )
+
+
 def _labels(chunk: Chunk) -> Any:
     """Return the labels as users write them."""
     values = chunk.labels.values[0, ...]
@@ -156,6 +175,11 @@ def _labels(chunk: Chunk) -> Any:
 
 def _function(measure: Measure) -> Any:
     return measure.func if isinstance(measure, functools.partial) else measure
+
+
+def _name(measure: Measure) -> str:
+    function = _function(measure)
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _parameters(measure: Measure) -> Mapping[str, inspect.Parameter]:

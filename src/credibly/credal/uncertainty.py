@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Literal
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.memory_order import mean_entropy_of_members
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly._arrays.results import Result
 from credibly._arrays.special import digamma
@@ -135,7 +136,7 @@ def uncertainty(
     elif chosen == "entropy" and isinstance(given, Point):
         inner = entropy(given.probs)
     elif chosen == "entropy" and isinstance(given, Ensemble):
-        inner = weighted_mean(entropy(given.probs), given.weights)
+        inner = _mean_of_entropies(given)
     else:
         raise UnsupportedError(
             f'`decomposition="{chosen}"`',
@@ -147,6 +148,13 @@ def uncertainty(
     total = entropy(given.mean().probs) / scale
     inner = inner / scale
     return Uncertainty(chosen, total, inner, _positive(total - inner), len(given), (note,))
+
+
+def _mean_of_entropies(given: Ensemble) -> Array:
+    """Average the members' entropies, with their weights where they have some."""
+    if given.weights is None:
+        return mean_entropy_of_members(given.probs)
+    return weighted_mean(entropy(given.probs), given.weights)
 
 
 def _mean_entropy(given: Dirichlet) -> Array:

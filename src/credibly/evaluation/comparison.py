@@ -277,12 +277,8 @@ def compare(
 
 def _left_out(models: Mapping[str, Data]) -> list[str]:
     """Return what the sources of chunks have to say, with the name of the model."""
-    return [
-        f"{name}: {note}"
-        for name, one in models.items()
-        if one.chunks is not None
-        for note in one.chunks.notes
-    ]
+    scanned = {name: one.chunks for name, one in models.items() if one.chunks is not None}
+    return [f"{name}: {note}" for name, chunks in scanned.items() for note in chunks.notes]
 
 
 def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:

@@ -18,7 +18,7 @@ from credibly.evaluation.subsample import random_part
 from credibly.hypotests import classwise_curves
 from credibly.statistics import risk_coverage_curve
 
-MOST_ORDERED = 1_000_000
+MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
 KEPT_CLASSES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""

@@ -91,7 +91,7 @@ class Data:
 
     def without_groups(self) -> Data:
         """Return the same rows, of no groups."""
-        given = self.given if self.chunks is None else (Ungrouped(self.chunks), None)
+        given = self.given if self.chunks is None else (Ungrouped(self.chunks, self.n), None)
         return dataclasses.replace(self, given=given, groups=None)
 
     def rows(self, chosen: HostArray, progress: Progress | None = None) -> tuple[Predictions, Any]:

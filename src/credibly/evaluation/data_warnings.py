@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.sums import count_cells
 from credibly.evaluation.data import Data
 from credibly.evaluation.words import joined
 from credibly.predictions import Chunk, Classes, ClassPredictions, Point, as_point
@@ -47,8 +46,8 @@ def count_oddities(chunk: Chunk) -> Sums:
     )
     states = {"predictions": on_host(counts)}
     if isinstance(chunk.labels, Classes):
-        labels = to_host(chunk.labels.values)[0].astype(np.intp)
-        states["labels"] = State(counts=np.bincount(labels, minlength=chunk.labels.n_classes))
+        counts = count_cells(chunk.labels.values, chunk.labels.n_classes)
+        states["labels"] = State(counts=to_host(counts)[0])
     return Sums(states, notes)
 
 

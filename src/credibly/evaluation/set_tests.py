@@ -102,7 +102,8 @@ def credal_parts(
 
 
 def _too_many_rows(n: int) -> str:
-    return f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked, beyond with `credal_test`"
+    reason = f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked"
+    return f"{reason}, beyond with `credal_test`"
 
 
 def _regions(

@@ -26,6 +26,7 @@ from credibly.predictions import (
     Predictions,
     RealPredictions,
     Reals,
+    group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
 from credibly.statistics import Statistic, Subsampled, as_statistic, registered
@@ -191,7 +192,7 @@ def estimate_groups(
         sizes = group_sizes(data.chunks)
         names = [level for level, _ in sizes]
     else:
-        levels, index = np.unique(data.groups, return_inverse=True)  # type: ignore[arg-type]
+        levels, index = np.unique(np.asarray(data.groups), return_inverse=True)
         names = levels.tolist()
     if len(names) > MOST_GROUPS:
         return {}, [("estimates per group", f"there are {len(names)} groups, more than {MOST_GROUPS}")]
@@ -219,13 +220,12 @@ class GroupTask(Task):
     @classmethod
     def of(cls, statistics: Sequence[Statistic], chunks: Chunks, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group."""
-        return cls(StatisticsTask.of(statistics, GroupRows(chunks, group, size)), group)
+        return cls(StatisticsTask.of(statistics, GroupRows(chunks, size, group)), group)
 
     def sums(self, chunk: Chunk) -> Sums:
         """Return the sums over the rows of the group; none where there are no such rows."""
-        assert chunk.groups is not None
-        rows = np.flatnonzero(chunk.groups == self.group)
-        return self.task.sums(chunk.take(rows)) if rows.size else Sums({})
+        own = group_rows(self.group, chunk)
+        return Sums({}) if own is None else self.task.sums(own)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the estimates of the group."""

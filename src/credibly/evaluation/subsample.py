@@ -60,7 +60,7 @@ def random_rows(n: int, most: int, seed: Seed) -> np.ndarray[Any, Any]:
 
 
 def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
-    """Return all rows or a random part of them, as functions take them: predictions with labels, or chunks."""
+    """Return all rows or a random part of them: predictions with labels, or chunks."""
     if data.n <= most:
         return data.given
     values, rows = _smallest(data.n, most, seed)
@@ -70,12 +70,13 @@ def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
 
 
 def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the `most` smallest of n uniform numbers and their rows; a tile of them at a time is in memory."""
+    """Return the `most` smallest of n uniform numbers and their rows, a tile of them at a time."""
     uniforms = Uniforms(seed, stream=_STREAM)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
     for tile in tiles(n, _TILE):
         values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
         rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
-        kept = np.argsort(values, kind="stable")[:most]
-        values, rows = values[kept], rows[kept]
+        if values.size > most:
+            kept = np.argpartition(values, most - 1)[:most]
+            values, rows = values[kept], rows[kept]
     return values, rows

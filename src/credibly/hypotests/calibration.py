@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from credibly._arrays.errors import (
     InputError,
     InputTypeError,
@@ -21,14 +23,17 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
-from credibly.hypotests.chunked import resampled_values_over
+from credibly.hypotests.chunked import noted, resampled_values_over
 from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.outcomes import HYPOTHESIS, omnibus, single_result
+from credibly.hypotests.pair_chunks import pairwise_values_over
 from credibly.hypotests.replicates import RealReplicates, Replicates, replicates_of
 from credibly.hypotests.resampling import (
+    HostArray,
     bootstrapped_pairs,
     paired_values,
     resampled_values,
+    share_of,
     without_graph,
 )
 from credibly.predictions import (
@@ -47,8 +52,9 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
-from credibly.statistics import Bound, Statistic, Subsampled, as_statistic
-from credibly.statistics.chunked import gathered
+from credibly.statistics import Bound, State, Statistic, Subsampled, as_statistic
+from credibly.statistics.chunked import Planned, gathered
+from credibly.statistics.pair_blocks import meets_in_blocks
 
 MOST_RESAMPLES = 10_000_000
 
@@ -148,7 +154,7 @@ def calibration_test(
         if (
             method == "resample"
             and resample == "labels"
-            and all(one.traits.reduction == "sum" or isinstance(one, Subsampled) for one in chosen)
+            and all(_comes_in_chunks(one, predictions) for one in chosen)
         ):
             return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
         _require_means(chosen, predictions)
@@ -196,7 +202,7 @@ def calibration_test(
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Chunks) -> None:
-    """Raise for statistics of which nobody knows that the mean predictions are enough, all that is gathered."""
+    """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
     for one in chosen:
         if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
             raise UnsupportedError(
@@ -295,7 +301,18 @@ def _over_chunks(
     require_single_labels(sample.labels, "calibration_test")
     if isinstance(sample.predictions, RealPredictions):
         require_drawable(sample.predictions, [one.bind(sample.predictions) for one in chosen])
-    found = resampled_values_over(chosen, chunks, seed, n_resamples, progress)
+    paired = [one for one in chosen if meets_in_blocks(one, chunks)]
+    summed = [one for one in chosen if one not in paired]
+    found: dict[str, tuple[Bound, HostArray, State | None]] = {}
+    if summed:
+        own = resampled_values_over(summed, chunks, seed, n_resamples, None if paired else progress)
+        parts = zip(own.bounds, own.values, own.observed, strict=True)
+        found |= {one.name: part for one, part in zip(summed, parts, strict=True)}
+    for part, one in enumerate(paired):
+        plan = Planned(one, one.plan_over(chunks))
+        report = share_of(progress, part, len(paired))
+        row, notes = pairwise_values_over(plan, chunks, seed, n_resamples, report)
+        found[one.name] = (plan.bind(noted(sample.predictions, notes)), row, None)
     weighted = sample.labels.weights is not None
     results = [
         single_result(
@@ -306,6 +323,13 @@ def _over_chunks(
             notes=drawing_notes(sample.predictions, bound),
             sums=sums,
         )
-        for bound, row, sums in zip(found.bounds, found.values, found.observed, strict=True)
+        for bound, row, sums in (found[one.name] for one in chosen)
     ]
-    return omnibus(results, found.values, settings) if several else results[0]
+    values = np.stack([found[one.name][1] for one in chosen])
+    return omnibus(results, values, settings) if several else results[0]
+
+
+def _comes_in_chunks(statistic: Statistic, chunks: Chunks) -> bool:
+    """Tell whether a statistic needs no more than a chunk, a part of the rows, or two blocks at a time."""
+    single = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
+    return single or meets_in_blocks(statistic, chunks)

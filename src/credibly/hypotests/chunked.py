@@ -28,7 +28,7 @@ from credibly.hypotests.resampling import (
     resampled_values,
     with_observed,
 )
-from credibly.hypotests.shared import selected, with_kept_mean
+from credibly.hypotests.shared import selected
 from credibly.predictions import Chunk, Chunks, Classes, ClassPredictions, Predictions, Reals, as_point
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import Bound, Statistic, Subsampled
@@ -114,7 +114,7 @@ def replicated_over(
     progress : callable, optional
         Called with (done, total).
     picked : ndarray of int, optional
-        Rows whose labels are kept, increasing; see `picked_labels`.
+        Rows whose labels are kept as well, increasing.
 
     Yields
     ------
@@ -122,8 +122,8 @@ def replicated_over(
         Which replicates, and their sums.
     """
     sample = chunks.sample
-    states = [one.bind(sample.predictions).state(sample.labels) for one in counted.values()]
-    numbers = len(draws) * sum(np.size(value) for state in states for value in state.values())
+    states = [on_host(one.bind(sample.predictions).state(sample.labels)) for one in counted.values()]
+    numbers = len(draws) * sum(value.size for state in states for value in state.values())
     kept = 0 if picked is None else picked.size
     for reps in tiles(n_resamples, rows_within_budget(8 * (numbers + kept), 0.25)):
         report = None
@@ -146,7 +146,7 @@ class _Replicated:
     picked: HostArray | None
 
     def __call__(self, chunk: Chunk) -> Sums:
-        rows = with_kept_mean(chunk.predictions)
+        rows = chunk.predictions
         notes = as_point(rows)[1] if isinstance(rows, ClassPredictions) else rows.notes
         held: list[tuple[str, Bound, Any]] = []
         for name, one in self.counted.items():
@@ -259,13 +259,14 @@ def resampled_values_over(
             drawn.append(total.states[_PICKED]["labels"])
     if picked is not None:
         rows, labels = chunks.take(picked), np.concatenate(drawn)
-        for one in parts:
-            own = np.searchsorted(picked, one.chosen)
-            bounds[one.name] = one.bind_part(rows.predictions[own], chunks.n)
-            seen = rows.take(own).labels
+        for part in parts:
+            own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+            chosen_rows = rows.take(own)
+            bounds[part.name] = part.bind_part(chosen_rows.predictions, chunks.n)
+            seen = chosen_rows.labels
             assert isinstance(seen, Classes)
             drawing = StoredLabels(seen, like(labels[1:, own], seen.values))
-            (values[one.name],) = resampled_values([bounds[one.name]], seen, drawing, n_resamples)
+            (values[part.name],) = resampled_values([bounds[part.name]], seen, drawing, n_resamples)
     names = [one.name for one in chosen]
     return Resampled(
         [bounds[name] for name in names],

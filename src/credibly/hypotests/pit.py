@@ -302,7 +302,7 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     if isinstance(predictions, Chunks):
         raise UnsupportedError(
             "`observation_check`",
-            "takes one instance of rows in memory",
+            "takes an instance in memory",
             "got chunks",
             "Read it with `load`.",
         )

@@ -82,7 +82,7 @@ def shared_values_over(
     levels = () if grouping is None else grouping.sizes
     counted = {f"/{one.statistic.name}": Counted(one.bind) for one in planned(chosen, chunks)}
     for level, size in levels:
-        own = planned(chosen, GroupRows(chunks, level, size))
+        own = planned(chosen, GroupRows(chunks, size, level))
         counted |= {f"{level}/{one.statistic.name}": Counted(one.bind, level) for one in own}
     draws = {f"{one.hypothesis}/": under(one.hypothesis, one.seed, one.members) for one in sources}
     values = np.empty((len(sources), len(counted), 1 + n_resamples))

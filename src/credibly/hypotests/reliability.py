@@ -17,6 +17,7 @@ from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.chunked import Counted, HostArray, consistent, replicated_over
 from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling import replicates_per_tile
 from credibly.predictions import (
     Chunk,
     Chunks,
@@ -31,8 +32,6 @@ from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.chunked import Planned, one_distribution
-
-_TILE_LABELS = 2**20
 
 
 def reliability_curve(
@@ -194,10 +193,11 @@ def _cells(
         bound = statistic.bind(given, plan)
         sums = {key: to_host(value)[0] for key, value in bound.state(observed).items()}
         drawn = []
-        for reps in tiles(n_resamples, max(1, _TILE_LABELS // len(given))) if replicates else ():
-            batch = replicates.labels(reps)  # type: ignore[union-attr]
-            state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
-            drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
+        if replicates is not None:
+            for reps in tiles(n_resamples, replicates_per_tile(len(given), replicates)):
+                batch = replicates.labels(reps)
+                state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
+                drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
         frequencies = np.concatenate(drawn) if drawn else np.empty((0, sums["size"].size))
         found[name] = _Cells(np.asarray(plan.edges), sums, frequencies)
     return found

@@ -21,12 +21,12 @@ from credibly._arrays.namespace import (
     as_float64,
     device,
     is_numpy,
-    is_torch,
     like,
     namespace,
+    on_accelerator,
     to_host,
 )
-from credibly._arrays.philox import Seed, Uniforms, torch_pieces
+from credibly._arrays.philox import Seed, Uniforms, torch_pieces, torch_uniforms_at
 from credibly._arrays.special import ndtri
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
@@ -74,7 +74,7 @@ class Replicates:
         self.probs, self.first_row = probs, first_row
         self.n, self.k = probs.shape
         self.pieces, self.rests = Uniforms(seed, PIECES), Uniforms(seed, RESTS)
-        self.on_device = is_torch(probs) and probs.device.type != "cpu"
+        self.on_device = on_accelerator(probs)
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
             self.steps *= _PIECE_VALUES
@@ -133,19 +133,27 @@ class Replicates:
         out[...] = low
 
     def _draw_on_device(self, reps: slice, rows: slice) -> Array:
-        """Draw the same labels with tensors; the device has time to draw every rest."""
+        """Draw the same labels with tensors, in the same two parts."""
         xp = namespace(self.probs)
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        rest = self.rests.block(reps, shifted, reference=self.probs)
         if self.k > _FEW_CLASSES:
+            rest = self.rests.block(reps, shifted, reference=self.probs)
             steps = self.steps[:, rows].T.contiguous()
             found = xp.searchsorted(steps, rest.T.contiguous(), side="right").T
             return xp.astype(found, label_dtype(xp, self.k))
-        piece = xp.astype(torch_pieces(self.pieces, reps, shifted, self.probs.device), xp.float64)
-        out = xp.zeros(rest.shape, dtype=label_dtype(xp, self.k), device=rest.device)
-        for step in self.steps[:, rows]:
-            floor = xp.floor(step)
-            out += (piece > floor) | ((piece == floor) & (rest >= step - floor))
+        pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
+        out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
+        reached = xp.zeros_like(out)
+        steps = self.steps[:, rows]
+        for floor in xp.astype(xp.floor(steps), pieces.dtype):
+            out += pieces > floor
+            reached += pieces >= floor
+        j, i = xp.nonzero(out != reached)
+        rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
+        own, piece = steps[:, i], xp.astype(pieces[j, i], xp.float64)
+        floor = xp.floor(own)
+        passed = (piece > floor) | ((piece == floor) & (rest >= own - floor))
+        out[j, i] = xp.astype(xp.sum(xp.astype(passed, xp.int64), axis=0), out.dtype)
         return out
 
 
@@ -153,8 +161,11 @@ def _steps(probs: Array) -> Array:
     """Return P(label <= c) for all but the last class, (k - 1, n), scaled so that rounding makes no class."""
     if not is_numpy(probs):
         xp = namespace(probs)
-        cumulative = xp.cumulative_sum(probs, axis=1)
-        return (cumulative[:, :-1] / cumulative[:, -1:]).T.contiguous()
+        # class by class, as on the host: a parallel sum has another rounding, and on CUDA not one order
+        sums = [probs[:, 0]]
+        for c in range(1, probs.shape[1]):
+            sums.append(sums[-1] + probs[:, c])
+        return xp.stack(sums[:-1], axis=0) / sums[-1][None, :]
     n, k = probs.shape
     steps = np.empty((k - 1, n))
     for rows in tiles(n, CACHE_ELEMENTS // k):
@@ -189,7 +200,7 @@ class RealReplicates:
         self.reference, self.first_row, self.shared_member = leading, first_row, shared_member
         self.n, self.m = len(predictions), predictions.n_members
         self.uniforms, self.choices = Uniforms(seed, RESTS), Uniforms(seed, MEMBERS)
-        self.on_device = is_torch(leading) and leading.device.type != "cpu"
+        self.on_device = on_accelerator(leading)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
         self.tail = _SHORT_TAIL if isinstance(predictions, Samples) else 1.0
         if isinstance(predictions, Gaussian):

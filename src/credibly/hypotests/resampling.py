@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, device, is_torch, namespace, to_host
+from credibly._arrays.namespace import Array, device, is_torch, namespace, on_accelerator, to_host
 from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
@@ -182,7 +182,7 @@ def pairwise_values(
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     """Return how many rows are about half a second of work."""
-    rate = 1e13 if str(device(labels)).startswith("cuda") else 2e10
+    rate = 1e13 if on_accelerator(labels) else 2e10
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
 
 

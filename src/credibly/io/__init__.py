@@ -7,7 +7,7 @@ from credibly.io.inspection import ArrayFacts, Inspection, inspect
 from credibly.io.json_text import read_json_object
 from credibly.io.posterior import from_posterior_predictive
 from credibly.io.remote import is_remote, local_copy, matching_urls, plain_path
-from credibly.io.rows import Rows, count_rows, map_npy, rows_of
+from credibly.io.rows import Rows, count_rows, map_npy, read_rows, rows_of
 from credibly.io.saving import labels_beside, require_target, save
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
@@ -30,6 +30,7 @@ __all__ = [
     "matching_urls",
     "plain_path",
     "read_json_object",
+    "read_rows",
     "require_target",
     "require_writable",
     "rows_of",

@@ -128,9 +128,9 @@ def load(
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
     if is_url(name) or is_url(observed):
-        with local_copy(name) as own, local_copy(observed) as beside:
+        with local_copy(name) as own, local_copy(observed) as other:
             settings: dict[str, Any] = {"member_axis": member_axis, "drop_invalid": drop_invalid}
-            data = load(own, kind=kind, labels=labels if observed is None else beside, **settings)
+            data = load(own, kind=kind, labels=labels if observed is None else other, **settings)
         return dataclasses.replace(data, source=name)
     try:
         source = Source(path, labels)

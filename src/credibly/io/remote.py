@@ -1,4 +1,4 @@
-"""Files that are not on this machine: named by a URL, found and copied through fsspec, read like any other."""
+"""Files that are not on this machine: named by a URL, found and copied through fsspec, then read as any."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def plain_path(path: str) -> str:
 def matching_urls(pattern: str) -> list[str]:
     """Return the URLs that a pattern matches, in the order of their names."""
     files, inside = _file_system(pattern)
-    protocol = pattern.partition("://")[0]
+    before = pattern.removesuffix(inside.lstrip("/"))  # protocol and host, which names inside do not repeat
     with _asking(pattern):
         found = [str(one) for one in files.glob(inside)]
-    return sorted(one if "://" in one else f"{protocol}://{one}" for one in found)
+    return sorted(f"{before}{one.lstrip('/')}" for one in found)
 
 
 @contextmanager

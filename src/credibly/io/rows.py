@@ -5,22 +5,25 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
-from credibly._arrays.namespace import Array
+from credibly._arrays.namespace import Array, is_numpy
 from credibly.io.assemble import assemble
 from credibly.io.content import Content
 from credibly.io.damage import reading
 from credibly.io.dataset import located
 from credibly.io.extras import pip, require_module
 from credibly.io.formats import find_format
+from credibly.io.meaning import share_of_distributions
 from credibly.io.npy import read_header, require_same_size
 from credibly.io.parts import take_apart
 from credibly.io.remote import is_remote, open_remote
 from credibly.predictions import LabelCounts, Predictions
+
+_FEW_ROWS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Rows:
     notes: tuple[str, ...]
 
 
-def map_npy(path: str) -> np.ndarray[Any, Any]:
+def map_npy(path: str) -> np.memmap[Any, Any]:
     """Open an .npy file as a read-only memory map, after a look whether it is as long as its header says."""
     with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
         shape, fortran, dtype = read_header(file, path)
@@ -40,7 +43,7 @@ def map_npy(path: str) -> np.ndarray[Any, Any]:
         declared = math.prod(shape) * dtype.itemsize
         require_same_size(path, shape, dtype, declared, os.fstat(file.fileno()).st_size - offset)
         order = "F" if fortran else "C"
-        mapped: np.ndarray[Any, Any] = np.memmap(path, dtype, "r", offset, shape, order)  # type: ignore[call-overload]
+        mapped: np.memmap[Any, Any] = np.memmap(path, dtype, "r", offset, shape, order)  # type: ignore[call-overload]
         return mapped
 
 
@@ -72,6 +75,40 @@ def _count_remote(url: str, member_axis: int | None) -> int | None:
     return None
 
 
+def read_rows(path: str, rows: slice, member_axis: int | None) -> np.ndarray[Any, Any]:
+    """Read some rows of an .npy file into memory, and ask the system to fetch those that follow meanwhile.
+
+    What cannot be read is an error with a name; a page of a memory map that cannot be read ends the process.
+    """
+    array = map_npy(path)  # for its header: nothing of it is touched
+    if not array.flags.c_contiguous:
+        return array[:, rows] if _members_first(array, member_axis) else array[rows]
+    axis = 1 if _members_first(array, member_axis) else 0
+    row_bytes, n = array.strides[axis], array.shape[axis]
+    length = (rows.stop - rows.start) * row_bytes
+    offset = array.offset
+    shape = (*array.shape[:axis], rows.stop - rows.start, *array.shape[axis + 1 :])
+    taken = np.empty(shape, dtype=array.dtype)
+    parts = taken.reshape(-1, length // array.itemsize)  # one for every member
+    with reading(path, ".npy"), open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the path as given
+        for place, part in enumerate(parts):
+            first = offset + (place * n + rows.start) * row_bytes
+            _fill(file, first, memoryview(part).cast("B"))  # type: ignore[arg-type]  # arrays are buffers
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), first + length, length, os.POSIX_FADV_WILLNEED)
+    return taken
+
+
+def _fill(file: IO[bytes], first: int, view: memoryview) -> None:
+    file.seek(first)
+    done = 0
+    while done < len(view):
+        read = file.readinto(view[done:])  # type: ignore[attr-defined]  # raw files have it
+        if not read:
+            raise EOFError(f"{done} of {len(view)} bytes")
+        done += read
+
+
 def rows_of(
     array: Array,
     labels: Array | LabelCounts,
@@ -85,7 +122,17 @@ def rows_of(
 
     `first` is the index of the first of them among all rows, for what an error says.
     """
-    n = int(array.shape[1 if array.ndim == 3 and member_axis == 0 else 0])
+    first_members = _members_first(array, member_axis)
+    few = array[:, :_FEW_ROWS] if first_members else array[:_FEW_ROWS]
+    if (
+        kind is None
+        and array.ndim > 1
+        and is_numpy(array)
+        and array.dtype.kind == "f"
+        and share_of_distributions(few) == 1
+    ):
+        kind = "probs"  # whether all rows are is checked once, when the predictions are made
+    n = int(array.shape[1 if first_members else 0])
     given = ("label_counts", labels.counts) if isinstance(labels, LabelCounts) else ("y", labels)
     content = Content(".npy", {"array": array}, notes=[], lone="array")
     try:
@@ -96,3 +143,7 @@ def rows_of(
     except CrediblyError as error:
         raise located(error, f"{name}, rows {first} to {first + n - 1}") from error
     return Rows(done.predictions, done.labels, (*parts.notes, *done.notes))
+
+
+def _members_first(array: Array, member_axis: int | None) -> bool:
+    return bool(array.ndim == 3 and member_axis == 0)

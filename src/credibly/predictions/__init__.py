@@ -3,14 +3,7 @@
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
-from credibly.predictions.chunks import (
-    Chunk,
-    Chunks,
-    GroupRows,
-    RandomRows,
-    Ungrouped,
-    require_no_labels,
-)
+from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
@@ -21,6 +14,7 @@ from credibly.predictions.labels import as_labels, as_point
 from credibly.predictions.point import Point
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
+from credibly.predictions.row_choices import GroupRows, RandomRows, Ungrouped, group_rows
 
 __all__ = [
     "Belief",
@@ -47,6 +41,7 @@ __all__ = [
     "as_labels",
     "as_point",
     "as_predictions",
+    "group_rows",
     "label_dtype",
     "require_no_labels",
     "require_order",

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from credibly._arrays.engines import Engine, Serial
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import like, namespace
-from credibly._arrays.philox import Seed, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
 from credibly.predictions.batches import Counts, Labels
@@ -64,7 +64,7 @@ class Chunk:
         )
 
     def take(self, rows: HostArray) -> Chunk:
-        """Return the rows at these places, counted from the first of this chunk; `start` loses its meaning."""
+        """Return the rows at these places, counted from the first of these; `start` stays."""
 
         def taken(array: Any, axis: int) -> Any:
             return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
@@ -137,6 +137,18 @@ class Chunks(ABC):
             What `work` returned.
         """
 
+    engine: Engine = Serial()
+    """Where chunks are worked on."""
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks as `engine.folds` takes it, kept where it was computed."""
+        return list(self.map(work))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(self.map(_length))
+
     @property
     @abstractmethod
     def sample(self) -> Chunk:
@@ -169,105 +181,8 @@ def _rows_inside(rows: HostArray, chunk: Chunk) -> Chunk | None:
     return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class GroupRows(Chunks):
-    """The rows of one group; chunks without any are passed over.
-
-    Attributes
-    ----------
-    whole : Chunks
-        All rows.
-    group : object
-        Which group.
-    n : int
-        How many rows it has.
-    """
-
-    whole: Chunks
-    group: Any
-    n: int
-
-    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
-        """Yield ``work(rows of the group)`` for all chunks that have some."""
-        found = self.whole.map(partial(_work_on_group, work, self.group), progress)
-        return (one[0] for one in found if one is not None)
-
-    @property
-    def sample(self) -> Chunk:
-        """The first rows of the whole: kinds and sizes are the same in every group."""
-        return self.whole.sample
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RandomRows(Chunks):
-    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
-
-    Attributes
-    ----------
-    whole : Chunks
-        All rows.
-    n : int
-        How many rows are chosen.
-    seed, stream : tuple of int, int
-        Where the uniform numbers come from, one per row.
-    most : float
-        The largest number that is chosen.
-    """
-
-    whole: Chunks
-    n: int
-    seed: Seed
-    stream: int
-    most: float
-
-    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
-        """Yield ``work(chosen rows)`` for all chunks that have some."""
-        found = self.whole.map(partial(_work_on_random, work, self.seed, self.stream, self.most), progress)
-        return (one[0] for one in found if one is not None)
-
-    @property
-    def sample(self) -> Chunk:
-        """The first rows of the whole."""
-        return self.whole.sample
-
-
-def _work_on_random(
-    work: Callable[[Chunk], T], seed: Seed, stream: int, most: float, chunk: Chunk
-) -> tuple[T] | None:
-    own = slice(chunk.start, chunk.start + len(chunk.predictions))
-    rows = np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most)
-    return (work(chunk.take(rows)),) if rows.size else None
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Ungrouped(Chunks):
-    """The same rows without their groups."""
-
-    whole: Chunks
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        """Number of rows."""
-        return self.whole.n
-
-    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
-        """Yield ``work(chunk)`` for all chunks."""
-        return self.whole.map(partial(_work_without_groups, work), progress)
-
-    @property
-    def sample(self) -> Chunk:
-        """A few rows."""
-        return dataclasses.replace(self.whole.sample, groups=None)
-
-
-def _work_without_groups(work: Callable[[Chunk], T], chunk: Chunk) -> T:
-    return work(dataclasses.replace(chunk, groups=None))
-
-
-def _work_on_group(work: Callable[[Chunk], T], group: Any, chunk: Chunk) -> tuple[T] | None:
-    assert chunk.groups is not None
-    rows = np.flatnonzero(chunk.groups == group)
-    return (work(chunk.take(rows)),) if rows.size else None
+def _length(chunk: Chunk) -> int:
+    return len(chunk.predictions)
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

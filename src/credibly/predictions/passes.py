@@ -6,9 +6,11 @@ taken while it is there, and chunks that end where leaves end change no bit of a
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.results import Estimate
-from credibly.predictions.base import ClassPredictions
+from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.chunks import Chunk, Chunks
 
 _LEAF_ELEMENTS = 2**17
@@ -114,10 +116,20 @@ class _Leafwise:
     def __call__(self, chunk: Chunk) -> list[Span[tuple[Sums, ...]]]:
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
-            part = chunk.rows(rows)
+            own = chunk.rows(rows)
+            part = dataclasses.replace(own, predictions=_with_one_mean(own.predictions))
             found = tuple(work(part) for work in self.works)
             sums.push(Span(part.start, chunk.start + rows.stop, found))
         return sums.spans
+
+
+def _with_one_mean(leaf: Predictions) -> Predictions:
+    """Return a leaf whose mean is computed when it is first asked for; several tasks ask."""
+    if not isinstance(leaf, ClassPredictions):
+        return leaf
+    kept = copy.copy(leaf)  # bound to the other, so that the two make no cycle and go with the last task
+    kept._set(mean=cache(leaf.mean))
+    return kept
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:

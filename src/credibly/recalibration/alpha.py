@@ -176,7 +176,7 @@ class AlphaCalibration(Recalibration):
                 raise InputError(
                     "`features`", "were not used by the fit", "got some", "Leave them out, or fit with them."
                 )
-            return as_float64(leading).reshape(len(predictions), -1)[:, :0]
+            return predictions.xp.reshape(as_float64(leading), (len(predictions), -1))[:, :0]
         if features is None:
             if self.own_features:
                 raise InputError(

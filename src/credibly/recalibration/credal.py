@@ -17,7 +17,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.results import require_level
 from credibly.credal.enlargement import enlarged
@@ -165,8 +165,9 @@ class CredalRecalibration(Recalibration):
                 "Use more data, or another `held_out`.",
             )
         fitted, tested = np.sort(order[:cut]), np.sort(order[cut:])
-        temperatures = self._temperatures(data.predictions[fitted], labels[fitted], m)
-        held, seen = data.predictions[tested], labels[tested]
+        beside = data.predictions._leading
+        temperatures = self._temperatures(data.predictions[fitted], like(labels[fitted], beside), m)
+        held, seen = data.predictions[tested], like(labels[tested], beside)
         self.pvalues, spread, radius = self._chosen(held, seen, temperatures)
         self.member_temperatures, self.spread, self.radius = temperatures, spread, radius
         before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
@@ -176,7 +177,7 @@ class CredalRecalibration(Recalibration):
         return Convergence(True, len(self.pvalues), 0.0, before, after, message)
 
     def _chosen(
-        self, held: ClassPredictions, labels: HostArray, temperatures: HostArray
+        self, held: ClassPredictions, labels: Array, temperatures: HostArray
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
         words: dict[str, Any] = {"weights": self.weights, "n_resamples": self.n_resamples, "rng": self.rng}

@@ -60,6 +60,19 @@ class DaskScan(Chunks):
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(next(iter(self._tasks(_itself))).compute())
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every block."""
+        return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
+        if not isinstance(self.engine, Cluster):
+            return list(self.map(work))
+        expected = Shape.of(self.sample)
+        tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
+        return [self.engine.client.compute(task) for task in tasks]
+
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all blocks in the order of their rows."""
         expected = Shape.of(self.sample)

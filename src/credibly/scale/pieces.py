@@ -14,7 +14,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.io import load, local_copy, map_npy, rows_of
+from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
 
 
@@ -117,11 +117,11 @@ class MappedPiece(Piece):
         return f"'{self.path}'"
 
     def read(self) -> Read:
-        """Read the rows through memory maps that are opened anew in whatever process this is."""
+        """Read the rows from the file, which is opened anew in whatever process this is."""
         rows = slice(self.start - self.offset, self.stop - self.offset)
         labels = map_npy(self.labels)[rows]
         found = rows_of(
-            cut(map_npy(self.path), rows, self.member_axis),
+            read_rows(self.path, rows, self.member_axis),
             labels if labels.ndim == 1 else LabelCounts(labels),
             kind=self.kind,
             member_axis=self.member_axis,

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from credibly._arrays.engines import Engine, as_engine
+from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import Chunk, Chunks, ClassPredictions
+from credibly.scale.ahead import read_ahead
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.chunked import gathered
@@ -47,10 +48,25 @@ class Scan(Chunks):
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(self.pieces[0].chunk())
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(piece.stop - piece.start for piece in self.pieces)
+
+    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
+        return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
+
     def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
-        run = partial(_read_and_work, work, Shape.of(self.sample))
-        for piece, found in zip(self.pieces, self.engine.map(run, self.pieces), strict=True):
+        shape = Shape.of(self.sample)
+        results: Iterator[T]
+        if isinstance(self.engine, Serial):
+            ready = read_ahead(self.pieces)
+            results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
+        else:
+            results = self.engine.map(partial(_read_and_work, work, shape), self.pieces)
+        for piece, found in zip(self.pieces, results, strict=True):
             yield found
             if progress is not None:
                 progress(piece.stop, self.n)
@@ -138,8 +154,8 @@ def scan(
         Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names; URLs such as
         ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, a Dask array, or
         predictions.
-    labels : path, sequence of paths, array or LabelCounts, optional
-        What was observed; not needed where every file holds its own.
+    labels : path, sequence of paths, str, array or LabelCounts, optional
+        What was observed; not needed where every file holds its own. A word names an array of the files.
     kind : str, optional
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional

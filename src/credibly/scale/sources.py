@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,12 +87,12 @@ def _with_beside(pieces: list[Piece], groups: Any, features: Any) -> list[Piece]
                 f"got shape {tuple(array.shape)}",
                 "Check that both come from the same split.",
             )
-    return [
-        dataclasses.replace(
-            piece, **{name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
-        )
-        for piece in pieces
-    ]
+    return [_beside(piece, arrays) for piece in pieces]
+
+
+def _beside(piece: Piece, arrays: Mapping[str, Any]) -> Piece:
+    own: dict[str, Any] = {name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
+    return dataclasses.replace(piece, **own)
 
 
 def expanded(paths: Any) -> list[str]:
@@ -126,6 +127,8 @@ def _is_paths(value: Any) -> bool:
 def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
     if labels is None:
         return [None] * n_files
+    if isinstance(labels, str) and _names_array(labels):
+        return [labels] * n_files
     if not (_is_path(labels) or _is_paths(labels)):
         raise InputTypeError(
             "`labels`",
@@ -142,6 +145,12 @@ def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
             "Check both.",
         )
     return list(given)
+
+
+def _names_array(labels: str) -> bool:
+    """Tell whether labels are an array of every file, as for `load`, and no file of their own."""
+    plain = not glob.has_magic(labels) and not is_remote(labels)
+    return plain and not Path(labels).suffix and not Path(plain_path(labels)).exists()
 
 
 def _file_pieces(
@@ -191,7 +200,7 @@ def _count(
         n = count_rows(path, member_axis)
         files = [path] if labels is None else [path, labels]
         mapped = labels is not None and all(one.endswith(".npy") and not is_remote(one) for one in files)
-        if labels is not None and n is not None:
+        if labels is not None and n is not None and not _names_array(labels):
             rows = count_rows(labels, None)
             if rows is not None and rows != n:
                 raise InputError(
@@ -223,13 +232,16 @@ def _mapped_pieces(
 def _array_pieces(
     array: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, chunk_rows: int | None
 ) -> Iterator[Piece]:
-    n_labels = len(labels)
+    n_labels = len(labels) if isinstance(labels, LabelCounts) else int(labels.shape[0])
     if isinstance(array, Predictions):
         n, axis, leading = len(array), None, array._leading
     else:
         n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
         leading = array
-    for name, other in (("labels", n_labels), ("sample_weight", n if weight is None else len(weight))):
+    for name, other in (
+        ("labels", n_labels),
+        ("sample_weight", n if weight is None else int(weight.shape[0])),
+    ):
         if other != n:
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."
@@ -261,4 +273,5 @@ def rows_and_axis(
 def _rows_per_chunk(array: Any, n: int, chunk_rows: int | None) -> int:
     if chunk_rows is not None:
         return chunk_rows
-    return max(1, _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n))
+    fitting = _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n)
+    return int(2 ** max(0, fitting.bit_length() - 1))  # a power of two: chunks end where leaves of sums end

@@ -1,7 +1,7 @@
 """Scores of rows that come in chunks: every chunk scores its rows, and their numbers are put side by side.
 
-Distance and imprecision look at one row at a time, so the numbers are those of all rows at once. A ranking draws
-rows with replacement and needs them all: n numbers per model and part are kept, never the members.
+Distance and imprecision look at one row at a time, so the numbers are those of all rows at once. A ranking
+draws rows with replacement and needs them all: n numbers per model and part are kept, never the members.
 """
 
 from __future__ import annotations

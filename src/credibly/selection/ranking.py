@@ -113,7 +113,7 @@ def rank_models(
     Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
     difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
     trade-off is no proof of a better model: sets with more members, or on other budgets, have other scores.
-    Of models in chunks every row is scored where it is read, and its scores are kept: some n numbers per model.
+    Of models in chunks every row is scored where it is read; its scores are kept, n numbers per part.
 
     References
     ----------

@@ -43,8 +43,13 @@ def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> n
     """Return edges (n_bins + 1,), or (k, n_bins + 1) for equal masses in the columns of (n, k)."""
     if binning == "equal_width":
         return width_edges(n_bins)
-    ordered = np.sort(to_host(values), axis=0)  # quantiles are taken once, on the host
-    return with_ends(np.moveaxis(ordered[edge_ranks(ordered.shape[0], n_bins, closed)], 0, -1))
+    ranks = edge_ranks(values.shape[0], n_bins, closed)
+    if is_numpy(values):
+        ordered = np.sort(values, axis=0)[ranks]
+    else:
+        xp = namespace(values)
+        ordered = to_host(xp.take(xp.sort(values, axis=0), like(ranks, values), axis=0))
+    return with_ends(np.moveaxis(ordered, 0, -1))
 
 
 def bin_edges_over(

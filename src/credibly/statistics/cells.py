@@ -102,17 +102,16 @@ class CellBound(Bound):
             return self._fixed
         probs = as_float64(self.cells.probs)
         xp = namespace(probs)
-        spread = probs[:, None] if probs.ndim == 1 else probs
+        spread = (probs[:, None] if probs.ndim == 1 else probs)[None, ...]
         if weights is None:
             groups = xp.reshape(self.cells.groups, (1, -1))
             sums = State(size=count_cells(groups, self.cells.n_cells))
-            weight = 1.0
         else:
             weight = weights[:, :, None]
-            sums = State(size=self._per_cell(xp.broadcast_to(weight, (len(weights), *spread.shape))))
-        sums["predicted"] = self._per_cell(weight * spread[None, ...])
+            sums = State(size=self._per_cell(xp.broadcast_to(weight, (weights.shape[0], *spread.shape[1:]))))
+        sums["predicted"] = self._per_cell(spread if weights is None else weight * spread)
         if self.statistic.needs_squares:
-            sums["square"] = self._per_cell(weight * spread[None, ...] ** 2)
+            sums["square"] = self._per_cell(spread**2 if weights is None else weight * spread**2)
         if weights is None:
             self._fixed = sums
         return sums

@@ -86,8 +86,8 @@ class StatisticsTask(Task):
         states: dict[str, State] = {}
         for one in self.chosen:
             bound = one.bind(predictions)
-            states[one.statistic.name] = on_host(bound.state(chunk.labels))
-            spread = bound.spread(chunk.labels)
+            state, spread = bound.observed_sums(chunk.labels)
+            states[one.statistic.name] = on_host(state)
             if spread is not None:
                 states[_spread_of(one)] = on_host(spread)
         return Sums(states, notes)

@@ -1,177 +1,26 @@
 """Calibration error with a kernel estimate of what labels follow a prediction.
 
-    E[y | f_j] = sum_{i != j} w_ji onehot(y_i),   w_j = softmax over i != j of log K(f_j; f_i)
     CE_p = (mean_j || E[y | f_j] - f_j ||_p^p)^(1/p)
 
-Popordanoska, Sayer and Blaschko 2022; J25 eq. 5-7. The weights do not depend on labels.
+with the estimate E[y | f_j] of `smoother`. Popordanoska, Sayer and Blaschko 2022; J25 eq. 5-7.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, namespace
-from credibly._arrays.special import softmax
-from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.dirichlet_kernel import likelihood_bandwidth, queries_and_keys
-from credibly.statistics.kernels import check_bandwidth
-from credibly.statistics.pairwise import (
-    PRECISIONS,
-    BandwidthPlan,
-    PairwiseBound,
-    Precision,
-    exponential,
-    flushed,
-    label_values,
-    matrix_product_precision,
-    set_diagonal,
-    total_weight,
-)
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
-
-_SMOOTHED = "smoothing and resampling noise bias it upwards near calibration, where no interval of it covers"
-
-
-class SmootherTile(NamedTuple):
-    """Kernel weights of some rows, largest 1, their sums, and the weight a row would give itself."""
-
-    weights: Array  # (rows, n), zero on the diagonal
-    totals: Array  # (rows,)
-    own: Array | None  # (rows,), where instances have multiplicities
-
-
-class SmootherBound(PairwiseBound):
-    """Kernel weights in tiles, and the estimate of E[y | f] for all label vectors."""
-
-    statistic: SmoothedError
-
-    def __init__(
-        self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
-    ) -> None:
-        super().__init__(statistic, probs, plan, statistic.precision, notes)
-        self.queries, self.keys, touched = queries_and_keys(self.exact, plan.number, self.dtype)
-        if touched:
-            least = float(namespace(probs).finfo(self.dtype).smallest_normal)
-            note = f"{touched} of {probs.shape[0] * probs.shape[1]} probabilities are read as {least:.2g}"
-            self.notes = (*self.notes, f"{note} inside the logarithm of the kernel")
-
-    def tile(self, rows: slice, weighted: bool) -> SmootherTile:
-        """Return exp(log K - largest) of these rows, each row without itself."""
-        xp = namespace(self.probs)
-        with matrix_product_precision("float32", self.keys):  # exponents need every digit, also for TF32
-            logs = self.queries[rows, :] @ self.keys.T
-        own = None
-        if weighted:
-            own = xp.vecdot(self.queries[rows, :], self.keys[rows, :])
-        logs = set_diagonal(logs, rows.start, -float("inf"))
-        top = xp.max(logs, axis=1)
-        if own is not None:
-            top = xp.maximum(top, own)
-            own = xp.exp(own - top)
-        weights = flushed(exponential(_shifted(logs, top)))
-        return SmootherTile(weights, xp.sum(weights, axis=1), own)
-
-    def values(self, labels: Labels) -> Array:
-        """Return label frequencies times multiplicities, (b k, n)."""
-        xp = namespace(self.probs)
-        values = label_values(labels, xp, self.dtype)
-        if labels.weights is not None:
-            values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
-        return xp.reshape(values, (-1, values.shape[-1]))
-
-    def estimate(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> Array:
-        """Return E[y | f_j] for these rows, (b, k, rows)."""
-        xp = namespace(values)
-        b = len(labels)
-        shape = (b, self.probs.shape[1], rows.stop - rows.start)
-        found = xp.reshape(self.product(values, tile.weights), shape)
-        if labels.weights is None:
-            return _divided(found, tile.totals[None, None, :])
-        assert tile.own is not None
-        # one copy of a row is left out; its other copies stay
-        counted = xp.astype(labels.weights, self.dtype)
-        others = xp.clip(counted[:, rows] - 1.0, 0.0, None) * tile.own[None, :]
-        found = found + others[:, None, :] * label_values(labels.rows(rows), xp, self.dtype)
-        totals = self.product(counted, tile.weights) + others
-        filled = xp.where(totals > 0, totals, xp.ones_like(totals))
-        return self._rescued(found / filled[:, None, :], totals, rows, labels)
-
-    def _rescued(self, found: Array, totals: Array, rows: slice, labels: Labels) -> Array:
-        """Fill in rows whose weights all vanished next to that of instances with weight zero."""
-        xp = namespace(found)
-        counted = labels.weights
-        assert counted is not None
-        present = counted[:, rows] > 0
-        lost = (totals <= 0) & present
-        if not bool(xp.any(lost)):
-            return found
-        parts = []
-        at = xp.arange(self.n, device=device(found))
-        for d in range(found.shape[0]):
-            columns = []
-            weights = counted[d if counted.shape[0] > 1 else 0, :]
-            onehot = label_values(labels, xp, xp.float64)[d, :, :]
-            for j in range(found.shape[2]):
-                if not bool(lost[d if lost.shape[0] > 1 else 0, j]):
-                    columns.append(found[d, :, j])
-                    continue
-                row = rows.start + j
-                left = xp.where(at == row, xp.clip(weights - 1.0, 0.0, None), weights)
-                if not bool(xp.any(left > 0)):
-                    raise InputError(
-                        f"`{self.statistic.name}`",
-                        "learns the labels of a prediction from other instances",
-                        "only one instance has a positive weight",
-                        "Give at least two.",
-                    )
-                logs = as_float64(self.keys @ self.queries[row, :])
-                logs = xp.where(
-                    left > 0, logs + xp.log(xp.where(left > 0, left, xp.ones_like(left))), -xp.inf
-                )
-                columns.append(xp.astype(onehot @ softmax(logs), found.dtype))
-            parts.append(xp.stack(columns, axis=1))
-        return xp.stack(parts, axis=0)
-
-    def contribution(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> State:
-        """Add the deviation of every row's estimate from its prediction."""
-        xp = namespace(values)
-        estimate = self.estimate(tile, rows, values, labels)
-        deviation = self.statistic.deviation(estimate, self.probs[rows, :].T)  # (b, rows)
-        if labels.weights is not None:
-            weights = labels.weights[:, rows]
-            # an instance of weight zero is not there, also where its deviation would be infinite
-            deviation = xp.where(weights > 0, weights * as_float64(deviation), xp.zeros_like(weights))
-        return State(
-            deviation=xp.sum(as_float64(deviation), axis=1), weight=total_weight(labels, rows, values)
-        )
-
-    def finish(self, state: State) -> Array:
-        """Average over instances."""
-        return self.statistic.error(state["deviation"] / state["weight"])
-
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
-        return None, _SMOOTHED
-
-
-def _shifted(logs: Array, top: Array) -> Array:
-    """Return logs - top, in place where nothing else needs them."""
-    if is_numpy(logs):
-        return np.subtract(logs, top[:, None], out=logs)
-    if is_torch(logs) and not logs.requires_grad:
-        return logs.sub_(top[:, None])
-    return logs - top[:, None]
-
-
-def _divided(found: Array, totals: Array) -> Array:
-    if is_numpy(found):
-        return np.divide(found, totals, out=found)
-    return found / totals
+from credibly._arrays.namespace import Array, is_numpy, namespace
+from credibly.predictions import Chunks, Predictions, as_point
+from credibly.statistics.dirichlet_kernel import LIKELIHOOD_ROWS, likelihood_bandwidth
+from credibly.statistics.kernels import check_bandwidth, spaced_rows
+from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, Precision, require_pairs
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, Statistic, Traits
+from credibly.statistics.smoother import SmootherBound
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,15 +42,24 @@ class SmoothedError(Statistic):
         found, notes = likelihood_bandwidth(point.probs)
         return BandwidthPlan(len(predictions), None, found, notes)
 
+    def plan_over(self, chunks: Chunks) -> BandwidthPlan:
+        """Return the number of instances and the bandwidth of rows that come in chunks."""
+        plan = self.plan(spaced_rows(chunks, LIKELIHOOD_ROWS))
+        return dataclasses.replace(plan, n=chunks.n)
+
+    meets_in_blocks: ClassVar[bool] = True
+
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(plan, BandwidthPlan)
         point, notes = as_point(predictions)
-        resolved = dataclasses.replace(self, bandwidth=plan.number)
-        return resolved.bound(point.probs, plan, (*notes, *plan.notes))
+        require_pairs(self.name, plan.n)
+        return self.bound(point.probs, plan, (*notes, *plan.notes))
 
     def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
         """Return the statistic bound to predictions."""
-        return SmootherBound(self, probs, plan, notes)
+        return self._made(dataclasses.replace(self, bandwidth=plan.number), probs, plan, notes)
+
+    _made: ClassVar[type[SmootherBound]] = SmootherBound
 
     @abstractmethod
     def deviation(self, estimate: Array, probs: Array) -> Array:

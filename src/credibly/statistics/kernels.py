@@ -13,7 +13,17 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, device, is_numpy, is_torch, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    on_accelerator,
+    to_host,
+)
+from credibly.predictions import Chunk, Chunks, Point, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
@@ -51,7 +61,7 @@ def distances(left: Array, right: Array, norm: Norm) -> Array:
 
         found = cdist(left, right, "euclidean" if norm == "euclidean" else "cityblock")
         found = found.astype(left.dtype, copy=False)
-    elif is_torch(left) and (left.device.type == "cpu" or left.shape[1] > _FEW_CLASSES):
+    elif is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
         found = torch.cdist(
@@ -97,10 +107,27 @@ def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
     repeated rows agree; evenly spaced rows need no random numbers.
     """
     n = probs.shape[0]
-    chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
+    chosen = spaced(n, most)
     host = to_host(taken(probs, chosen) if n > most else probs)
     _, first = np.unique(host, axis=0, return_index=True)
     return chosen[np.sort(first)]
+
+
+def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
+    """Return the indices of at most `most` evenly spaced rows of n."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
+
+
+def spaced_rows(chunks: Chunks, most: int) -> Point:
+    """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made."""
+    chosen = spaced(chunks.n, most)
+
+    def work(chunk: Chunk) -> np.ndarray[Any, Any]:
+        own = chosen[(chosen >= chunk.start) & (chosen < chunk.start + len(chunk.predictions))] - chunk.start
+        point, _ = as_point(chunk.predictions)
+        return to_host(taken(point.probs, own))
+
+    return Point._trusted(np.concatenate(list(chunks.map(work))))
 
 
 def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:

@@ -9,15 +9,17 @@ estimate. Popordanoska et al. 2024; J25 eq. 8.
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Labels
 from credibly.statistics.dirichlet_kernel import safe_log
-from credibly.statistics.kde import SmoothedError, SmootherBound, smoother_traits
-from credibly.statistics.pairwise import BandwidthPlan
-from credibly.statistics.protocol import Bound, Traits
+from credibly.statistics.kde import SmoothedError, smoother_traits
+from credibly.statistics.pairwise import as_number
+from credibly.statistics.protocol import Traits
+from credibly.statistics.smoother import SmootherBound
 
 
 class KlBound(SmootherBound):
@@ -26,9 +28,12 @@ class KlBound(SmootherBound):
     def label_notes(self, labels: Labels) -> tuple[str, ...]:
         """Return where infinity comes from."""
         xp = namespace(self.probs)
-        if bool(xp.isfinite(self(labels)[0])):
+        return self.value_notes(as_number(self(labels)[0]), int(xp.sum(xp.astype(self.probs == 0, xp.int64))))
+
+    def value_notes(self, value: float, zeros: int) -> tuple[str, ...]:
+        """Say that predictions of probability 0 make it infinite, where they do."""
+        if math.isfinite(value):
             return ()
-        zeros = int(xp.sum(xp.astype(self.probs == 0, xp.int64)))
         cause = f"{zeros} predicted probabilities are 0 and neighbours of such a prediction had that label"
         return (f"infinite: {cause}; `clip` reads them as a small number",)
 
@@ -60,6 +65,7 @@ class KlCe(SmoothedError):
     """
 
     clip: float = 0.0
+    _made: ClassVar[type[SmootherBound]] = KlBound
     name: ClassVar[str] = "kl_ce"
     traits: ClassVar[Traits] = smoother_traits(None)
     reference: ClassVar[str] = "Popordanoska et al. 2024"
@@ -70,10 +76,6 @@ class KlCe(SmoothedError):
             raise InputError(
                 "`clip`", "must be at least 0 and below 1", f"got {self.clip!r}", "Use 0 for none."
             )
-
-    def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
-        """Return the statistic bound to predictions."""
-        return KlBound(self, probs, plan, notes)
 
     def deviation(self, estimate: Array, probs: Array) -> Array:
         """sum_c E_c log E_c - E_c log f_c."""

@@ -15,7 +15,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -28,10 +28,12 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     namespace,
+    on_accelerator,
     to_host,
 )
 from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
-from credibly.predictions import Classes, Counts, Labels
+from credibly.predictions import Labels
+from credibly.statistics.label_rows import replicates
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 Precision = Literal["float64", "float32", "tf32"]
@@ -39,6 +41,7 @@ PRECISIONS = ("float64", "float32", "tf32")
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
+_ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
 
@@ -74,7 +77,6 @@ class PairwiseBound(Bound):
         self, statistic: Statistic, probs: Array, plan: Plan, precision: Precision, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
-        require_pairs(statistic.name, probs)
         require_precision(precision, probs)
         self.precision = precision
         self.tracked = tracks_gradient(probs)
@@ -140,9 +142,24 @@ class PairwiseBound(Bound):
         parts = [sums[batch.start] for batch in batches]
         return State({name: xp.concat([part[name] for part in parts]) for name in parts[0]})
 
+    @abstractmethod
+    def meet(self, before: Any, other: Self, labels: Labels, other_labels: Labels) -> Any:
+        """Add what the bound rows get from the rows bound by `other` to what they got `before`.
+
+        For blocks of rows that are bound each on its own. Where symmetric, a pair of blocks meets once, and
+        both orders count. `other` may be this one; `before` is None at first.
+        """
+
+    @abstractmethod
+    def met(self, sums: Any, labels: Labels) -> State:
+        """Return the state of the bound rows once they have met all others."""
+
     def product(self, values: Array, matrix: Array) -> Array:
         """Return values @ matrix.T, (b k, rows), in the precision that was asked for."""
         with matrix_product_precision(self.precision, values):
+            if on_accelerator(values):
+                # rows of the result are as long as a tile, which is aligned; label vectors come in any number
+                return values @ matrix.T
             return (matrix @ values.T).T  # this order multiplies narrow tiles faster
 
     def _tile(self, rows: slice, weighted: bool, keep: bool) -> Any:
@@ -168,37 +185,11 @@ class PairwiseBound(Bound):
         rows = rows_within_budget(2 * self.n * self._item_bytes(), 0.6)
         if self.symmetric:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
-        return rows
+        return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 
     def _replicates_per_batch(self, n_classes: int) -> int:
         width = self.n + 2 * min(self.n, self._rows_per_tile())  # values, product, its temporary
         return rows_within_budget(n_classes * width * self._item_bytes(), 0.25)
-
-
-def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
-    """Return one-hot labels or label frequencies as (b, k, n), without weights."""
-    if isinstance(labels, Counts):
-        counts = xp.astype(labels.values, xp.float64)
-        share = counts / xp.sum(counts, axis=-1, keepdims=True)
-        return xp.astype(xp.permute_dims(share, (0, 2, 1)), dtype)
-    assert isinstance(labels, Classes)
-    given = labels.values
-    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
-    if is_numpy(given):
-        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
-        return np.equal(given[:, None, :], classes[None, :, None], out=out)
-    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
-
-
-def replicates(labels: Labels, reps: slice) -> Any:
-    """Return some replicates of a batch."""
-    weights = labels.weights
-    if weights is not None and weights.shape[0] > 1:
-        weights = weights[reps, :]
-    if isinstance(labels, Counts):
-        return Counts(labels.values[reps, ...], weights)
-    assert isinstance(labels, Classes)
-    return Classes(labels.values[reps, :], labels.n_classes, weights)
 
 
 def set_diagonal(tile: Array, start: int, value: float) -> Array:
@@ -268,9 +259,9 @@ def require_precision(precision: Precision, probs: Array) -> None:
         )
 
 
-def require_pairs(name: str, probs: Array) -> None:
+def require_pairs(name: str, n: int) -> None:
     """Raise unless there are two instances to compare."""
-    if probs.shape[0] < 2:
+    if n < 2:
         raise InputError(
             f"`{name}`", "compares pairs of instances", "got 1 instance", "Give at least two instances."
         )
@@ -307,12 +298,3 @@ def _require_graph_fits(name: str, probs: Array) -> None:
             f"got n = {n}",
             f"Use batches of instances, `probs.detach()`, or `with memory_limit({need})`.",
         )
-
-
-def total_weight(labels: Labels, rows: slice, like: Array) -> Array:
-    """Return the sum of weights over some rows, (b,), in double precision."""
-    xp = namespace(like)
-    if labels.weights is None:
-        return xp.full((len(labels),), float(rows.stop - rows.start), dtype=xp.float64, device=device(like))
-    total = xp.sum(labels.weights[:, rows], axis=1)
-    return total + xp.zeros((len(labels),), dtype=xp.float64, device=device(like))

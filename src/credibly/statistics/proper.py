@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -66,6 +67,11 @@ class MeanBound(Bound):
         """Return powers of weights and contributions, summed."""
         return State(moment_sums(self.contributions(labels), labels.weights))
 
+    def observed_sums(self, labels: Labels) -> tuple[State, State | None]:
+        """Return `state` and `spread` of single labels: the first is among the second."""
+        spread = self.spread(labels)
+        return State(weight=spread["w1 v0"], total=spread["w1 v1"]), spread
+
     def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean from merged sums."""
         stderr, refusal = standard_error_of(spread)
@@ -117,11 +123,36 @@ class ProperScore(Statistic):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return MeanBound(self, self.table(point.probs), plan, notes)
+        return ScoreBound(self, point.probs, plan, notes)
 
     @abstractmethod
     def table(self, probs: Array) -> Array:
         """Return the contribution of every instance under every possible label, (n, k)."""
+
+    def of_labels(self, probs: Array, labels: Array) -> Array:
+        """Return the contributions under one label vector (1, n), where that is cheaper than the table."""
+        return gather(self.table(probs), labels)
+
+
+class ScoreBound(MeanBound):
+    """A proper score: the table of all labels is made when a batch asks for it, not for one label vector."""
+
+    statistic: ProperScore
+
+    def __init__(self, statistic: ProperScore, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
+        Bound.__init__(self, statistic, plan.n, notes)
+        self.probs = probs
+
+    @cached_property
+    def table(self) -> Array:
+        """Contributions under every label."""
+        return self.statistic.table(self.probs)
+
+    def contributions(self, labels: Labels) -> Array:
+        """Return every instance's contribution, (b, n)."""
+        if isinstance(labels, Classes) and len(labels) == 1:
+            return self.statistic.of_labels(self.probs, labels.values)
+        return super().contributions(labels)
 
 
 def _traits(differentiable: bool, bounds: tuple[float, float] | None) -> Traits:
@@ -163,12 +194,11 @@ class Accuracy(ProperScore):
         return xp.astype(xp.astype(predicted, columns.dtype)[:, None] == columns, xp.float64)
 
 
-class HitBound(MeanBound):
+class HitBound(ScoreBound):
     """Accuracy: comparing labels with the predicted class needs no table for plain labels."""
 
     def __init__(self, statistic: Accuracy, probs: Array, plan: Plan, notes: tuple[str, ...]) -> None:
-        super().__init__(statistic, None, plan, notes)
-        self.probs = probs
+        super().__init__(statistic, probs, plan, notes)
         self.predicted = top_label(probs)[1]
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
@@ -180,12 +210,7 @@ class HitBound(MeanBound):
         if isinstance(labels, Classes):
             xp = namespace(self.predicted)
             return xp.astype(labels.values == self.predicted[None, :], xp.float64)
-        return MeanBound(
-            self.statistic,
-            self.statistic.table(self.probs),  # type: ignore[attr-defined]
-            Plan(self.n),
-            (),
-        ).contributions(labels)
+        return super().contributions(labels)
 
     def state(self, labels: Labels) -> State:
         """Count hits without making them floating numbers."""
@@ -213,7 +238,20 @@ class Brier(ProperScore):
     def table(self, probs: Array) -> Array:
         """|p|^2 - 2 p_c + 1."""
         p = as_float64(probs)
-        return namespace(p).sum(p * p, axis=-1, keepdims=True) - 2.0 * p + 1.0
+        return _squared_length(p)[:, None] - 2.0 * p + 1.0
+
+    def of_labels(self, probs: Array, labels: Array) -> Array:
+        """The same for the label alone."""
+        p = as_float64(probs)
+        return _squared_length(p)[None, :] - 2.0 * gather(p, labels) + 1.0
+
+
+def _squared_length(p: Array) -> Array:
+    """Return |p|^2 of every row, (n,)."""
+    xp = namespace(p)
+    if is_numpy(p):  # a product reads the rows as they lie; sums along a short axis are several times slower
+        return (p * p) @ np.ones(p.shape[1])
+    return xp.sum(p * p, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,7 +284,11 @@ class LogLoss(ProperScore):
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return LogLossBound(self, self.table(point.probs), plan, notes)
+        return LogLossBound(self, point.probs, plan, notes)
+
+    def of_labels(self, probs: Array, labels: Array) -> Array:
+        """The same for the label alone: k times fewer logarithms."""
+        return self.table(gather(probs, labels))
 
     def table(self, probs: Array) -> Array:
         """-log p_c, of what clipping leaves."""
@@ -263,7 +305,7 @@ class LogLoss(ProperScore):
             return -np.log(p)
 
 
-class LogLossBound(MeanBound):
+class LogLossBound(ScoreBound):
     """Log loss counts its infinite rows instead of hiding them."""
 
     def label_notes(self, labels: Labels) -> tuple[str, ...]:

@@ -106,6 +106,10 @@ class Bound(ABC):
         """Return mergeable sums from which `stderr_of` knows the standard error; None where it cannot."""
         return None
 
+    def observed_sums(self, labels: Labels) -> tuple[State, State | None]:
+        """Return `state` and `spread` of one label vector, where both are wanted."""
+        return self.state(labels), self.spread(labels)
+
     @property
     def spread_refusal(self) -> str:
         """Why rows that come in chunks have no standard error where `spread` is None."""
@@ -184,10 +188,15 @@ class Statistic(ABC):
         """
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
         if isinstance(predictions, Chunks):
-            from credibly.statistics.chunked import estimates_over  # it is written against this module
+            # both are written against this module
+            from credibly.statistics.chunked import estimates_over
+            from credibly.statistics.pair_blocks import pair_estimate
 
             require_no_labels(labels, sample_weight)
-            estimate = estimates_over([chosen], predictions)[chosen.name]
+            if chosen.traits.reduction in ("pairwise", "smoother"):
+                estimate = pair_estimate(chosen, predictions)
+            else:
+                estimate = estimates_over([chosen], predictions)[chosen.name]
             return dataclasses.replace(estimate, notes=(*estimate.notes, *chosen.paper_notes(paper)))
         require_order(predictions, labels)
         given = as_predictions(predictions)

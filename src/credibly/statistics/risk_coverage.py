@@ -118,7 +118,7 @@ def risk_coverage_curve(
 
 
 def _answers(chunk: Chunk) -> tuple[HostArray, HostArray, tuple[str, ...]]:
-    """Return confidence and loss of every answer, (n,) each, on the host, where they are sorted; and notes."""
+    """Return confidence and loss of every answer, (n,) on the host, where they are sorted; and notes."""
     point, notes = as_point(chunk.predictions)
     answered = to_host(top_label(point.probs)[0]).astype(np.float64)
     bound: Any = accuracy.bind(point)

@@ -79,7 +79,7 @@ class RunningStatistic:
         given = as_predictions(predictions)
         batch = self.statistic.labels(given, labels, sample_weight)
         bound = self.statistic.bind(given)
-        state, spread = bound.state(batch), bound.spread(batch)
+        state, spread = bound.observed_sums(batch)
         kept = None if spread is None else _kept(spread)
         sample = batch.rows(slice(0, 1))
         self._add(_kept(state), kept, sample, _one_row(given), len(given), bound.notes)

@@ -11,21 +11,29 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
-from credibly.predictions import Labels, Predictions, as_point
-from credibly.statistics.kernels import KernelName, Norm, check_kernel, kernel_matrix, median_distance
+from credibly.predictions import Chunks, Labels, Predictions, as_point
+from credibly.statistics.kernels import (
+    MEDIAN_ROWS,
+    KernelName,
+    Norm,
+    check_kernel,
+    kernel_matrix,
+    median_distance,
+    spaced_rows,
+)
+from credibly.statistics.label_rows import label_values, total_weight
 from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
     PairwiseBound,
     Precision,
-    label_values,
-    total_weight,
+    require_pairs,
 )
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 
@@ -96,6 +104,25 @@ class QuadraticBound(PairwiseBound):
             diagonal=xp.sum(as_float64(squares), axis=1),
             weight=total_weight(labels, rows, values),
         )
+
+    def meet(self, before: State | None, other: Self, labels: Labels, other_labels: Labels) -> State:
+        """Add the sums over pairs of these rows with those of another block, both orders of each."""
+        found = self.state(labels) if other is self else self._across(other, labels, other_labels)
+        return found if before is None else before + found
+
+    def met(self, sums: State, labels: Labels) -> State:
+        """Return the sums: every pair has been counted."""
+        return sums
+
+    def _across(self, other: Self, labels: Labels, other_labels: Labels) -> State:
+        xp, chosen = namespace(self.probs), self.statistic
+        kernel = kernel_matrix(self.probs, other.probs, chosen.kernel, chosen.norm, self.bandwidth)
+        b = len(labels)
+        product = self.between_labels(self.product(other.values(other_labels), kernel), b)
+        pairs = xp.reshape(as_float64(xp.vecdot(self.values(labels), product)), (b, -1))
+        twice = 2.0 * xp.sum(pairs, axis=1)
+        nothing = xp.zeros_like(twice)  # the diagonal and the weights are counted where a block meets itself
+        return State(pairs=twice, diagonal=nothing, weight=nothing)
 
     def between_labels(self, values: Array, b: int) -> Array:
         """Apply the label kernel, (b k, n) -> (b k, n)."""
@@ -182,24 +209,38 @@ class KernelError(Statistic):
         found, notes = median_distance(as_float64(point.probs), self.norm)
         return BandwidthPlan(len(predictions), None, found, notes)
 
+    def plan_over(self, chunks: Chunks) -> BandwidthPlan:
+        """Return the number of instances and the bandwidth of rows that come in chunks."""
+        plan = self.plan(spaced_rows(chunks, MEDIAN_ROWS))
+        return dataclasses.replace(plan, n=chunks.n)
+
     def label_kernel_matrix(self, probs: Array) -> Array | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""
         return None
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        from credibly.statistics.skce_blocks import BlockBound
+    @property
+    def meets_in_blocks(self) -> bool:
+        """Whether blocks of rows can be bound each on its own: not where rows are paired by their order."""
+        return self.estimator in ("unbiased", "biased")
 
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(plan, BandwidthPlan)
         point, notes = as_point(predictions)
+        require_pairs(self.name, plan.n)
+        return self.bound(point.probs, plan, (*notes, *plan.notes))
+
+    def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
+        """Return the statistic bound to predictions."""
+        from credibly.statistics.skce_blocks import BlockBound
+
         size = self.block_size
         if self.estimator == "block" and size is None:
             size = max(2, math.isqrt(plan.n))
         resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size)
-        labels = self.label_kernel_matrix(point.probs)
-        noted = (*notes, *plan.notes)
+        labels = self.label_kernel_matrix(probs)
         if self.estimator in ("linear", "block"):
-            return BlockBound(resolved, point.probs, plan, labels, noted)
-        return QuadraticBound(resolved, point.probs, plan, labels, noted)
+            return BlockBound(resolved, probs, plan, labels, notes)
+        return QuadraticBound(resolved, probs, plan, labels, notes)
 
 
 KERNEL_TRAITS = Traits(

@@ -17,11 +17,9 @@ from credibly._arrays.namespace import Array, as_float64, device, namespace, to_
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import Labels
 from credibly.statistics.kernels import kernel_matrix
+from credibly.statistics.label_rows import label_values, replicates
 from credibly.statistics.pairwise import (
     BandwidthPlan,
-    label_values,
-    replicates,
-    require_pairs,
     require_precision,
     require_same_n,
     set_diagonal,
@@ -47,7 +45,6 @@ class BlockBound(Bound):
         label_kernel: Array | None,
         notes: tuple[str, ...],
     ) -> None:
-        require_pairs(statistic.name, probs)
         require_precision(statistic.precision, probs)
         self.size = statistic.block_size or 2
         self.n_blocks = plan.n // self.size

@@ -1,8 +1,8 @@
 """A statistic of some of the instances, given predictions and labels of all, or of those instances alone.
 
-A test over pairs costs rows^2 k per replicate, so of many instances it sees a part. It keeps the replicates of
-the whole: its labels are rows of theirs, so the tests of all statistics still share every draw, and p-values
-stay exact.
+A test over pairs costs rows^2 k per replicate, so of many instances it sees a part. It keeps the replicates
+of the whole: its labels are rows of theirs, so the tests of all statistics still share every draw, and
+p-values stay exact.
 """
 
 from __future__ import annotations

@@ -111,6 +111,12 @@ def test_what_is_no_measure_is_refused(data) -> None:
         cr.mean_over(scan, {"size": lambda given: 1.0})
     with pytest.raises(InputTypeError, match="'size' must be a function"):
         cr.mean_over(scan, {"size": 3})
+    with pytest.raises(InputTypeError, match=r"'str' must be a function.*got 'uncertainty'"):
+        cr.mean_over(scan, "uncertainty")
+    with pytest.raises(InputError, match=r"names of their own.*'u.total' is there twice"):
+        cr.mean_over(scan, {"u": cr.uncertainty, "u.total": cr.credal_size})
+    with pytest.raises(InputError, match=r"'odd' must return numbers.*row 7 has nan \(1 such rows"):
+        cr.mean_over(scan, {"odd": lambda given: np.where(np.arange(len(given)) == 7, np.nan, 1.0)})
     with pytest.raises(InputTypeError, match="`rows` must be what `scan` returned"):
         cr.mean_over(probs, cr.credal_size)
     with pytest.raises(InputTypeError, match=r"rows in chunks.*mean_over"):

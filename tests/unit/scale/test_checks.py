@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import InputError, UnsupportedError
+from same_numbers import differences
 
 N, M, K = 600, 3, 4
 
@@ -19,46 +17,48 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N), rng.integers(3, size=N)
 
 
-def same_check(cut: cr.PredictiveCheck, whole: cr.PredictiveCheck) -> None:
-    for name, part in whole.hypotheses.items():
-        own = cut.under(name)
-        assert own.omnibus_pvalue == part.omnibus_pvalue
-        assert list(own.groups) == list(part.groups)
-        found = {None: part.checks, **part.groups}
-        for group, checks in {None: own.checks, **own.groups}.items():
-            for statistic, one in checks.items():
-                other = found[group][statistic]
-                np.testing.assert_allclose(
-                    one.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14
-                )
-                for field in dataclasses.fields(one):
-                    if field.name not in ("null_distribution", "settings"):
-                        np.testing.assert_allclose(
-                            *(_number(getattr(result, field.name)) for result in (one, other)), rtol=1e-10
-                        ) if isinstance(_number(getattr(one, field.name)), float | np.ndarray) else None
-                assert (one.pvalue, one.adjusted_pvalue, one.n) == (
-                    other.pvalue,
-                    other.adjusted_pvalue,
-                    other.n,
-                )
-                assert (one.notes, one.settings) == (other.notes, other.settings)
-    assert (cut.n, cut.m, cut.limits, cut.notes, cut.factors) == (
-        whole.n,
-        whole.m,
-        whole.limits,
-        whole.notes,
-        whole.factors,
-    )
-
-
-def _number(value: object) -> object:
-    return value
-
-
 @pytest.mark.parametrize("rows", [600, 91, 6])
 def test_a_check_of_members_and_groups(data, rows) -> None:
     probs, labels, groups = data
     settings = {"statistics": ["accuracy", "confidence_ece", "hosmer_lemeshow"], "n_resamples": 39, "rng": 3}
     whole = cr.predictive_check(cr.Ensemble(probs), labels, groups=groups, **settings)
     cut = cr.predictive_check(cr.scan(probs, labels, groups=groups, chunk_rows=rows), **settings)
-    same_check(cut, whole)
+    assert differences(whole.to_dict(), cut.to_dict()) == []
+
+
+@pytest.mark.parametrize("hypothesis", ["bayesian", "independent"])
+def test_a_check_and_curves_of_real_values(hypothesis) -> None:
+    rng = np.random.default_rng(2)
+    given = cr.Gaussian(rng.normal(size=(N, M)), rng.uniform(0.5, 2, size=(N, M)))
+    labels = rng.normal(size=N)
+    rows = cr.scan(given, labels, chunk_rows=91)
+    settings = {"hypothesis": hypothesis, "n_resamples": 39, "rng": 3}
+    for function in (cr.predictive_check, cr.pit_test, cr.coverage_curve):
+        whole, cut = function(given, labels, **settings), function(rows, **settings)
+        assert differences(whole.to_dict(), cut.to_dict()) == []
+
+
+@pytest.mark.parametrize("level", [None, 0.9])
+@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
+def test_curves_of_classes(data, level, binning) -> None:
+    probs, labels, _ = data
+    weights = np.random.default_rng(0).exponential(size=N)
+    settings = {"binning": binning, "level": level, "n_resamples": 39, "rng": 3}
+    for target in ("top_label", 2):
+        whole = cr.reliability_curve(probs, labels, target=target, sample_weight=weights, **settings)
+        rows = cr.scan(probs, labels, sample_weight=weights, chunk_rows=91)
+        cut = cr.reliability_curve(rows, target=target, **settings)
+        assert differences(whole.to_dict(), cut.to_dict()) == []
+
+
+def test_replicates_of_a_check_go_in_batches_where_memory_is_short(data) -> None:
+    probs, labels, _ = data
+    settings = {"statistics": ["classwise_ece"], "n_resamples": 199, "rng": 3}
+    whole = cr.predictive_check(cr.Ensemble(probs), labels, **settings)
+    steps = []
+    with cr.memory_limit(2**20):
+        rows = cr.scan(probs, labels, chunk_rows=200)
+        cut = cr.predictive_check(rows, progress=lambda done, total: steps.append(done), **settings)
+    assert differences(whole.to_dict(), cut.to_dict()) == []
+    assert steps == sorted(steps)
+    assert len(steps) > 3  # more than one batch over three chunks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.cli import main
+from same_numbers import differences
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
@@ -53,6 +56,65 @@ def test_dask_arrays_files_and_arrays_on_a_cluster(data, client, tmp_path) -> No
         assert float(cr.hosmer_lemeshow(source)) == pytest.approx(
             float(cr.hosmer_lemeshow(cr.Ensemble(probs), labels)), rel=1e-12
         )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_evaluation_of_dask_arrays_and_of_files_on_a_cluster(data, client, tmp_path) -> None:
+    probs, labels = data
+    groups = np.arange(N) % 2
+    settings = {"statistics": ["brier", "hosmer_lemeshow"], "tests": False}
+    whole = cr.evaluate(cr.Ensemble(probs), labels, groups=groups, **settings).to_dict()
+    lazy = da.from_array(probs, chunks=(200, 2, K))
+    assert differences(whole, cr.evaluate(lazy, labels, groups=groups, **settings).to_dict()) == []
+    check = cr.predictive_check(cr.scan(lazy, labels, engine=client), n_resamples=19, rng=1)
+    assert check.checks["accuracy"].pvalue == (
+        cr.predictive_check(cr.Ensemble(probs), labels, n_resamples=19, rng=1).checks["accuracy"].pvalue
+    )
+    both = {"set": lazy, "first": da.from_array(probs[:, 0], chunks=(300, K))}
+    found = cr.compare(both, labels, n_resamples=100)
+    alike = cr.compare({"set": cr.Ensemble(probs), "first": cr.Point(probs[:, 0])}, labels, n_resamples=100)
+    assert differences(alike.to_dict(), found.to_dict()) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_path) -> None:
+    probs, labels = data
+    np.save(tmp_path / "y.npy", labels)
+    settings = {"statistics": ["brier", "skce"], "n_resamples": 39, "pairwise_rows": 100}
+    probs = probs[:, 0]
+    np.save(tmp_path / "p.npy", probs)
+    whole = cr.evaluate(probs, labels, **settings).to_dict()
+    killed = []
+
+    def kill_once(stage: str, done: int, total: int) -> None:
+        if not killed and stage == "tests" and done > total // 4:
+            pid = next(iter(client.run(os.getpid).values()))
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=75, engine=client)
+    found = cr.evaluate(source, progress=kill_once, **settings)
+    assert killed
+    assert differences(whole, found.to_dict()) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys) -> None:
+    probs, labels = data
+    for place, rows in enumerate(np.array_split(np.arange(N), 3)):
+        cr.save(tmp_path / f"{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
+    words = ["evaluate", str(tmp_path / "*.npz"), "--statistic", "brier", "--n-resamples", "19", "--json"]
+    assert main(words) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert main([*words, "--engine", "dask", "--scheduler", client.scheduler.address]) == 0
+    there = json.loads(capsys.readouterr().out)
+    command = there["source"].pop("command")
+    assert command.endswith("--n-bins 15 --seed 0")
+    assert f"--engine dask --scheduler {client.scheduler.address}" in command
+    here["source"].pop("command")
+    assert differences(here, there) == []
+    assert main([*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "the scheduler 'tcp://127.0.0.1:9' must answer" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError, UnsupportedError
+from credibly._arrays.errors import FileError, InputError, InputTypeError, MissingExtraError
 from credibly._arrays.order_statistics import order_statistics
+from credibly.credal.means import MeasuresTask
+from credibly.predictions.passes import leaf_rows, one_pass
 from credibly.scale import as_engine
+from credibly.statistics.chunked import StatisticsTask
 
 N, M, K = 600, 3, 4
 SUMS = [
@@ -46,6 +49,45 @@ def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:
         assert cut.interval_refusal == whole.interval_refusal
     else:
         assert "in memory" in cut.interval_refusal
+
+
+def test_chunks_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
+    probs, labels = data
+    monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)  # leaves of 32 rows of 4 classes
+    assert leaf_rows(cr.scan(probs, labels).sample) == 32
+
+    def numbers(rows: int) -> list[float]:
+        source = cr.scan(probs, labels, chunk_rows=rows)
+        tasks = [StatisticsTask.of(SUMS[:4], source), MeasuresTask.of(cr.uncertainty, source)]
+        found = [one for part in one_pass(source, tasks) for one in part.values()]
+        assert len(found) == 7
+        return [number for one in found for number in (one.value, one.stderr)]
+
+    whole = numbers(N)
+    for rows in (32, 64, 96, 320):
+        assert numbers(rows) == whole
+    np.testing.assert_allclose(numbers(50)[::2], whole[::2], rtol=1e-12)
+
+
+def test_replicates_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
+    probs, labels = data
+    monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)
+    found = [
+        cr.calibration_test(
+            cr.scan(probs, labels, chunk_rows=rows), statistic="brier", n_resamples=19, rng=3
+        ).null_distribution
+        for rows in (N, 32, 160)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_chunks_end_where_leaves_end_unless_told_otherwise() -> None:
+    for shape in ((50_000, 10), (40_000, 7, 3), (3000, 30, 200), (40, 5, 50_000)):
+        array = np.full(shape, 1 / shape[-1], dtype=np.float32)
+        source = cr.scan(array, np.zeros(shape[0], dtype=int), member_axis=1 if len(shape) == 3 else None)
+        leaf = leaf_rows(source.sample)
+        assert {piece.start % leaf for piece in source.pieces} == {0}
 
 
 def test_weights_and_counts_come_along(data) -> None:
@@ -113,8 +155,9 @@ def test_pairs_of_instances_meet_although_they_were_cut(data) -> None:
     )
     whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="omnibus", n_resamples=19, rng=0)
     assert cut.pvalue == whole.pvalue
-    with pytest.raises(UnsupportedError, match="gather"):
-        cr.skce(cr.scan(probs, labels))
+    assert float(cr.skce(cr.scan(probs, labels, chunk_rows=100))) == float(
+        cr.skce(cr.Ensemble(probs), labels)
+    )
 
 
 def test_files_maps_and_shards(data, tmp_path) -> None:
@@ -134,6 +177,16 @@ def test_files_maps_and_shards(data, tmp_path) -> None:
     assert float(cr.brier(mapped)) == pytest.approx(whole, rel=1e-12)
     opened = np.load(tmp_path / "members_first.npy", mmap_mode="r")
     assert float(cr.brier(cr.scan(opened, labels, member_axis=0))) == pytest.approx(whole, rel=1e-12)
+
+
+def test_labels_are_an_array_of_every_file_where_a_word_names_them(data, tmp_path) -> None:
+    probs, labels = data
+    for place, rows in enumerate(np.array_split(np.arange(N), 2)):
+        np.savez(tmp_path / f"{place}.npz", probs=probs[rows, 0], y=0 * labels[rows], second=labels[rows])
+    found = cr.scan(str(tmp_path / "*.npz"), "second")
+    assert float(cr.brier(found)) == pytest.approx(float(cr.brier(probs[:, 0], labels)), rel=1e-12)
+    with pytest.raises(InputError, match=r"0\.npz.*third|third.*0\.npz|there is no file 'third'"):
+        cr.scan(str(tmp_path / "*.npz"), "third")
 
 
 def test_a_corrupt_shard_is_named_or_left_out_on_purpose(data, tmp_path) -> None:

@@ -1,0 +1,106 @@
+"""One CUDA device: a whole evaluation of 10^6 instances, and a KDE test of 100 000; after the transfer.
+
+python benchmarks/run.py device
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from harness import Row
+
+import credibly as cr
+from credibly._arrays.philox import as_seed
+from credibly.hypotests import Replicates
+
+N, MEMBERS, CLASSES = 10**6, 10, 10
+PAIR_ROWS, VECTORS = 100_000, 1000
+GIB = 2**30
+
+
+def rows(threads: int) -> Iterator[Row]:
+    """Yield every row; none without CUDA."""
+    if threads != 1:
+        return  # the host only launches
+    if not torch.cuda.is_available():
+        print("device: skipped, needs a CUDA device", file=sys.stderr)
+        return
+    yield from _evaluations(threads)
+    yield from _pairs(threads)
+
+
+def seconds(task: Callable[[], Any], repeats: int = 5) -> float:
+    """Return the shortest time of a task, device work included."""
+    task()
+    shortest = float("inf")
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        task()
+        torch.cuda.synchronize()
+        shortest = min(shortest, time.perf_counter() - began)
+    return shortest
+
+
+def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return float32 members (n, m, k) and labels on the device."""
+    rng = np.random.default_rng(0)
+    scores = torch.from_numpy(rng.standard_exponential((n, MEMBERS, CLASSES), dtype=np.float32)).cuda()
+    probs = scores / scores.sum(dim=2, keepdim=True)
+    return probs, torch.from_numpy(rng.integers(CLASSES, size=n)).cuda()
+
+
+def _evaluations(threads: int) -> Iterator[Row]:
+    probs, labels = members(N)
+    predictions = cr.Ensemble(probs)
+    sums = [
+        one for name, one in cr.registered().items() if one.traits.reduction == "sum" and _of_classes(one)
+    ]
+    with cr.memory_limit(8 * GIB):
+        task = f"evaluate, n = {N:,}, m = {MEMBERS}, k = {CLASSES}, float32 on the device"
+        for words, target, settings in (
+            (", tests=False", 0.5, {"tests": False}),
+            (", mean prediction, 999 replicates, no pairs", None, {"statistics": sums}),
+        ):
+            given: Any = predictions if "statistics" not in settings else predictions.mean()
+            ours = seconds(
+                lambda given=given, settings=settings: cr.evaluate(given, labels, rng=0, **settings), 3
+            )
+            yield _against(task + words, ours, target, threads)
+
+
+def _of_classes(statistic: cr.Statistic) -> bool:
+    return "classes" in statistic.traits.labels
+
+
+def _pairs(threads: int) -> Iterator[Row]:
+    probs = members(PAIR_ROWS)[0][:, 0, :].double()
+    point = cr.Point(probs / probs.sum(dim=1, keepdim=True))
+    labels = Replicates(point.probs, as_seed(0)).labels(slice(0, VECTORS))
+    statistic = cr.kde_ce.with_(bandwidth=0.05, precision="tf32")
+    with cr.memory_limit(40 * GIB):
+        ours = seconds(lambda: statistic.bind(point)(labels), 3)
+        task = f"kde_ce, n = {PAIR_ROWS:,}, k = {CLASSES}, {VECTORS} label vectors on the device, TF32"
+        yield _against(task, ours, 1.0, threads)
+        observed = labels.values[0, :]
+        ours = seconds(
+            lambda: cr.calibration_test(point, observed, statistic=statistic, n_resamples=VECTORS, rng=0), 2
+        )
+        yield _against(
+            f"calibration_test of kde_ce, n = {PAIR_ROWS:,}, {VECTORS} resamples drawn there",
+            ours,
+            None,
+            threads,
+        )
+
+
+def _against(task: str, ours: float, target: float | None, threads: int) -> Row:
+    """Return a row against a number of seconds, or against itself where none was set."""
+    limit = ours if target is None else target
+    words = "no target" if target is None else f"<= {target} s"
+    return Row(task, ours, limit, "seconds allowed", words, ours <= limit, threads)

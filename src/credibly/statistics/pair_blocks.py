@@ -1,0 +1,210 @@
+"""Pairs of instances in chunks: tasks of (rows, columns, label vectors) on an engine, whose sums add up.
+
+A chunk becomes a block, its mean predictions and labels, and stays where it was read. A task takes a part of
+one block and all of another, so that two blocks are all a worker holds. Where pairs are symmetric every two
+blocks meet once; where a row must see all others before its error is known (KDE errors), one task follows the
+other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from credibly._arrays.namespace import Array, moved, to_host
+from credibly._arrays.progress import Progress
+from credibly._arrays.results import Estimate
+from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly.predictions import Chunk, Chunks, Counts, Labels, as_point
+from credibly.predictions.passes import on_host
+from credibly.statistics.chunked import Planned, gathered
+from credibly.statistics.pairwise import BandwidthPlan, PairwiseBound, require_pairs
+from credibly.statistics.protocol import State, Statistic
+from credibly.statistics.smoother import SmootherBound
+
+_LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Mean predictions and labels of consecutive rows, of which `start` is the first among all."""
+
+    start: int
+    probs: Array
+    labels: Labels
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.probs.shape[0])
+
+    def __getitem__(self, rows: slice) -> Block:
+        return Block(self.start + rows.start, self.probs[rows, :], self.labels.rows(rows), self.notes)
+
+    def on(self, where: Any) -> Block:
+        """Return the same rows on a device."""
+        weights = None if self.labels.weights is None else moved(self.labels.weights, where)
+        labels = dataclasses.replace(self.labels, values=moved(self.labels.values, where), weights=weights)
+        return Block(self.start, moved(self.probs, where), labels, self.notes)
+
+
+Vectors = Callable[[Block], Labels]
+"""Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
+
+
+def meets_in_blocks(statistic: Statistic, chunks: Chunks) -> bool:
+    """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
+    return chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
+
+
+@dataclasses.dataclass(frozen=True)
+class Pairs:
+    """A statistic of pairs over blocks that are held by an engine.
+
+    Parameters
+    ----------
+    planned : Planned
+        The statistic, with the plan of all rows.
+    chunks : Chunks
+        The rows.
+    blocks : list
+        What `chunks.held` made of them.
+    """
+
+    planned: Planned
+    chunks: Chunks
+    blocks: list[Any]
+
+    @classmethod
+    def over(cls, planned: Planned, chunks: Chunks) -> Pairs:
+        """Read all chunks once; mean predictions and labels stay where they were read."""
+        require_pairs(planned.statistic.name, chunks.n)
+        return cls(planned, chunks, chunks.held(_block))
+
+    @property
+    def bound(self) -> PairwiseBound:
+        """The statistic bound to a few rows: enough to finish sums."""
+        point, _ = as_point(self.chunks.sample.predictions)
+        return _bound(self.planned, point.probs, ())
+
+    def vectors_at_once(self) -> int:
+        """Return how many label vectors the least part of rows can take within the memory budget."""
+        return rows_within_budget(self._bytes_per_entry() * _LEAST_ROWS, 0.25)
+
+    def _bytes_per_entry(self) -> int:
+        # label values of rows and columns and their product, one number per class
+        return 3 * 8 * int(self.bound.probs.shape[1])
+
+    def sums(
+        self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
+    ) -> tuple[State, tuple[str, ...]]:
+        """Return the sums over all pairs for every label vector, and what the rows had to say."""
+        fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
+        size = min(_MOST_ROWS, max(_LEAST_ROWS, fitting))
+        chains = list(self._chains(size))
+        step, finish = partial(_step, self.planned, vectors, size), partial(_finish, self.planned, vectors)
+        total: State | None = None
+        notes: dict[str, None] = {}
+        for done, (found, said) in enumerate(self.chunks.engine.folds(step, chains, finish), start=1):
+            total = found if total is None else total + found
+            notes.update(dict.fromkeys(said))
+            if progress is not None:
+                progress(done, len(chains))
+        assert total is not None
+        return total, tuple(notes)
+
+    def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
+        """Yield the steps of every part of every block: which part, and which block it meets."""
+        lengths = self.chunks.lengths
+        for place, length in enumerate(lengths):
+            for part in tiles(length, size):
+                here = self.blocks[place]
+                if self.bound.symmetric:
+                    yield from ([(here, part, other)] for other in self.blocks[place:])
+                else:
+                    yield [(here, part, other) for other in self.blocks]
+
+    def notes_of(self, state: State, value: float) -> tuple[str, ...]:
+        """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
+        plan = self.planned.plan
+        assert isinstance(plan, BandwidthPlan)
+        bound = self.bound
+        if not isinstance(bound, SmootherBound):
+            return plan.notes
+        touched, zeros = (int(state[name][0]) for name in ("touched", "zeros"))
+        return (*plan.notes, *bound.zeros_notes(touched, plan.n), *bound.value_notes(value, zeros))
+
+
+def pair_estimate(statistic: Statistic, chunks: Chunks, progress: Progress | None = None) -> Estimate:
+    """Return the value of a statistic of pairs of rows that come in chunks."""
+    statistic.labels(chunks.sample.predictions, chunks.sample.labels)
+    if not meets_in_blocks(statistic, chunks):
+        point, labels = gathered(chunks)
+        return statistic(point, labels)
+    pairs = Pairs.over(Planned(statistic, statistic.plan_over(chunks)), chunks)
+    state, said = pairs.sums(_observed, 1, progress)
+    bound, labels = pairs.bound, chunks.sample.labels
+    value = float(to_host(bound.finish(state))[0])
+    stderr, refusal = bound.stderr(labels)
+    notes = (*said, *pairs.notes_of(state, value))
+    if isinstance(labels, Counts):
+        notes = (*notes, statistic.counts_meaning)
+    settings = bound.statistic.settings()
+    return Estimate(statistic.name, value, stderr, chunks.n, settings, notes, refusal)
+
+
+def _observed(block: Block) -> Labels:
+    return block.labels
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sums:
+    """What a part of a block has got so far."""
+
+    rows: Block
+    found: Any
+
+
+def _block(chunk: Chunk) -> Block:
+    point, notes = as_point(chunk.predictions)
+    return Block(chunk.start, point.probs, chunk.labels, notes)
+
+
+def _bound(planned: Planned, probs: Array, notes: tuple[str, ...]) -> PairwiseBound:
+    plan = dataclasses.replace(planned.plan, n=int(probs.shape[0]))
+    bound = planned.statistic.bound(probs, plan, notes)  # type: ignore[attr-defined]
+    assert isinstance(bound, PairwiseBound)
+    return bound
+
+
+def _step(
+    planned: Planned,
+    vectors: Vectors,
+    size: int,
+    before: _Sums | None,
+    block: Block,
+    part: slice,
+    other: Block,
+) -> _Sums:
+    """Let a part of a block meet another block, in tiles of its columns."""
+    rows = block[part]
+    bound, labels = _bound(planned, rows.probs, ()), vectors(rows)
+    found = None if before is None else before.found
+    drawn = vectors(other)
+    for tile in tiles(len(other), size):
+        first = other.start + tile.start
+        if bound.symmetric and first < rows.start:
+            continue  # met when that part was the row
+        if first == rows.start:
+            found = bound.meet(found, bound, labels, labels)
+        else:
+            columns = _bound(planned, other.probs[tile, :], ())
+            found = bound.meet(found, columns, labels, drawn.rows(tile))
+    return _Sums(rows, found)
+
+
+def _finish(planned: Planned, vectors: Vectors, sums: _Sums) -> tuple[State, tuple[str, ...]]:
+    rows = sums.rows
+    state = _bound(planned, rows.probs, ()).met(sums.found, vectors(rows))
+    return on_host(state), rows.notes

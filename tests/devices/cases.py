@@ -1,0 +1,354 @@
+"""Everything public that takes arrays, as functions of where arrays are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import credibly as cr
+
+N, M, K = 36, 3, 3
+LEVELS = (np.arange(1, 20) / 20).tolist()
+
+Make = Callable[..., Any]
+"""Turns a NumPy array into one of another library, on a device."""
+Case = Callable[[Make], Any]
+
+_rng = np.random.default_rng(3)
+MEMBERS = _rng.dirichlet(np.ones(K), size=(N, M))
+OTHERS = _rng.dirichlet(np.ones(K), size=(N, M))
+LABELS = np.where(_rng.random(N) < 0.6, MEMBERS.mean(axis=1).argmax(axis=1), _rng.integers(K, size=N))
+COUNTS = _rng.multinomial(4, np.full(K, 1 / K), size=N)
+FEATURES = _rng.normal(size=(N, 2))
+MEANS, STDS = _rng.normal(size=(N, M)), _rng.uniform(0.5, 1.5, size=(N, M))
+DRAWS = _rng.normal(size=(N, M, 60))
+REALS = 1.3 * _rng.normal(size=N)
+WEIGHTS = np.arange(N) % 3 + 1.0
+MASSES = _rng.dirichlet(np.ones(4), size=N)
+FOCAL_SETS = [(0,), (1,), (0, 2), (0, 1, 2)]
+
+
+def ensemble(make: Make) -> cr.Ensemble:
+    return cr.Ensemble(make(MEMBERS))
+
+
+def intervals(make: Make) -> cr.Intervals:
+    return cr.Intervals(make(MEMBERS.min(axis=1)), make(MEMBERS.max(axis=1)))
+
+
+def belief(make: Make) -> cr.Belief:
+    return cr.Belief(make(MASSES), FOCAL_SETS, K)
+
+
+def gaussian(make: Make) -> cr.Gaussian:
+    return cr.Gaussian(make(MEANS), make(STDS))
+
+
+def samples(make: Make) -> cr.Samples:
+    return cr.Samples(make(DRAWS))
+
+
+def quantiles(make: Make) -> cr.Quantiles:
+    return cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS)
+
+
+SETS = {"hull": ensemble, "intervals": intervals, "belief": belief}
+
+
+def _share(predictions: Any, labels: Any) -> Any:
+    xp = predictions.xp
+    return xp.mean(xp.astype(labels == 0, xp.float64))
+
+
+def _shares(predictions: Any, labels: Any) -> Any:
+    xp = predictions.xp
+    return xp.mean(xp.astype(labels == 0, xp.float64), axis=1)
+
+
+USER = cr.statistic(_share, tail="two-sided", name="share")
+BATCHED = cr.statistic(_shares, tail="two-sided", batched=True, name="shares")
+
+
+def _statistics() -> Iterator[tuple[str, Case]]:
+    """Yield every registered statistic: its value, and its test by resampling."""
+    for name, one in {**cr.registered(), "share": USER, "shares": BATCHED}.items():
+        real = "classes" not in one.traits.labels
+        given, labels = (gaussian, REALS) if real else (ensemble, LABELS)
+
+        def value(make: Make, one: Any = one, given: Any = given, labels: Any = labels) -> Any:
+            return one(given(make), make(labels))
+
+        def weighted(make: Make, one: Any = one, given: Any = given, labels: Any = labels) -> Any:
+            return one(given(make), make(labels), sample_weight=make(WEIGHTS))
+
+        def test(make: Make, one: Any = one, given: Any = given, labels: Any = labels) -> Any:
+            return cr.calibration_test(given(make), make(labels), statistic=one, n_resamples=39, rng=7)
+
+        yield name, value
+        if one.traits.multiplicities:
+            yield f"{name} weighted", weighted
+        yield f"calibration_test {name}", test
+
+
+def _tests() -> Iterator[tuple[str, Case]]:
+    def calibration(**settings: Any) -> Case:
+        return lambda make: cr.calibration_test(
+            ensemble(make), make(LABELS), n_resamples=39, rng=7, **settings
+        )
+
+    for method in ("moments", "bound"):
+        yield f"calibration_test {method}", calibration(statistic="skce", method=method)
+    yield (
+        "calibration_test asymptotic",
+        lambda make: cr.calibration_test(
+            make(np.tile(MEMBERS[:, 0], (3, 1))),
+            make(np.tile(LABELS, 3)),
+            statistic=cr.skce.with_(estimator="linear"),
+            method="asymptotic",
+        ),
+    )
+    yield "calibration_test instances", calibration(resample="instances", statistic="brier")
+    yield "calibration_test omnibus", calibration(statistic="omnibus")
+    for name, given in (("samples", samples), ("quantiles", quantiles)):
+        yield (
+            f"calibration_test {name}",
+            lambda make, given=given: cr.calibration_test(given(make), make(REALS), n_resamples=39, rng=7),
+        )
+
+    def credal(**settings: Any) -> Case:
+        return lambda make: cr.credal_test(
+            ensemble(make), make(LABELS), make(FEATURES), rng=7, n_resamples=9, **settings
+        )
+
+    for weights in ("mean", "constant"):
+        yield f"credal_test {weights}", credal(weights=weights)
+    for learner in ("boundary", "tilting", "gating"):
+        yield f"credal_test {learner}", credal(weights="learned", learner=learner, refit=False, split=0.5)
+    yield "credal_test omnibus", credal(weights="mean", statistic=("skce", "brier"))
+    yield (
+        "validity_test",
+        lambda make: cr.validity_test(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),
+    )
+    yield (
+        "predictive_check",
+        lambda make: cr.predictive_check(ensemble(make), make(LABELS), n_resamples=39, rng=7),
+    )
+    yield (
+        "predictive_check reals",
+        lambda make: cr.predictive_check(gaussian(make), make(REALS), n_resamples=39, rng=7),
+    )
+    for name in ("pit_test", "coverage_curve"):
+        test = getattr(cr, name)
+        yield name, lambda make, test=test: test(gaussian(make), make(REALS), n_resamples=39, rng=7)
+    yield "observation_check", lambda make: cr.observation_check(gaussian(make), make(REALS))
+    yield (
+        "reliability_curve",
+        lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
+    )
+    yield (
+        "inflate",
+        lambda make: cr.inflate(
+            ensemble(make), make(LABELS), weights="constant", resolution=0.5, n_resamples=19, n_draws=1, rng=7
+        ),
+    )
+    yield (
+        "member_functions",
+        lambda make: cr.member_functions(gaussian(make), make(FEATURES[:, 0]), make(REALS), rng=7),
+    )
+
+
+def _credal() -> Iterator[tuple[str, Case]]:
+    for kind, given in SETS.items():
+        for name in (
+            "upper_probability",
+            "lower_probability",
+            "lower_envelope",
+            "upper_entropy",
+            "lower_entropy",
+            "credal_size",
+            "uncertainty",
+            "credal_vertices",
+            "credal_decision",
+            "mass_function",
+        ):
+            yield f"{name} {kind}", lambda make, given=given, name=name: getattr(cr, name)(given(make))
+        yield (
+            f"credal_contains {kind}",
+            lambda make, given=given: cr.credal_contains(given(make), make(OTHERS[:, 0])),
+        )
+        yield (
+            f"credal_boundary {kind}",
+            lambda make, given=given: cr.credal_boundary(given(make), make(OTHERS[:, 0])),
+        )
+        how = "hit_and_run" if kind == "intervals" else "dirichlet"
+        yield (
+            f"credal_sample {kind}",
+            lambda make, given=given, how=how: cr.credal_sample(given(make), 2, method=how, rng=7).probs,
+        )
+        for measure in ("hartley", "dubois_prade", "smets", "koerner", "pal"):
+            yield (
+                f"nonspecificity {measure} {kind}",
+                lambda make, given=given, measure=measure: cr.nonspecificity(
+                    given(make), measure=measure, negative="clamp" if measure == "smets" else "keep"
+                ),
+            )
+        yield (
+            f"nonspecificity_estimate {kind}",
+            lambda make, given=given: cr.nonspecificity_estimate(given(make), n_events=64, rng=7).values,
+        )
+        for divergence in ("kl", "js", "sqrt_js"):
+            for to in ("nearest", "farthest", "mean"):
+                yield (
+                    f"credal_distance {divergence} {to} {kind}",
+                    lambda make, given=given, divergence=divergence, to=to: cr.credal_distance(
+                        given(make), make(LABELS), divergence=divergence, to=to
+                    ),
+                )
+        yield (
+            f"epistemic_score {kind}",
+            lambda make, given=given: cr.epistemic_score(given(make), make(LABELS)),
+        )
+    yield "focal_budget", lambda make: cr.focal_budget(ensemble(make), 5)
+    yield (
+        "discounted_utility",
+        lambda make: cr.discounted_utility(cr.credal_decision(ensemble(make)), make(LABELS)),
+    )
+    yield (
+        "credal_set",
+        lambda make: cr.credal_set(cr.Dirichlet(make(8.0 * MEMBERS[:, 0])), n_samples=5, rng=7).probs,
+    )
+    yield (
+        "rank_models",
+        lambda make: cr.rank_models(
+            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
+        ),
+    )
+    yield "score_stability", lambda make: cr.score_stability(ensemble(make), make(LABELS), n_repeats=2)
+
+
+RECALIBRATIONS: dict[str, Callable[[], cr.Recalibration]] = {
+    "TemperatureScaling": cr.TemperatureScaling,
+    "MemberTemperatures": cr.MemberTemperatures,
+}
+OF_ONE_DISTRIBUTION: dict[str, Callable[[], cr.Recalibration]] = {
+    "VectorScaling": cr.VectorScaling,
+    "MatrixScaling": cr.MatrixScaling,
+    "Chain": lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]),
+}
+
+
+def point(make: Make) -> cr.Point:
+    return cr.Point(make(MEMBERS.mean(axis=1)))
+
+
+def fitted(method: Callable[[], cr.Recalibration], given: Callable[[Make], Any]) -> Case:
+    """Return what a fitted recalibration makes of the predictions it was fitted on."""
+    return lambda make: method().fit(given(make), make(LABELS)).apply(given(make)).probs
+
+
+def _others() -> Iterator[tuple[str, Case]]:
+    for name, method in RECALIBRATIONS.items():
+        yield name, fitted(method, ensemble)
+    for name, method in OF_ONE_DISTRIBUTION.items():
+        yield name, fitted(method, point)
+    yield (
+        "AlphaCalibration",
+        lambda make: (
+            cr.AlphaCalibration()
+            .fit(cr.Point(make(MEMBERS[:, 0])), cr.LabelCounts(make(COUNTS)))
+            .apply(cr.Point(make(MEMBERS[:, 0])))
+            .alpha
+        ),
+    )
+    yield (
+        "CredalRecalibration",
+        fitted(lambda: cr.CredalRecalibration(temperatures="shared", n_resamples=19, rng=7), ensemble),
+    )
+    yield "decompose_brier", lambda make: cr.decompose_brier(ensemble(make), make(LABELS))
+    for name in ("decompose_loss", "decompose_disagreement"):
+        yield (
+            name,
+            lambda make, name=name: getattr(cr, name)(ensemble(make), cr.LabelCounts(make(COUNTS))),
+        )
+        yield (
+            f"{name}_in_chunks",
+            lambda make, name=name: getattr(cr, f"{name}_in_chunks")(
+                [(ensemble(make), cr.LabelCounts(make(COUNTS)))] * 2
+            ),
+        )
+    yield "pit", lambda make: cr.pit(gaussian(make), make(REALS))
+    yield "error_over_simplex", lambda make: cr.error_over_simplex(ensemble(make), make(LABELS), n_steps=4)
+    yield "error_over_weights", lambda make: cr.error_over_weights(ensemble(make), make(LABELS), n_steps=4)
+    yield (
+        "recalibration_report",
+        lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=19),
+    )
+    yield (
+        "evaluate",
+        lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=19, rng=7),
+    )
+    yield (
+        "evaluate counts",
+        lambda make: cr.evaluate(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=19, rng=7),
+    )
+    yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=19, rng=7)
+    yield (
+        "compare",
+        lambda make: cr.compare(
+            {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
+        ),
+    )
+    yield "scan", lambda make: cr.brier(cr.scan(ensemble(make), make(LABELS), chunk_rows=10, engine="serial"))
+    yield "RunningStatistic", _running
+    yield "Basis", lambda make: cr.Basis().fit(make(FEATURES), (7, 7)).columns(make(FEATURES))
+
+
+def _running(make: Make) -> Any:
+    running = cr.RunningStatistic("confidence_ece")
+    for rows in (slice(0, 20), slice(20, N)):
+        running.update(make(MEMBERS[rows]), make(LABELS[rows]))
+    return running.compute()
+
+
+LINEAR_PROGRAMS = "linear programs"
+DRAWS_OF_SETS = "draws of distributions"
+CORNERS = "the search of corners"
+OPTIMISERS = "optimisers"
+RATERS = "how many raters a row has"
+BOOTSTRAP = "the bootstrap of scores"
+PICTURES = "what only pictures show"
+LEAVES: dict[str, str] = {
+    "credal_contains hull": LINEAR_PROGRAMS,
+    "credal_boundary hull": LINEAR_PROGRAMS,
+    "credal_sample hull": DRAWS_OF_SETS,
+    "credal_sample intervals": DRAWS_OF_SETS,
+    "credal_sample belief": DRAWS_OF_SETS,
+    "credal_set": DRAWS_OF_SETS,
+    "lower_entropy intervals": CORNERS,
+    "uncertainty intervals": CORNERS,
+    "focal_budget": "clustering of classes",
+    "TemperatureScaling": OPTIMISERS,
+    "MemberTemperatures": OPTIMISERS,
+    "VectorScaling": OPTIMISERS,
+    "MatrixScaling": OPTIMISERS,
+    "Chain": OPTIMISERS,
+    "AlphaCalibration": OPTIMISERS,
+    "credal_test constant": OPTIMISERS,
+    "validity_test": RATERS,
+    "decompose_loss": RATERS,
+    "decompose_loss_in_chunks": RATERS,
+    "decompose_disagreement": RATERS,
+    "decompose_disagreement_in_chunks": RATERS,
+    "rank_models": BOOTSTRAP,
+    "member_functions": PICTURES,
+    "error_over_simplex": PICTURES,
+    "Basis": "knots of a basis",
+}
+"""What moves its rows to the host and brings its result back, and why; docs/scale.md lists the reasons."""
+
+LEARNED = ("credal_test", "CredalRecalibration", "evaluate", "inflate")
+"""Where weights are learned again for every replicate, by steps that stop where they gain no more."""
+
+CASES: dict[str, Case] = dict([*_statistics(), *_tests(), *_credal(), *_others()])

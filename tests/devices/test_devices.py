@@ -1,0 +1,227 @@
+"""Everything public runs where its arrays are: the numbers of NumPy, and arrays that come back on the device.
+
+Three places: the second device of the strict array library, whose arrays refuse to meet those of the first;
+torch on the host with all that is written for accelerators switched on; CUDA where there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import array_api_compat
+import array_api_strict
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays import namespace as namespaces
+from devices.cases import CASES, LABELS, LEARNED, LEAVES, MEMBERS, ensemble
+from libraries import Library, read
+
+torch = pytest.importorskip("torch", reason="needs the extra torch")
+
+CUDA = torch.cuda.is_available()
+PLACES = ("second_device", "torch_as_device", *(("cuda",) if CUDA else ()))
+
+# What takes no arrays of predictions, or only files, settings and results.
+ELSEWHERE = {
+    "as_predictions": "tests/unit/predictions",
+    "deterministic": "below",
+    "from_posterior_predictive": "reads xarray, which is NumPy",
+    "load": "reads files",
+    "load_recalibration": "reads files",
+    "memory_limit": "a setting",
+    "power_study": "draws its own data",
+    "rater_statistic": "a setting of decompose_disagreement",
+    "registered": "a list",
+    "save": "writes files",
+    "statistic": "`share` and `shares` among the cases",
+}
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """Where arrays are made."""
+    if request.param == "second_device":
+        return Library(request.param, array_api_strict, array_api_strict.Device("device1"))
+    if request.param == "cuda":
+        return Library(request.param, torch, torch.device("cuda", torch.cuda.current_device()))
+    monkeypatch.setattr(namespaces, "_HOST_DEVICES", frozenset())
+    return Library(request.param, torch)
+
+
+def facts(value: Any, name: str = "result") -> Iterator[tuple[str, Any]]:
+    """Yield every number, text and array inside a result, with the way to it."""
+    if array_api_compat.is_array_api_obj(value):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from facts(one, f"{name}[{key!r}]")
+    elif isinstance(value, frozenset):
+        yield from facts(sorted(value), name)
+    elif isinstance(value, (tuple, list)):
+        for place, one in enumerate(value):
+            yield from facts(one, f"{name}[{place}]")
+    elif hasattr(value, "row_fields"):  # predictions: their arrays
+        for field in value.row_fields:
+            yield f"{name}.{field}", getattr(value, field)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, cr.Statistic)):
+        for field in dataclasses.fields(value):
+            yield from facts(getattr(value, field.name), f"{name}.{field.name}")
+    elif isinstance(value, (float, int, str)) or value is None:
+        yield name, value
+
+
+def agree(own: Any, other: Any, name: str, tolerance: float) -> None:
+    """Raise unless two facts are the same up to rounding."""
+    if array_api_compat.is_array_api_obj(other):
+        own, other = np.asarray(read(own)), np.asarray(read(other))
+        assert own.shape == other.shape, name
+        if other.dtype.kind in "fc":
+            np.testing.assert_allclose(own, other, rtol=tolerance, atol=tolerance, err_msg=name)
+        else:
+            np.testing.assert_array_equal(own, other, err_msg=name)
+    elif isinstance(other, float):
+        # p-values are counts over replicates: one count more or less is far beyond rounding
+        close = 1e-12 if "pvalue" in name else tolerance
+        assert own == pytest.approx(other, rel=close, abs=close, nan_ok=True), name
+    elif isinstance(other, str):
+        assert type(own) is str, name  # notes show rounded numbers
+    else:
+        assert own == other, name
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_there(name: str, place: Library) -> None:
+    here = CASES[name](np.asarray)
+    there = CASES[name](place.asarray)
+    if array_api_compat.is_array_api_obj(here):
+        assert place.owns(there), f"came back as {type(there)} on {getattr(there, 'device', 'no device')}"
+    own, other = dict(facts(there)), dict(facts(here))
+    assert own.keys() == other.keys()
+    assert other, "nothing was compared"
+    for path, value in other.items():
+        agree(own[path], value, path, 1e-5 if name.startswith(LEARNED) else 1e-11)
+
+
+@pytest.mark.skipif(CUDA, reason="CUDA is among the places")
+def test_cuda() -> None:
+    pytest.skip("needs a CUDA device: `test_the_same_there` runs on it where there is one")
+
+
+def test_nothing_public_is_forgotten() -> None:
+    covered = {name.split()[0] for name in CASES} | set(ELSEWHERE)
+    taking = {name for name in cr.__all__ if inspect.isfunction(getattr(cr, name)) or name in cr.registered()}
+    assert taking <= covered, sorted(taking - covered)
+    methods = {
+        name
+        for name in cr.__all__
+        if inspect.isclass(getattr(cr, name))
+        and issubclass(getattr(cr, name), cr.Recalibration)
+        and not inspect.isabstract(getattr(cr, name))
+    }
+    assert methods <= covered, sorted(methods - covered)
+
+
+ROWS = 120 * len(LABELS)  # more numbers than any rule or replicate sends: 1000 rows of 3 classes, 40 curves
+QUICK = [
+    name
+    for name in CASES
+    if not name.startswith(("evaluate", "compare", "inflate", "recalibration_report", "CredalRecalibration"))
+    and not name.startswith(("score_stability", "scan", "RunningStatistic", "error_over_weights"))
+    and not name.startswith(("calibration_test", "credal_test", "predictive_check"))
+    and not name.endswith("weighted")
+]
+TESTED = [
+    "accuracy",
+    "confidence_ece",
+    "classwise_ece",
+    "hosmer_lemeshow",
+    "crps",
+    "quantile_calibration_error",
+]
+
+
+def _largest_move(name: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return the size of the largest array that leaves a device, with many rows of predictions and labels."""
+    monkeypatch.setattr(namespaces, "_HOST_DEVICES", frozenset())
+    moved = [0]
+    leave = torch.Tensor.cpu
+
+    def watched(tensor: Any, *given: Any, **settings: Any) -> Any:
+        moved.append(tensor.numel())
+        return leave(tensor, *given, **settings)
+
+    monkeypatch.setattr(torch.Tensor, "cpu", watched)
+    many = np.tile(np.arange(len(LABELS)), ROWS // len(LABELS))
+    CASES[name](lambda array: torch.tensor(np.asarray(array)[many]))
+    return max(moved)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", [*QUICK, *(f"calibration_test {name}" for name in TESTED)])
+def test_rows_stay_on_the_device(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums may come to the host; a number per instance only where it is listed, with the reason."""
+    leaves = _largest_move(name, monkeypatch) >= ROWS
+    assert leaves == (name in LEAVES)
+
+
+def test_the_reasons_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+    assert [reason for reason in dict.fromkeys(LEAVES.values()) if reason not in page] == []
+
+
+DETERMINED = [
+    "log_loss",
+    "classwise_ece weighted",
+    "hosmer_lemeshow",
+    "skce",
+    "kde_ce weighted",
+    "uncertainty hull",
+]
+
+
+@pytest.mark.parametrize(
+    "name", [*DETERMINED, "calibration_test omnibus", "evaluate counts", "VectorScaling"]
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_same_bits_in_every_run(name: str, place: Library) -> None:
+    """Inside the block torch refuses whatever has no fixed order, so that it runs is the proof."""
+    with cr.deterministic():
+        first, second = (dict(facts(CASES[name](place.asarray))) for _ in range(2))
+    assert first.keys() == second.keys()
+    for path, value in first.items():
+        if array_api_compat.is_array_api_obj(value):
+            np.testing.assert_array_equal(read(value), read(second[path]), err_msg=path)
+        else:
+            assert value == second[path] or value != value, path
+
+
+def test_the_switches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    assert not torch.are_deterministic_algorithms_enabled()
+    with cr.deterministic():
+        assert torch.are_deterministic_algorithms_enabled()
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    with contextlib.suppress(ZeroDivisionError), cr.deterministic():
+        raise ZeroDivisionError
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    with cr.deterministic():
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
+
+
+def test_devices_do_not_mix(place: Library) -> None:
+    with pytest.raises(cr.InputTypeError, match=r"must (be on one device|come from one array library)"):
+        cr.brier(ensemble(place.asarray), np.asarray(LABELS))
+    assert place.owns(cr.Ensemble(place.asarray(MEMBERS)).mean().probs)

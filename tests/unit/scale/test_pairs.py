@@ -1,0 +1,207 @@
+"""Pairs of instances as tasks of two blocks: the numbers of one process, on any engine and in any blocks."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.scale import Devices
+from credibly.statistics import pair_blocks
+
+N, M, K = 211, 3, 4
+PAIRED = [
+    cr.skce,
+    cr.skce.with_(estimator="biased", kernel="gaussian", norm="tv"),
+    cr.mmd_ce.with_(label_kernel="ordinal"),
+    cr.kde_ce,
+    cr.kde_ce.with_(p=1, bandwidth=0.01),
+    cr.kl_ce.with_(bandwidth=0.05),
+]
+NAMES = [f"{place}-{one.name}" for place, one in enumerate(PAIRED)]
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as opened,
+    ):
+        yield opened
+
+
+@pytest.mark.parametrize("statistic", PAIRED, ids=NAMES)
+@pytest.mark.parametrize("rows", [211, 53, 30])
+def test_blocks_give_the_value_of_all_rows(data, pool, statistic, rows, monkeypatch) -> None:
+    monkeypatch.setattr(pair_blocks, "_LEAST_ROWS", 17)
+    monkeypatch.setattr(pair_blocks, "_MOST_ROWS", 17)  # parts of blocks, the last of them smaller
+    probs, labels = data
+    whole = statistic(cr.Ensemble(probs), labels)
+    cut = statistic(cr.scan(probs, labels, chunk_rows=rows, engine=pool))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+    assert cut.settings == whole.settings
+    assert cut.notes == whole.notes
+    assert (cut.n, cut.interval_refusal) == (whole.n, whole.interval_refusal)
+
+
+@pytest.mark.parametrize("statistic", PAIRED, ids=NAMES)
+def test_weights_counts_and_single_rows(data, pool, statistic) -> None:
+    probs, labels = data
+    weights = np.random.default_rng(0).integers(0, 4, size=N).astype(float)
+    weights[41:60] = 0.0
+    weights[3] = 0.4
+    whole = statistic(cr.Ensemble(probs), labels, sample_weight=weights)
+    cut = statistic(cr.scan(probs, labels, sample_weight=weights, chunk_rows=20, engine=pool))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+    counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
+    whole = statistic(cr.Ensemble(probs), counts)
+    cut = statistic(cr.scan(probs, counts, chunk_rows=70, engine=pool))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+    assert cut.notes == whole.notes
+    whole = statistic(cr.Ensemble(probs[:5]), labels[:5])
+    cut = statistic(cr.scan(probs[:5], labels[:5], chunk_rows=1, engine=pool, member_axis=1))
+    assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+
+
+def test_a_test_on_any_engine(data, pool) -> None:
+    probs, labels = data
+    family = ("kde_ce", "log_loss", "skce")
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=family, n_resamples=49, rng=3)
+    for rows, engine in ((211, pool), (53, pool), (30, "serial")):
+        source = cr.scan(probs, labels, chunk_rows=rows, engine=engine)
+        steps: list[int] = []
+        cut = cr.calibration_test(
+            source,
+            statistic=family,
+            n_resamples=49,
+            rng=3,
+            progress=lambda done, total, steps=steps: steps.append(done),
+        )
+        assert cut.pvalue == whole.pvalue
+        for name in family:
+            own, other = cut.components[name], whole.components[name]
+            np.testing.assert_allclose(own.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14)
+            assert (own.pvalue, own.n, own.notes) == (other.pvalue, other.n, other.notes)
+        assert steps == sorted(steps)
+        assert steps[-1] == 49
+
+
+@pytest.mark.parametrize("statistic", ["skce", "kde_ce"])
+def test_several_devices(data, statistic) -> None:
+    """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
+    torch = pytest.importorskip("torch", reason="needs the extra torch")
+    probs, labels = data
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=statistic, n_resamples=19, rng=3)
+    strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
+    found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
+    for given, devices in (
+        ((array_api_strict.asarray(probs), array_api_strict.asarray(labels)), strict),
+        ((probs, labels), found),
+    ):
+        source = cr.scan(cr.Ensemble(given[0]), given[1], chunk_rows=53, engine=Devices(devices))
+        cut = cr.calibration_test(source, statistic=statistic, n_resamples=19, rng=3)
+        assert cut.pvalue == whole.pvalue
+        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-11, atol=1e-14)
+    with pytest.raises(cr.InputTypeError, match="`devices` must be a sequence"):
+        Devices("cuda")
+
+
+def test_replicates_go_in_batches_where_memory_is_short(data, pool) -> None:
+    probs, labels = data
+    source = cr.scan(probs, labels, chunk_rows=53, engine=pool)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="kde_ce", n_resamples=70, rng=3)
+    with cr.memory_limit(2**20):  # a quarter of it holds 21 label vectors of 128 rows
+        cut = cr.calibration_test(source, statistic="kde_ce", n_resamples=70, rng=3)
+    np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12)
+
+
+def test_zeros_are_counted_over_all_blocks(pool) -> None:
+    probs = np.tile([[1.0, 0.0], [0.5, 0.5]], (20, 1))
+    labels = np.arange(40) % 3 % 2
+    whole = cr.kl_ce(probs, labels)
+    cut = cr.kl_ce(cr.scan(probs, labels, chunk_rows=7, engine=pool))
+    assert cut.value == whole.value == np.inf
+    assert cut.notes == whole.notes
+    assert "20 predicted probabilities are 0" in cut.notes[-1]
+
+
+def test_rows_paired_by_their_order_meet_in_memory(data, pool) -> None:
+    probs, labels = data
+    statistic = cr.skce.with_(estimator="block")
+    source = cr.scan(probs, labels, chunk_rows=50, engine=pool)
+    assert statistic(source).value == statistic(cr.Ensemble(probs), labels).value
+
+
+def test_one_row_with_weight_has_no_neighbour(data, pool) -> None:
+    probs, labels = data
+    weights = np.zeros(N)
+    weights[7] = 1.0
+    with pytest.raises(cr.InputError, match="only one instance has a positive weight"):
+        cr.kde_ce(cr.scan(probs, labels, sample_weight=weights, chunk_rows=N, engine=pool))
+    with pytest.raises(cr.InputError, match="compares pairs of instances"):
+        cr.kde_ce(cr.scan(probs[:1, 0], labels[:1], engine=pool))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_and_a_killed_worker(data, client, tmp_path) -> None:
+    probs, labels = data
+    np.save(tmp_path / "p.npy", probs)
+    np.save(tmp_path / "y.npy", labels)
+    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=23, member_axis=1, engine=client)
+    killed: list[int] = []
+
+    def kill_once(done: int, total: int) -> None:
+        if not killed and done > total // 4:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    for name in ("kde_ce", "skce"):
+        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=name, n_resamples=19, rng=1)
+        cut = cr.calibration_test(source, statistic=name, n_resamples=19, rng=1, progress=kill_once)
+        assert killed
+        assert cut.pvalue == whole.pvalue
+        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
+        killed[:] = killed if name == "kde_ce" else []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_sees_two_blocks(data, client) -> None:
+    """What a task is sent are two blocks and its sums, never all rows."""
+    array = pytest.importorskip("dask.array", reason="needs the extra dask")
+    probs, labels = data
+    source = cr.scan(array.from_array(probs, chunks=(50, M, K)), labels, engine=client)
+    seen: list[int] = []
+    tasks = source.engine.folds
+
+    def watched(step: Any, chains: Any, finish: Any) -> Any:
+        chains = list(chains)
+        seen.extend(len(given) for chain in chains for given in chain)
+        return tasks(step, chains, finish)
+
+    source.engine.folds = watched
+    value = float(cr.kde_ce(source))
+    assert value == pytest.approx(float(cr.kde_ce(cr.Ensemble(probs), labels)), rel=1e-12)
+    assert len(seen) == 25  # five blocks with five
+    assert set(seen) == {3}  # a block, which part of it, another block
