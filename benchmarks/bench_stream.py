@@ -17,10 +17,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from harness import Row
+from harness import Row, best_of
 
 import credibly as cr
 from credibly._arrays.memory_order import mean_entropy_of_members, mean_of_members, summary_of_rows
@@ -142,7 +141,9 @@ def _kernels(paths: tuple[str, str]) -> Iterator[Row]:
     given = cr.Ensemble(probs, member_axis=1)
     leaf = leaf_rows(cr.scan(given, labels).sample)
     parts = [slice(start, start + leaf) for start in range(0, len(given), leaf)]
-    means = [given[part].mean() for part in parts]
+    source = cr.scan(given.mean(), labels, chunk_rows=leaf)
+    task = StatisticsTask.of(STATISTICS, source)
+    means = [piece.chunk() for piece in source.pieces]  # type: ignore[attr-defined]
     table = np.empty((CACHE_ELEMENTS // 2 // K, K))
 
     def over(function: Callable[[slice], object]) -> Callable[[], object]:
@@ -156,55 +157,34 @@ def _kernels(paths: tuple[str, str]) -> Iterator[Row]:
                 np.copyto(table[: len(block)], block)
                 np.log(table[: len(block)], out=table[: len(block)])
 
-    found = _best(
+    found = best_of(
+        5,
+        clock=time.process_time,  # the machine is shared
         reading=over(lambda part: [probs[part, member].max() for member in range(M)]),
         logarithms=over(logarithms),
         check=over(lambda part: summary_of_rows(probs[part])),
         mean=over(lambda part: mean_of_members(probs[part])),
         entropy=over(lambda part: mean_entropy_of_members(probs[part])),
         distance=over(lambda part: cr.credal_distance(given[part], labels[part])),
-        statistics=lambda: [
-            numbers_of(point, labels[part]) for point, part in zip(means, parts, strict=True)
-        ],
+        statistics=lambda: [task.sums(mean) for mean in means],
         whole=lambda: numbers(cr.scan(np.moveaxis(probs, 1, 0), labels, member_axis=0)),
     )
-    once = found["reading"]
-    for name, against in (("check", "reading"), ("mean", "reading"), ("distance", "reading")):
-        yield _kernel(name, found[name], once, f"{against} the array once", ">= 1/4")
-    yield _kernel("entropy", found["entropy"], found["logarithms"], "logarithms of all entries", ">= 1/4")
-    yield _kernel("statistics", found["statistics"], once, "reading the array once", "reported")
-    bound = 3 * once + found["logarithms"]
-    yield _kernel("whole", found["whole"], bound, "three reads and the logarithms", ">= 1/4")
+    once, logs = found["reading"], found["logarithms"]
+    every, single = "logarithms of all entries", "reading the array once"
+    yield _kernel("rows checked", found["check"], once, single)
+    yield _kernel("mean of members", found["mean"], once, single)
+    yield _kernel("hull distance", found["distance"], once, single)
+    yield _kernel("mean entropy of members", found["entropy"], logs, every)
+    yield _kernel("one pass, all of it", found["whole"], 3 * once + logs, f"{every} and three reads")
+    what = "five statistics of the mean (bins compared, cells counted)"
+    yield _kernel(what, found["statistics"], once, single, wanted=False)
 
 
-def numbers_of(point: cr.Point, labels: Any) -> None:
-    """Sum up the five statistics of the mean predictions of one leaf."""
-    source = cr.scan(point, labels, chunk_rows=len(labels))
-    StatisticsTask.of(STATISTICS, source).sums(source.pieces[0].chunk())  # type: ignore[attr-defined]
-
-
-def _kernel(name: str, ours: float, bound: float, against: str, target: str) -> Row:
-    titles = {
-        "check": "kernel: rows checked",
-        "mean": "kernel: mean of members",
-        "distance": "kernel: hull distance",
-        "entropy": "kernel: mean entropy of members",
-        "statistics": "kernel: five statistics of the mean (bins compared, cells counted)",
-        "whole": "kernel: one pass, all of it",
-    }
-    met = target == "reported" or ours <= 4 * bound
-    return Row(f"{titles[name]}, n = {2**19:,}", ours, bound, against, target, met, 1)
-
-
-def _best(**tasks: Callable[[], object]) -> dict[str, float]:
-    """Return processor seconds, the least of five rounds in turns: the machine is shared."""
-    shortest = dict.fromkeys(tasks, float("inf"))
-    for _ in range(5):
-        for name, task in tasks.items():
-            began = time.process_time()
-            task()
-            shortest[name] = min(shortest[name], time.process_time() - began)
-    return shortest
+def _kernel(what: str, ours: float, bound: float, against: str, *, wanted: bool = True) -> Row:
+    target = ">= 1/4" if wanted else "reported"
+    return Row(
+        f"kernel: {what}, n = {2**19:,}", ours, bound, against, target, ours <= 4 * bound or not wanted, 1
+    )
 
 
 def _equal_mass(paths: tuple[str, str], one_pass_took: float) -> Iterator[Row]:
