@@ -113,8 +113,8 @@ class _Leafwise:
     leaf: int
 
     def __call__(self, chunk: Chunk) -> list[Span[tuple[Sums, ...]]]:
-        # The C library gives freed memory back beyond twice the largest block it saw freed, and temporaries of
-        # every leaf would be paged in anew: half of the time of the class-wise error.
+        # The C library gives freed memory back beyond twice the largest block it saw freed, and temporaries
+        # of every leaf would be paged in anew: half of the time of the class-wise error.
         np.empty(_LARGE_BLOCK, dtype=np.uint8)
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):

@@ -139,7 +139,8 @@ def scan(
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
     chunk_rows : int, optional
-        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files that are no .npy are chunks as they are.
+        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files that are no .npy are chunks
+        as they are.
     engine : None, "serial", "dask" or distributed.Client
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool
