@@ -116,7 +116,10 @@ def jobs(given: argparse.Namespace, done: dict[str, Any]) -> Iterator[tuple[str,
     for repetition in range(given.first, given.first + given.repetitions):
         for name in given.round:
             for test, world in ROUNDS[name]:
-                if f"{test}|{world}|{repetition}" not in done and (not given.worlds or world in given.worlds):
+                wanted = (not given.worlds or world in given.worlds) and (
+                    not given.tests or test in given.tests
+                )
+                if wanted and f"{test}|{world}|{repetition}" not in done:
                     yield test, world, repetition
 
 
@@ -182,7 +185,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--processes", type=int)
-    parser.add_argument("--worlds", nargs="*", help="only these")
+    parser.add_argument("--worlds", nargs="*", choices=list(WORLDS), help="only these")
+    parser.add_argument("--tests", nargs="*", choices=list(TESTS), help="only these")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path, nargs="*", default=[])
     given = parser.parse_args()
