@@ -29,7 +29,7 @@ def test_ends_of_the_share() -> None:
 
 
 def test_the_kept_spread_is_that_of_the_truth() -> None:
-    """Truth and error have equal spread: half of the learned one is kept by labels, 1 / sqrt(2) by replicates."""
+    """Truth and error have equal spread: labels follow half of what was learned, replicates 1 / sqrt(2)."""
     rng = np.random.default_rng(1)
     n = 200_000
     signal, error = 0.1 * rng.standard_normal((2, n)).clip(-2, 2)
@@ -44,9 +44,8 @@ def test_the_kept_spread_is_that_of_the_truth() -> None:
 def test_the_result_says_how_far_replicates_were_moved() -> None:
     rng = np.random.default_rng(2)
     members = rng.dirichlet([1.0, 1.0], size=(150, 8))
-    labels = (rng.random(150) > members.mean(axis=1)[:, 0]).astype(
-        int
-    )  # the mean itself: all learned is noise
+    # labels from the mean itself: all that is learned beyond it is noise
+    labels = (rng.random(150) > members.mean(axis=1)[:, 0]).astype(int)
     moved = cr.credal_test(cr.Ensemble(members), labels, learner="gating", n_resamples=19, rng=0)
     assert any("labels of replicates are drawn" in note for note in moved.notes)
     kept = cr.credal_test(cr.Ensemble(members), labels, learner="gating", refit=False, n_resamples=19, rng=0)
