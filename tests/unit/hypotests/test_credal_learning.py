@@ -91,6 +91,16 @@ def test_huge_logits_do_not_overflow() -> None:
     np.testing.assert_allclose(found.parameters[:, 1:], near.parameters[:, 1:], atol=1e-9)
 
 
+def test_labels_that_no_point_allows_leave_slopes_finite() -> None:
+    points, labels, columns = _problem()
+    points[:, :, 0] = 0.0
+    start = np.full(columns.n_parameters, 0.0)
+    start[: points.shape[1]] = -99.0  # exp(99) over the smallest likelihood must not overflow
+    found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3), start=start)
+    assert np.isfinite(found.parameters).all()
+    assert np.abs(found.parameters).max() < 50  # the penalty has pulled them back
+
+
 def test_likelihoods_and_mixtures_by_hand() -> None:
     points = np.array([[[0.7, 0.3], [0.2, 0.8]]])
     np.testing.assert_array_equal(likelihoods(points, np.array([[0], [1]]))[:, 0], [[0.7, 0.2], [0.3, 0.8]])
