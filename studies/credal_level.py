@@ -3,7 +3,7 @@
 Draws data sets of 800 instances (J25: 400 to learn on and 400 to test) from the worlds of J25, tests each
 with the default, with other learners and settings and with the papers' own algorithms, and writes every
 p-value. The worlds with delta = 0 are the control: the truth is on the boundary of the set, so the hypothesis
-is true.
+is true. Beside them stands what a test could do that knows the true point of the set.
 
     python studies/credal_level.py --round default --repetitions 500 --out build/credal-level.json
     python studies/credal_level.py --table build/credal-level.json
@@ -28,7 +28,7 @@ import numpy as np
 
 import credibly as cr
 from credibly.hypotests.pvalues import clopper_pearson
-from credibly.simulate import BinaryWorld, MulticlassWorld, World
+from credibly.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
 
 N = 800
 RESAMPLES = 99
@@ -74,9 +74,20 @@ TESTS: dict[str, dict[str, Any]] = {
     "paper M23, classwise ECE": {"paper": "M23", "statistic": "classwise_ece"},
     "paper J25": {"paper": "J25"},
 }
+KNOWN: dict[str, tuple[str, int]] = {
+    "point known, skce": ("skce", N),
+    "point known, kde_ce on 400": ("kde_ce", N // 2),
+}
+"""Nothing learned: the point of the set where the truth is or set out from, its statistic and instances."""
+
 ROUNDS: dict[str, list[tuple[str, str]]] = {
     "default": [("default", world) for world in (*NULLS, *CONTROLS)],
     "power": [("default", world) for world in ALTERNATIVES],
+    "known": [
+        (test, world)
+        for test in KNOWN
+        for world in ("control, one corner", "delta 0.05", "delta 0.1", "delta 0.2")
+    ],
     "others": [
         (test, world)
         for test in ("gating", "tilting", "split 0.5", "2 folds", "omnibus", "constant")
@@ -101,6 +112,8 @@ def run(job: tuple[str, str, int]) -> tuple[str, float, float]:
     """Return the key of a job, its p-value and its seconds."""
     test, world, repetition = job
     sample = WORLDS[world].draw(N, rng=np.random.default_rng([7, repetition]))
+    if test in KNOWN:
+        return f"{test}|{world}|{repetition}", *known_point(test, sample, repetition)
     settings = {} if test.startswith("paper") else {"n_resamples": RESAMPLES}
     if TESTS[test].get("weights") == "constant":
         settings["n_resamples"] = RESAMPLES
@@ -111,12 +124,26 @@ def run(job: tuple[str, str, int]) -> tuple[str, float, float]:
     return f"{test}|{world}|{repetition}", found.pvalue, time.perf_counter() - began
 
 
+def known_point(test: str, sample: WorldSample, repetition: int) -> tuple[float, float]:
+    """Return the p-value and the seconds of a calibration test of the true point of the set."""
+    statistic, n = KNOWN[test]
+    began = time.perf_counter()
+    point = cr.Point(sample.truth.in_set[:n])
+    found = cr.calibration_test(
+        point, sample.labels[:n], statistic=statistic, n_resamples=RESAMPLES, rng=repetition
+    )
+    return found.pvalue, time.perf_counter() - began
+
+
 def jobs(given: argparse.Namespace, done: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Yield what is left to do, repetition by repetition, so that a stopped run has equal shares."""
     for repetition in range(given.first, given.first + given.repetitions):
         for name in given.round:
             for test, world in ROUNDS[name]:
-                if f"{test}|{world}|{repetition}" not in done and (not given.worlds or world in given.worlds):
+                wanted = (not given.worlds or world in given.worlds) and (
+                    not given.tests or test in given.tests
+                )
+                if wanted and f"{test}|{world}|{repetition}" not in done:
                     yield test, world, repetition
 
 
@@ -158,7 +185,7 @@ def table(done: dict[str, Any], worlds: dict[str, World], say: Callable[[str], N
     found = rates(done)
     say("| world | test | runs | 1 % | 5 % | 95 % interval | 10 % |\n|---|---|---|---|---|---|---|")
     for world in worlds:
-        for test in TESTS:
+        for test in (*TESTS, *KNOWN):
             values = found.get((test, world))
             if values is None:
                 continue
@@ -182,7 +209,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--processes", type=int)
-    parser.add_argument("--worlds", nargs="*", help="only these")
+    parser.add_argument("--worlds", nargs="*", choices=list(WORLDS), help="only these")
+    parser.add_argument("--tests", nargs="*", choices=[*TESTS, *KNOWN], help="only these")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path, nargs="*", default=[])
     given = parser.parse_args()

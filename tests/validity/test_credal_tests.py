@@ -35,9 +35,10 @@ def pvalues(world: World, **settings: object) -> np.ndarray:
     [
         MulticlassWorld("H0,1", n_members=3, n_classes=3),
         MulticlassWorld("H0,2", n_members=3, n_classes=3),
+        MulticlassWorld("H0,1", n_members=10, n_classes=2),  # most noise in what is learned
         MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3),
     ],
-    ids=lambda world: world.name,
+    ids=lambda world: f"{world.name}, {world.n_members} members",
 )
 def test_size_of_the_default(world: World) -> None:
     found = pvalues(world)

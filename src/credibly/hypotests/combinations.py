@@ -94,7 +94,7 @@ class ConstantCombination(PointCombination):
         points = self._points(predictions).probs
         xp = namespace(points)
         weights = xp.broadcast_to(like(self.weights, points), points.shape[:2])
-        return Point._trusted(mixed(weights[:, :, None], points)[0, ...])
+        return Point._trusted(mixed(weights[None, ...], points)[0, ...])
 
     def to_dict(self) -> dict[str, Any]:
         """Return names and weights."""
@@ -118,7 +118,7 @@ class FittedLearner:
     def weights(self, points: Points, features: Array) -> Array:
         """Return weights on the points of the learner, (n, a)."""
         columns = self.learner.scaled_columns(points, self.basis, features, self.uses_features, self.scale)
-        return columns.weights(self.parameters)[:, :, 0]
+        return columns.weights(self.parameters)[0, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +134,7 @@ class LearnedCombination(PointCombination):
         made = self.features(given, predictions, features)
         points = self.fits[0].learner.points(given)
         weights = sum(fit.weights(points, made) for fit in self.fits) / len(self.fits)
-        return Point._trusted(mixed(weights[:, :, None], points.probs)[0, ...])
+        return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
 
     def features(self, given: Points, predictions: Any, features: Any) -> Array:
         """Return the features of other instances, as they were made for the test."""

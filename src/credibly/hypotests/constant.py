@@ -177,7 +177,7 @@ def on_weights(values: HostArray) -> HostArray:
 
 def combined(points: HostArray, weights: HostArray) -> HostArray:
     """Return sum_a w_a P_a for one weight vector, (n, a, k), (a,) -> (n, k)."""
-    spread = np.broadcast_to(weights, points.shape[:2])[:, :, None]
+    spread = np.broadcast_to(weights, (1, *points.shape[:2]))
     return np.asarray(mixed(spread, points)[0])
 
 

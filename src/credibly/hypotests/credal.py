@@ -120,10 +120,11 @@ def credal_test(
     Notes
     -----
     The hypothesis is "a combination that this learner can represent is calibrated": a learner that cannot
-    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 6 to 7 %
-    of sets with the truth on their boundary and 2 to 9 % with the truth inside, most with ten members of two
-    classes; gating on members alone up to 97 % (docs/studies/credal-level.md). With refits the level is
-    asymptotic.
+    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 2 to 6 %
+    of sets with the truth inside and 5 to 8 % with the truth on their boundary; gating on members alone up to
+    97 % (docs/studies/credal-level.md). With refits the level is asymptotic. Their labels are drawn from the
+    learned combination, moved towards the mean of the set as far as held-out labels say that its spread is
+    noise; the notes say how far.
     One member, or equal members, leave nothing to learn: that is `calibration_test`.
 
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
@@ -19,13 +19,17 @@ from credibly._arrays.results import Result, require_level
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
 from credibly.hypotests.basis import log_probabilities
+from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.credal import credal_test
+from credibly.hypotests.neural import NeuralLearner
 from credibly.hypotests.points import DRAWS, points_of
+from credibly.hypotests.radius_search import smallest_radius
 from credibly.predictions import Point, Predictions, as_predictions, require_order
 
 HostArray = np.ndarray[Any, Any]
 
-_FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
+_REFITS = 99  # replicates with refits where not given: a radius needs a decision, not a p-value
+_QUICK = 5  # a fifth of them for radii far from the decision
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,7 +45,7 @@ class Inflation(Result):
     level : float
         Level of the tests.
     radii, pvalues : ndarray
-        What was tried, in that order.
+        What was tried, in that order; twice where a few replicates were not enough.
     rejected_radius : float or None
         The largest radius below `radius` that was rejected; None where `radius` is 0.
     test : CredalTestResult
@@ -163,7 +167,8 @@ def inflate(
         Called with (done, total) tests, where the total is what is needed at most; True writes to standard
         error after one second, where that is a terminal.
     **settings
-        Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ...
+        Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ... Refits have 99
+        replicates where `n_resamples` is not given.
 
     Returns
     -------
@@ -172,10 +177,12 @@ def inflate(
 
     Notes
     -----
-    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection. P-values of learned weights
-    need not fall smoothly with the radius: what is found is a radius that is not rejected next to one that
-    is. Not rejected does not mean calibrated: with few instances a small radius is enough. The radius was
-    chosen on these data; test the enlarged set on others. Of a hull of m members an enlargement has m k.
+    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection; with refits a fifth of the
+    replicates decides where it leaves no doubt, and all of them at both ends of what is found. P-values of
+    learned weights need not fall smoothly with the radius: what is found is a radius that is not rejected
+    next to one that is. Not rejected does not mean calibrated: with few instances a small radius is enough.
+    The radius was chosen on these data; test the enlarged set on others. Of a hull of m members an
+    enlargement has m k.
 
     References
     ----------
@@ -203,50 +210,47 @@ def inflate(
     own_features = features is None and learns
     if own_features:  # those of the enlarged set would be k times as many, and others at every radius
         features = _log_probabilities(credal, n_draws, seed)
-    most = 1 + int(np.log2(1 / _FIRST)) + 1 + max(1, int(np.ceil(np.log2(1 / resolution))))
+    looks = 0
+    if learns and _refits(settings):
+        if settings.get("n_resamples") is None:
+            settings["n_resamples"] = _REFITS
+        require_resamples(settings["n_resamples"])
+        looks = settings["n_resamples"] // _QUICK
+    most = 2 * (int(np.log2(32)) + 2 + max(1, int(np.ceil(np.log2(1 / resolution)))))
     tried: list[tuple[float, float]] = []
 
-    def test(radius: float) -> CredalTestResult:
-        found = credal_test(enlarged(credal, radius, by), labels, features, rng=seed, **settings)
+    def test(radius: float, quick: bool) -> CredalTestResult:
+        fewer = {"n_resamples": looks} if quick else {}
+        found = credal_test(enlarged(credal, radius, by), labels, features, rng=seed, **(settings | fewer))
+        if not quick:
+            _require_reach(found, level)
         tried.append((radius, found.pvalue))
         if report is not None:
-            report(len(tried), most)
+            report(min(len(tried), most), most)
         return found
 
-    low, high = 0.0, 0.0
-    result = test(0.0)
-    _require_reach(result, level)
-    while result.rejects(level):
-        if high == 1.0:
-            raise UnsupportedError(
-                "the set of all distributions",
-                "holds a calibrated combination, yet the test rejects it",
-                f"p = {result.pvalue:.3g} at radius 1",
-                "These weights cannot represent it: give `features`, or another `learner`.",
-            )
-        low, high = high, min(1.0, max(_FIRST, 2 * high))
-        result = test(high)
-    while high > 0 and high - low > resolution:
-        middle = (low + high) / 2
-        found = test(middle)
-        if found.rejects(level):
-            low = middle
-        else:
-            high, result = middle, found
+    found = smallest_radius(test, level, resolution, quick=level * (looks + 1) >= 1)
     if report is not None:
         report(most, most)
     return Inflation(
-        radius=high,
+        radius=found.radius,
         by=by,
         level=float(level),
         radii=np.array([radius for radius, _ in tried]),
         pvalues=np.array([pvalue for _, pvalue in tried]),
-        rejected_radius=low if high > 0 else None,
-        test=result,
+        rejected_radius=found.rejected,
+        test=found.result,
         own_features=own_features,
         n_draws=n_draws,
         seed=seed,
     )
+
+
+def _refits(settings: dict[str, Any]) -> bool:
+    """Tell whether weights are learned again in every replicate, which is what takes time."""
+    learner = settings.get("learner")
+    neural = learner == "neural" or isinstance(learner, NeuralLearner)
+    return not neural and settings.get("paper") is None and settings.get("refit") is not False
 
 
 def _require_reach(result: CredalTestResult, level: float) -> None:

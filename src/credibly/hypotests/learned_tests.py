@@ -1,8 +1,9 @@
 """Tests with weights learned on a part of the data (J25): a split, or folds that take turns.
 
 With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that
-was found, weights are learned again from them, and the statistic is computed as for the observed labels; so
-the error of learning is in the null too. Without it only labels of the tested part change.
+was found, less the spread that is noise (`dilution`), weights are learned again from them, and the statistic
+is computed as for the observed labels; so the error of learning is in the null too. Without it only labels of
+the tested part change.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.results import HypotestResult
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.basis import check_features, log_probabilities
 from credibly.hypotests.combinations import LearnedCombination
 from credibly.hypotests.credal_tasks import CredalTask, Finding
+from credibly.hypotests.dilution import kept_spread
 from credibly.hypotests.learners import Learner, LinearLearner
 from credibly.hypotests.learning import Part, PartFit, learn_part, random_parts, require_enough
 from credibly.hypotests.neural import NeuralLearner, NeuralPartFit, learn_network
 from credibly.hypotests.replicates import Replicates
 from credibly.hypotests.resampling import paired_values, resampled_values
-from credibly.predictions import Classes, Point
+from credibly.predictions import Classes, Point, as_point
 
 AnyFit = PartFit | NeuralPartFit
 
@@ -60,11 +62,11 @@ def learned_test(
     whole = np.arange(n)
     source = fits[0] if cv is None else learn(Part(whole, whole))
     if refit:
-        result, unfinished = _refitted(task, source, fits)
+        result, unfinished, kept = _refitted(task, source, fits)
     elif cv is None:
-        result, unfinished = _resampled(task, fits[0]), 0
+        result, unfinished, kept = _resampled(task, fits[0]), 0, 1.0
     else:
-        result, unfinished = fold_result([_resampled(task, fit) for fit in fits]), 0
+        result, unfinished, kept = fold_result([_resampled(task, fit) for fit in fits]), 0, 1.0
     combination = LearnedCombination(
         task.statistics,
         task.points.names,
@@ -75,12 +77,17 @@ def learned_test(
         n_features=None if features is None else int(made.shape[1]),
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
-    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, features is None))
+    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
     return Finding(result, combination, to_host(source.weights()), points.names, rows, notes)
 
 
 def _notes(
-    task: CredalTask, fits: Sequence[AnyFit], source: AnyFit, unfinished: int, own_features: bool
+    task: CredalTask,
+    fits: Sequence[AnyFit],
+    source: AnyFit,
+    unfinished: int,
+    kept: float,
+    own_features: bool,
 ) -> Iterator[str]:
     if own_features:
         yield "weights look at the members' log-probabilities: no features were given"
@@ -95,6 +102,11 @@ def _notes(
             word = "learned on" if what == "learn" else "tested"
             shown = ", ".join(map(str, absent[:10]))
             yield f"classes without a label in a part that is {word}: {shown}"
+    if kept < 1.0:
+        yield (
+            f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to the "
+            "mean of the set: held-out labels support no more"
+        )
     if unfinished:
         yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
 
@@ -124,12 +136,17 @@ def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
     return task.result(bounds, values)
 
 
-def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int]:
-    """Draw labels of all instances from one combination and learn again in every replicate."""
+def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:
+    """Draw labels of all instances from one combination and learn again in every replicate.
+
+    Also return how many refits did not end and how far the combination was from the mean, as a share.
+    """
     xp = namespace(task.points.probs)
     tested, seen, rows, order = _tested(task, fits)
     bounds = [one.bind(tested) for one in task.statistics]
-    replicates = Replicates(source.probs(), task.seed)
+    mean = as_float64(as_point(task.given)[0].probs)
+    kept = _kept_spread(tested, xp.take(mean, rows, axis=0), seen)
+    replicates = Replicates(kept * source.probs() + (1.0 - kept) * mean, task.seed)
     n, k = len(task.given), task.given.n_classes
     unfinished = 0
 
@@ -152,7 +169,13 @@ def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple
 
     settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
     values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)
-    return task.result(bounds, values), unfinished
+    return task.result(bounds, values), unfinished, kept
+
+
+def _kept_spread(tested: Point, mean: Array, seen: Classes) -> float:
+    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
+    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested.probs, mean))
+    return kept_spread(own, equal)
 
 
 def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:

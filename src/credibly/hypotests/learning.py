@@ -62,11 +62,11 @@ class PartFit:
 
     def weights(self) -> Array:
         """Return the weights at all instances, (n, a)."""
-        return self.columns.weights(self.fitted.parameters)[:, :, 0]
+        return self.columns.weights(self.fitted.parameters)[0, ...]
 
     def probs(self) -> Array:
         """Return the combination at all instances, (n, k)."""
-        return mixed(self.weights()[:, :, None], self.points.probs)[0, ...]
+        return mixed(self.weights()[None, ...], self.points.probs)[0, ...]
 
     def refitted(self, labels: Array) -> tuple[Array, int]:
         """Learn from replicates (b, n) and return the combinations at the tested instances, (b, t, k)."""

@@ -8,13 +8,14 @@ responsibilities minus the weights,
 
     d / d logit_a  of  -log f_y  =  w_a - w_a P_ay / f_y,
 
-times the columns. Labels enter through P_ay alone: one array (n, a, b) holds them for all replicates, which
-come last so that sums over the few points run along many replicates.
+times the columns. Labels enter through P_ay alone: one array (b, n, a) holds them for all replicates. Weights
+that are the same for all instances have no array of that size, and both sums are products of matrices.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,11 @@ from credibly._arrays.namespace import Array, as_float64, device, is_numpy, name
 from credibly._arrays.special import softmax
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 
-_LEAST = 1e-300  # a label that every point calls impossible: the loss is large, not infinite
+Loss = Callable[[Array], tuple[Array, Array]]
+"""From parameters (b, p) to sums of losses (b,) and their slopes (b, p)."""
+
+_LEAST = 1e-200  # a label that every point calls impossible: the loss is large, not infinite
+_LARGE = 100.0  # logits up to here need no shift before their exponential: exp(100) / _LEAST is finite
 _TOLERANCE = 5e-4  # of the mean slope per instance, far below what sampling moves it by
 
 
@@ -40,6 +45,11 @@ class Columns:
     n_plain: int = 0
 
     @property
+    def alike(self) -> bool:
+        """Whether all instances get the same weights: `shared` is the column of ones alone."""
+        return self.shared.shape[1] == 1 and not self.own.shape[2]
+
+    @property
     def n_parameters(self) -> int:
         """Number of weights, q a + s."""
         return int(self.shared.shape[1] * self.own.shape[1] + self.own.shape[2])
@@ -49,32 +59,30 @@ class Columns:
         xp = namespace(self.shared)
         return Columns(xp.take(self.shared, rows, axis=0), xp.take(self.own, rows, axis=0), self.n_plain)
 
-    def weights(self, parameters: Array) -> Array:
-        """Return the weights on the points, (b, p) -> (n, a, b)."""
+    def logits(self, parameters: Array) -> Array:
+        """Return the logits of the weights, (b, p) -> (b, n, a)."""
         xp = namespace(parameters)
         b = parameters.shape[0]
         (n, q), a = self.shared.shape, self.own.shape[1]
-        per_point = xp.reshape(parameters[:, : q * a].T, (q, a * b))
-        logits = xp.reshape(self.shared @ per_point, (n, a, b))
+        found = xp.matmul(self.shared, xp.reshape(parameters[:, : q * a], (b, q, a)))
         if self.own.shape[2]:
-            flat = xp.reshape(self.own, (n * a, -1)) @ parameters[:, q * a :].T
-            logits = logits + xp.reshape(flat, (n, a, b))
-        if not is_numpy(logits):
-            return softmax(logits, axis=1)
-        logits -= logits.max(axis=1, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
-        return logits
+            common = parameters[:, q * a :] @ xp.reshape(self.own, (n * a, -1)).T
+            found = found + xp.reshape(common, (b, n, a))
+        return found
+
+    def weights(self, parameters: Array) -> Array:
+        """Return the weights on the points, (b, p) -> (b, n, a)."""
+        return softmax(self.logits(parameters))
 
     def pulled_back(self, slope: Array) -> Array:
-        """Return the gradient in the weights from the one in the logits, (n, a, b) -> (b, p)."""
+        """Return the gradient in the weights from the one in the logits, (b, n, a) -> (b, p)."""
         xp = namespace(slope)
-        n, a, b = slope.shape
-        per_point = xp.reshape(self.shared.T @ xp.reshape(slope, (n, a * b)), (-1, b)).T
+        b, n, a = slope.shape
+        per_point = xp.reshape(xp.matmul(self.shared.T, slope), (b, -1))
         s = self.own.shape[2]
         if not s:
             return per_point
-        common = xp.reshape(slope, (n * a, b)).T @ xp.reshape(self.own, (n * a, s))
+        common = xp.reshape(slope, (b, n * a)) @ xp.reshape(self.own, (n * a, s))
         return xp.concat([per_point, common], axis=1)
 
 
@@ -87,12 +95,12 @@ class Fit(NamedTuple):
 
 
 def likelihoods(points: Array, labels: Array) -> Array:
-    """Return P_a(y) of every instance, (n, a, k), (b, n) -> (n, a, b)."""
+    """Return P_a(y) of every instance, (n, a, k), (b, n) -> (b, n, a)."""
     xp = namespace(points)
-    index = xp.astype(labels.T, xp.int64)  # (n, b)
-    n, a, _ = points.shape
-    spread = xp.broadcast_to(index[:, None, :], (n, a, index.shape[1]))
-    return xp.take_along_axis(as_float64(points), spread, axis=2)
+    n, a, k = points.shape
+    by_class = xp.reshape(xp.permute_dims(as_float64(points), (0, 2, 1)), (n * k, a))
+    rows = xp.astype(labels, xp.int64) + k * xp.arange(n, dtype=xp.int64, device=device(points))
+    return xp.reshape(xp.take(by_class, xp.reshape(rows, (-1,)), axis=0), (*labels.shape, a))
 
 
 def fit_weights(
@@ -149,43 +157,77 @@ def fit_weights(
 
         count = reps.stop - reps.start
         begin = xp.broadcast_to(of(given), (count, size)) + 0.0
-        ended = _fit(columns, likelihoods(points, of(labels)), of(penalty), begin, of(counted), max_steps)
+        loss = (_loss_alike if columns.alike else _loss)(columns, points, of(labels), of(counted))
+        ended = _descend(loss, of(penalty), begin, _TOLERANCE * n, max_steps)
         found.append(ended.at)
         steps = max(steps, ended.steps)
         unfinished += int(xp.sum(xp.astype(~ended.converged, xp.int64)))
     return Fit(xp.concat(found, axis=0), steps, unfinished)
 
 
-def _fit(
-    columns: Columns, likely: Array, penalty: Array, start: Array, counted: Array | None, max_steps: int
-) -> Minimum:
-    xp = namespace(likely)
+def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
+    """Sums of log losses and their slopes, where every instance has its own weights."""
+    xp = namespace(points)
+    likely = likelihoods(points, labels)
+
+    def loss(parameters: Array) -> tuple[Array, Array]:
+        total, slope = _slope(columns.logits(parameters), likely)
+        losses = -xp.log(total)
+        if counted is not None:
+            losses, slope = losses * counted, slope * counted[:, :, None]
+        return xp.sum(losses, axis=1), columns.pulled_back(slope)
+
+    return loss
+
+
+def _slope(logits: Array, likely: Array) -> tuple[Array, Array]:
+    """Return f_y (b, n) and w_a - w_a P_ay / f_y; logits (b, n, a) are overwritten where they can be."""
+    xp = namespace(logits)
+    if not is_numpy(logits):
+        weights = softmax(logits)
+        total = xp.clip(xp.vecdot(weights, likely), _LEAST, None)
+        return total, weights * (1.0 - likely / total[:, :, None])
+    if max(logits.max(), -logits.min()) > _LARGE:
+        logits -= logits.max(axis=2, keepdims=True)
+    weights = np.exp(logits, out=logits)
+    inverse = 1.0 / (weights @ np.ones(weights.shape[2]))  # a product sums short rows faster than `sum`
+    total = np.maximum(np.vecdot(weights, likely) * inverse, _LEAST)
+    slope = likely * (inverse / total)[:, :, None]
+    slope = np.subtract(inverse[:, :, None], slope, out=slope)
+    return total, np.multiply(weights, slope, out=weights)
+
+
+def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
+    """The same where all instances share their weights."""
+    xp = namespace(points)
+    likely = likelihoods(points, labels)
+    often = points.shape[0] if counted is None else xp.sum(counted, axis=1, keepdims=True)
+
+    def loss(parameters: Array) -> tuple[Array, Array]:
+        weights = softmax(parameters)  # (b, a)
+        total = xp.clip(xp.matmul(likely, weights[:, :, None])[:, :, 0], _LEAST, None)  # (b, n)
+        losses, inverse = -xp.log(total), 1.0 / total
+        if counted is not None:
+            losses, inverse = losses * counted, inverse * counted
+        ratios = xp.matmul(inverse[:, None, :], likely)[:, 0, :]  # sum over instances of P_ay / f_y
+        return xp.sum(losses, axis=1), weights * (often - ratios)
+
+    return loss
+
+
+def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_steps: int) -> Minimum:
+    xp = namespace(start)
 
     def objective(parameters: Array) -> tuple[Array, Array]:
-        weights = columns.weights(parameters)
-        shares = weights * likely
-        total = xp.clip(xp.sum(shares, axis=1), _LEAST, None)
-        loss = -xp.log(total)
-        slope = _subtracted(weights, shares, total[:, None, :])
-        if counted is not None:
-            loss, slope = loss * counted.T, slope * counted.T[:, None, :]
+        value, slope = loss(parameters)
         pull = penalty * parameters
-        value = xp.sum(loss, axis=0) + 0.5 * xp.vecdot(pull, parameters)
-        return value, columns.pulled_back(slope) + pull
+        return value + 0.5 * xp.vecdot(pull, parameters), slope + pull
 
-    return minimise_batch(objective, start, tolerance=_TOLERANCE * likely.shape[0], max_steps=max_steps)
-
-
-def _subtracted(weights: Array, shares: Array, total: Array) -> Array:
-    """Return weights - shares / total, in place where nothing else needs them."""
-    if not is_numpy(weights):
-        return weights - shares / total
-    np.divide(shares, total, out=shares)
-    return np.subtract(weights, shares, out=weights)
+    return minimise_batch(objective, start, tolerance=tolerance, max_steps=max_steps)
 
 
 def mixed(weights: Array, points: Array) -> Array:
-    """Return sum_a w_a P_a, (n, a, b), (n, a, k) -> (b, n, k), rows summing to 1."""
+    """Return sum_a w_a P_a, (b, n, a), (n, a, k) -> (b, n, k), rows summing to 1."""
     xp = namespace(points)
-    found = xp.matmul(xp.permute_dims(weights, (2, 0, 1))[:, :, None, :], as_float64(points))[:, :, 0, :]
+    found = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]
     return found / xp.sum(found, axis=-1, keepdims=True)

@@ -121,7 +121,7 @@ class NeuralPartFit:
 
     def probs(self) -> Array:
         """Return the combination at all instances, (n, k)."""
-        return mixed(self.weights()[:, :, None], self.points.probs)[0, ...]
+        return mixed(self.weights()[None, ...], self.points.probs)[0, ...]
 
 
 def learn_network(

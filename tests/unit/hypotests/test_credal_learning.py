@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -13,7 +14,9 @@ from credibly.hypotests.basis import Basis, log_probabilities
 from credibly.hypotests.learners import Points
 from credibly.hypotests.learning import learn_part, random_parts
 from credibly.hypotests.mixing import Columns, fit_weights, likelihoods, mixed
+from credibly.hypotests.neural import learn_network
 from credibly.hypotests.points import points_of
+from credibly.simulate import BinaryWorld, MulticlassWorld
 
 SEED = (1, 2)
 
@@ -43,8 +46,12 @@ def _loss(parameters: np.ndarray, columns: Columns, points: np.ndarray, labels: 
     return total
 
 
-def test_fits_are_the_minima_of_the_penalised_log_loss() -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_fits_are_the_minima_of_the_penalised_log_loss(alike: bool) -> None:
     points, labels, columns = _problem()
+    if alike:
+        columns = Columns(columns.shared[:, :1], columns.own[:, :, :0])
+    assert columns.alike == alike
     found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3))
     for row in range(2):
         at = found.parameters[row]
@@ -54,8 +61,11 @@ def test_fits_are_the_minima_of_the_penalised_log_loss() -> None:
         assert _loss(at, columns, points, labels[row]) < start
 
 
-def test_left_out_rows_do_not_count_and_batches_equal_single_fits() -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_left_out_rows_do_not_count_and_batches_equal_single_fits(alike: bool) -> None:
     points, labels, columns = _problem()
+    if alike:
+        columns = Columns(columns.shared[:, :1], columns.own[:, :, :0])
     penalty = np.full(columns.n_parameters, 0.3)
     counted = np.ones((2, 30))
     counted[1, 20:] = 0
@@ -69,11 +79,33 @@ def test_left_out_rows_do_not_count_and_batches_equal_single_fits() -> None:
     np.testing.assert_allclose(again.parameters[[0, 40]], once.parameters, atol=1e-12)
 
 
+def test_huge_logits_do_not_overflow() -> None:
+    points, labels, columns = _problem()
+    start = np.full(columns.n_parameters, 0.0)
+    start[0] = 2000.0  # exp(2000) is infinite; all weight is on the first point
+    penalty = np.full(columns.n_parameters, 1e-12)
+    found = fit_weights(columns, points, labels, penalty, start=start, max_steps=1)
+    assert np.isfinite(found.parameters).all()
+    start[0] = 50.0  # small enough for plain exponentials, and all weight is there already
+    near = fit_weights(columns, points, labels, penalty, start=start, max_steps=1)
+    np.testing.assert_allclose(found.parameters[:, 1:], near.parameters[:, 1:], atol=1e-9)
+
+
+def test_labels_that_no_point_allows_leave_slopes_finite() -> None:
+    points, labels, columns = _problem()
+    points[:, :, 0] = 0.0
+    start = np.full(columns.n_parameters, 0.0)
+    start[: points.shape[1]] = -99.0  # exp(99) over the smallest likelihood must not overflow
+    found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3), start=start)
+    assert np.isfinite(found.parameters).all()
+    assert np.abs(found.parameters).max() < 50  # the penalty has pulled them back
+
+
 def test_likelihoods_and_mixtures_by_hand() -> None:
     points = np.array([[[0.7, 0.3], [0.2, 0.8]]])
-    np.testing.assert_array_equal(likelihoods(points, np.array([[0], [1]]))[0], [[0.7, 0.3], [0.2, 0.8]])
+    np.testing.assert_array_equal(likelihoods(points, np.array([[0], [1]]))[:, 0], [[0.7, 0.2], [0.3, 0.8]])
     # 0.25 * 0.7 + 0.75 * 0.2 = 0.325
-    np.testing.assert_allclose(mixed(np.array([[[0.25], [0.75]]]), points)[0], [[0.325, 0.675]])
+    np.testing.assert_allclose(mixed(np.array([[[0.25, 0.75]]]), points)[0], [[0.325, 0.675]])
 
 
 def test_bases() -> None:
@@ -190,3 +222,50 @@ def test_without_torch_the_network_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 3))
     with pytest.raises(cr.MissingExtraError, match="needs torch"):
         cr.credal_test(probs, np.arange(20) % 3, learner="neural", rng=0)
+
+
+@pytest.fixture
+def cuda():
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    return torch
+
+
+def test_networks_train_on_cuda(cuda) -> None:
+    sample = BinaryWorld("H0,2").draw(200, rng=4)
+    learner = cr.NeuralLearner(max_epochs=60)
+    given = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
+    here = cr.credal_test(sample.predictions, sample.labels, sample.features, learner=learner, **given)
+    onto = {"dtype": cuda.float64, "device": "cuda"}
+    there = cr.credal_test(
+        cr.Ensemble(cuda.tensor(sample.predictions.probs, **onto)),
+        cuda.tensor(sample.labels, device="cuda"),
+        cuda.tensor(sample.features, **onto),
+        learner=learner,
+        **given,
+    )
+    # sums have another order there, and 60 steps of Adam pass rounding on
+    np.testing.assert_allclose(there.weights, here.weights, atol=1e-3)
+    assert abs(there.pvalue - here.pvalue) <= 0.03
+    points = points_of(sample.predictions, 5, SEED)
+    part = random_parts(200, 0.5, None, SEED)[0]
+    moved = dataclasses.replace(learner, device="cuda")
+    fit = learn_network(moved, points, sample.features, sample.labels, part, SEED, None)
+    assert fit.fitted.network[0].weight.device.type == "cuda"
+    assert isinstance(fit.weights(), np.ndarray)
+
+
+def test_light_learners_give_the_same_pvalue_on_cuda(cuda) -> None:
+    sample = MulticlassWorld("H0,2", n_members=3, n_classes=3).draw(150, rng=4)
+    onto = {"dtype": cuda.float64, "device": "cuda"}
+    here = cr.credal_test(sample.predictions, sample.labels, sample.features, n_resamples=39, rng=0)
+    there = cr.credal_test(
+        cr.Ensemble(cuda.tensor(sample.predictions.probs, **onto)),
+        cuda.tensor(sample.labels, device="cuda"),
+        cuda.tensor(sample.features, **onto),
+        n_resamples=39,
+        rng=0,
+    )
+    assert there.pvalue == here.pvalue
+    np.testing.assert_allclose(there.weights, here.weights, atol=1e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.hypotests.radius_search import smallest_radius
 
 QUICK = {"weights": "constant", "n_resamples": 199}
 
@@ -125,3 +126,62 @@ def test_bad_input() -> None:
         cr.inflate(members, cr.LabelCounts(np.ones((40, 3), dtype=int)))
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.inflate(cr.Gaussian(np.zeros(4), np.ones(4)), np.zeros(4))
+
+
+class Decision:
+    """What `smallest_radius` reads of a test."""
+
+    def __init__(self, pvalue: float, n_resamples: int) -> None:
+        self.pvalue, self.n_resamples = pvalue, n_resamples
+
+    def rejects(self, level: float) -> bool:
+        return self.pvalue <= level + 1e-12
+
+
+@pytest.mark.parametrize("misled", [set(), {0.25}, {0.5}, {0.0}, {0.1875, 0.2109375}])
+def test_a_quick_look_never_has_the_last_word(misled: set[float]) -> None:
+    """All replicates reject below 0.2; a few of them say the opposite at some radii."""
+    whole: dict[float, float] = {}
+
+    def test(radius: float, quick: bool) -> Decision:
+        if not quick:
+            whole[radius] = 0.3 if radius >= 0.2 else 0.01
+            return Decision(whole[radius], 99)
+        return Decision(0.05 if (radius < 0.2) != (radius in misled) else 0.5, 19)
+
+    found = smallest_radius(test, 0.05, 0.01, quick=True)
+    plain = smallest_radius(lambda radius, quick: test(radius, False), 0.05, 0.01, quick=False)
+    assert found.rejected < 0.2 <= found.radius
+    assert found.radius - found.rejected <= 0.01
+    assert whole[found.rejected] == 0.01
+    assert found.result.pvalue == whole[found.radius] == 0.3
+    assert (plain.radius, plain.rejected) == (0.203125, 0.1953125)  # 13/64 and 25/128
+
+
+def test_doubtful_quick_looks_are_repeated_in_full() -> None:
+    seen: list[tuple[float, bool]] = []
+
+    def test(radius: float, quick: bool) -> Decision:
+        seen.append((radius, quick))
+        return Decision(0.1, 19 if quick else 99)
+
+    assert smallest_radius(test, 0.05, 0.01, quick=True).radius == 0.0
+    assert seen == [(0.0, True), (0.0, False)]
+
+
+def test_refits_take_fewer_replicates_far_from_the_decision() -> None:
+    members, labels = world(0.6, n=160)
+    found = cr.inflate(members, labels, rng=1, cv=2, learner="gating", resolution=0.1)
+    assert found.test.n_resamples == 99
+    assert found.radii.size > np.unique(found.radii).size  # both ends were tested in full
+    assert found.rejected_radius < found.radius
+    at_end = cr.credal_test(
+        found.apply(members),
+        labels,
+        np.log(np.asarray(members.probs)).reshape(160, -1),
+        rng=1,
+        cv=2,
+        learner="gating",
+        n_resamples=99,
+    )
+    assert at_end.pvalue == found.test.pvalue > 0.05
