@@ -297,7 +297,7 @@ def _findings(ranking: Ranking) -> tuple[str, ...]:
             ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
     for (first, *tied), at in ties.items():
         found.append(
-            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied)} cannot be told from {first} "
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} cannot be told from {first} "
             f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
         )
     return tuple(found)

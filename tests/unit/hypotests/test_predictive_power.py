@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,13 @@ def test_the_smallest_noticed_distortion(check: cr.PredictiveCheck) -> None:
     assert power[max(amount for amount in power if amount < above)] < 0.8
     nothing = check.power(grid=[0.99, 1.0, 1.01], n_repeats=20)
     assert nothing.smallest("brier") == (None, None)
+
+
+def test_without_a_hypothesis_the_one_that_was_checked_answers(check: cr.PredictiveCheck) -> None:
+    curve = check.power(n_repeats=60)
+    assert curve.smallest("brier") == curve.smallest("brier", "independent")
+    only = dataclasses.replace(curve, power={"bayesian": curve.power["bayesian"]})
+    assert only.smallest("brier") == curve.smallest("brier", "bayesian")
 
 
 def test_a_distortion_of_ones_own(check: cr.PredictiveCheck) -> None:
