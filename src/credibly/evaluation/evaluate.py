@@ -190,7 +190,7 @@ def evaluate(
         check, unchecked = check_part(given, labels, tested, groups, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
-        given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed
+        given, labels, recalibrate, features, n_bins=n_bins, n_resamples=n_resamples, seed=seed, tell=tell
     )
     limits += unfitted
     if not tests:

@@ -9,6 +9,7 @@ from typing import Any
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
 from credibly._arrays.recalibration_results import RecalibrationReport
+from credibly.evaluation.stages import Progress
 from credibly.predictions import ClassPredictions, Predictions
 from credibly.recalibration import Recalibration, recalibration_report
 
@@ -24,6 +25,7 @@ def recalibrations(
     n_bins: int,
     n_resamples: int,
     seed: Seed,
+    tell: Progress,
 ) -> tuple[RecalibrationReport | None, list[tuple[str, str]]]:
     """Return recalibrations side by side, or the reason why there is nothing to compare."""
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -50,6 +52,7 @@ def recalibrations(
             n_bins=n_bins,
             n_resamples=n_resamples,
             rng=seed,
+            progress=lambda done, total: tell("recalibrations", done, total),
         )
     failed = [(f"recalibration by {name}", one.failure) for name, one in found.methods.items() if one.failure]
     return found, [(name, reason.rstrip(".")) for name, reason in failed]

@@ -99,7 +99,7 @@ def rank_models(
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
-        Called with (done, total) bootstrap draws.
+        Called with (done, total): first over the models that are scored, then over bootstrap draws.
 
     Returns
     -------
@@ -158,7 +158,11 @@ def rank_models(
         require_measure(other, None, "keep", subject="alternatives")
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
-    scores = {name: score_of(one, labels, settings, dependences=True) for name, one in given.items()}
+    scores = {}
+    for done, (name, one) in enumerate(given.items(), start=1):
+        scores[name] = score_of(one, labels, settings, dependences=True)
+        if progress is not None:
+            progress(done, len(given))
     rows = _rows(scores, averages)
     names = tuple(rows)
     values = np.stack(

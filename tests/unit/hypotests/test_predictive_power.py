@@ -64,6 +64,13 @@ def test_the_smallest_noticed_distortion(check: cr.PredictiveCheck) -> None:
     assert nothing.smallest("brier") == (None, None)
 
 
+def test_progress_counts_amounts(check: cr.PredictiveCheck) -> None:
+    told = []
+    curve = check.power(n_repeats=20, grid=[0.5, 1.0, 2.0], progress=lambda *done: told.append(done))
+    assert len(curve.grid) == 3
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_without_a_hypothesis_the_one_that_was_checked_answers(check: cr.PredictiveCheck) -> None:
     curve = check.power(n_repeats=60)
     assert curve.smallest("brier") == curve.smallest("brier", "independent")
