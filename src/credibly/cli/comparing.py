@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -152,7 +153,9 @@ def run_comparison(
     """Compare the models in several files, with progress, and record the command that does it again."""
     readings = [manner.of(file) for file in files]
     names = _names(files)
-    data = [reading.dataset(output) for reading in readings]
+    data = [reading.dataset(dataclasses.replace(output, quiet=True)) for reading in readings]
+    notes = _shared_notes(names, data)
+    output.notes(map(with_flags, notes))
     observed = _common_labels(files, data)
     verb, flags = typed
     words = [*map(str, files[:-1]), *readings[-1].words()]
@@ -164,7 +167,7 @@ def run_comparison(
             source={
                 "paths": [str(one.source) for one in data],
                 "digests": [one.digest for one in data],
-                "notes": _shared_notes(names, data),
+                "notes": notes,
                 "dropped": data[0].dropped,
                 "command": command(verb, *words, *flags),
             },
