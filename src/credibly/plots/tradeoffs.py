@@ -125,7 +125,7 @@ class TradeoffDisplay(Display):
 
 
 def _apart(heights: HostArray, gap: float, top: float) -> HostArray:
-    """Return heights moved so that labels do not overlap: up, and down again where they would leave the top."""
+    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
     placed = np.array(heights, dtype=np.float64)
     order = np.argsort(placed, kind="stable").tolist()
     for lower, upper in itertools.pairwise(order):
