@@ -71,11 +71,11 @@ class Network:
 
 MODELS: dict[str, Network] = {
     "single network": Network(),
-    "dropout 0.2": Network(dropout=0.2, passes=10),
-    "dropout 0.5": Network(dropout=0.5, passes=10),
+    "dropout 0.1": Network(dropout=0.1, passes=10),
+    "dropout 0.6": Network(dropout=0.6, passes=10),
     "deep ensemble": Network(members=10),
 }
-"""Two dropout rates and an ensemble of ten, as M23 and J25 compare them."""
+"""A dropout rate of 0.1 and of 0.6 with ten passes, and an ensemble of ten: as in the code of M23."""
 
 
 @dataclasses.dataclass(frozen=True)
