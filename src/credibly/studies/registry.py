@@ -8,7 +8,14 @@ from credibly._arrays.errors import InputError, nearest
 from credibly.studies import j25, m23
 from credibly.studies.study import Study
 
-_ALL: tuple[Study[Any], ...] = (m23.FIG1, j25.FIG3, j25.FIG4)
+_ALL: tuple[Study[Any], ...] = (
+    m23.FIG1,
+    m23.FIG2,
+    m23.FIG3,
+    m23.FIG4,
+    j25.FIG3,
+    j25.FIG4,
+)
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
 
