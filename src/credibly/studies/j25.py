@@ -115,8 +115,8 @@ def fig3_claims(rates: Rates) -> list[Claim]:
             rates,
             place,
             "control",
-            "0.015, 0.015, 0.010, 0.000 (H0,1) and 0.015, 0.020, 0.000, 0.025 (H0,2) for L2, KL, MMD, SKCE at "
-            "the first level: the authors' notebook",
+            "0.015, 0.015, 0.010, 0.000 (H0,1) and 0.015, 0.020, 0.000, 0.025 (H0,2) for L2, KL, MMD, SKCE "
+            "at the first level: the authors' notebook",
         ),
         Claim(
             place,

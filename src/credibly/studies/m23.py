@@ -1,7 +1,7 @@
 """Studies of M23: is there a calibrated combination in the set, with one weight vector for all instances?
 
-The figures' numbers are not at hand. What is known of the set-up beyond the text comes from the authors' public
-code: 100 instances, 100 replicates, 1000 data sets, and one of u, m and k changed at a time.
+The figures' numbers are not at hand. What is known of the set-up beyond the text is from the authors' code:
+100 instances, 100 replicates, 1000 data sets, and one of u, m and k changed at a time.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def _appendix(
     )
 
 
-# Which setting is which figure is not at hand. COBYLA in 99 dimensions takes minutes per data set, so with 100
-# members weights are searched for the errors that have a slope.
+# Which setting is which figure is not at hand. COBYLA in 99 dimensions takes minutes per data set, so with
+# 100 members weights are searched for the errors that have a slope.
 FIG2 = _appendix(
     2, "As Fig. 1 with members that scatter more, u = 0.1", suffix=", u = 0.1", spread=0.1, costly=100
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -148,7 +148,7 @@ class TrainedNetwork:
         return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
-def images(data_set: Literal["digits", "mnist"] = "digits") -> dict[str, Images]:
+def images(data_set: str = "digits") -> dict[str, Images]:
     """Return a data set in three parts, the same ones in every process.
 
     Parameters
@@ -167,7 +167,7 @@ def images(data_set: Literal["digits", "mnist"] = "digits") -> dict[str, Images]
 
 
 @functools.cache  # a text file of 5000 images takes seconds to read
-def _parts(data_set: Literal["digits", "mnist"]) -> dict[str, Images]:
+def _parts(data_set: str) -> dict[str, Images]:
     pixels, labels = _digits() if data_set == "digits" else _mnist()
     n = labels.size
     first = n // 3 if data_set == "digits" else n // 5
@@ -178,7 +178,7 @@ def _parts(data_set: Literal["digits", "mnist"]) -> dict[str, Images]:
 
 
 def trained_network(
-    data_set: Literal["digits", "mnist"] = "digits",
+    data_set: str = "digits",
     model: str | Network = "deep ensemble",
     *,
     seed: int = 0,
@@ -210,7 +210,7 @@ def trained_network(
     return TrainedNetwork(model, layers)
 
 
-def _train(data_set: Literal["digits", "mnist"], network: Network, seed: int) -> dict[str, HostArray]:
+def _train(data_set: str, network: Network, seed: int) -> dict[str, HostArray]:
     """Train all members at once: each step sees one batch per member."""
     torch = _torch()
     part = images(data_set)["train"]

@@ -74,7 +74,7 @@ def test_models_are_the_four_of_the_papers() -> None:
 
 def test_refusals(cache: Path) -> None:
     with pytest.raises(InputError, match="digits"):
-        images("letters")  # type: ignore[arg-type]
+        images("letters")
     with pytest.raises(InputError, match="deep ensemble"):
         trained_network("digits", "deep")
     with pytest.raises(InputError, match="64 columns"):
