@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any, Literal
 
+from credibly._arrays.credal_results import CredalTestResult
 from credibly.hypotests import credal_test
 from credibly.simulate import WorldSample
 from credibly.statistics import Statistic
@@ -22,6 +24,9 @@ class CredalTest:
         Whose algorithm; the library's default where not given.
     n_resamples : int, optional
         Number of replicates.
+    family : tuple of Statistic
+        Statistics that are computed together, `statistic` among them: tests that differ in `statistic` alone
+        share what was learned. Their seed is then made from the labels, not from `rng`.
 
     Examples
     --------
@@ -35,6 +40,7 @@ class CredalTest:
     statistic: str | Statistic | None = None
     paper: Literal["M23", "J25"] | None = None
     n_resamples: int | None = None
+    family: tuple[Statistic, ...] = ()
 
     def __call__(self, sample: WorldSample, rng: Any = None) -> float:
         """Return the p-value; weights may depend on the world's features.
@@ -51,19 +57,46 @@ class CredalTest:
         float
             The p-value.
         """
-        found = credal_test(
+        if not self.family:
+            return self._tested(sample, self.statistic, rng).pvalue
+        assert isinstance(self.statistic, Statistic)
+        if _latest.sample is not sample or _latest.test != dataclasses.replace(self, statistic=None):
+            digest = hashlib.sha256(sample.labels.tobytes()).digest()
+            found = self._tested(sample, self.family, int.from_bytes(digest[:8], "big"))
+            _latest.sample, _latest.test = sample, dataclasses.replace(self, statistic=None)
+            _latest.pvalues = {name: one.pvalue for name, one in found.components.items()}
+        return _latest.pvalues[self.statistic.name]
+
+    def _tested(self, sample: WorldSample, statistic: Any, rng: Any) -> CredalTestResult:
+        return credal_test(
             sample.predictions,
             sample.labels,
             None if self.paper == "M23" else sample.features,
-            statistic=self.statistic,
+            statistic=statistic,
             paper=self.paper,
             n_resamples=self.n_resamples,
             rng=rng,
         )
-        return found.pvalue
 
     def settings(self) -> dict[str, Any]:
         """Return what the test was made with, in words that stay the same in another process."""
         given = self.statistic
         named = {given.name: given.settings()} if isinstance(given, Statistic) else given
-        return {"statistic": named, "paper": self.paper, "n_resamples": self.n_resamples}
+        family = {one.name: one.settings() for one in self.family}
+        return {
+            "statistic": named,
+            "paper": self.paper,
+            "n_resamples": self.n_resamples,
+            "family": family,
+        }
+
+
+class _Latest:
+    """The last sample that a family was tested on: all its tests see one sample before the next is drawn."""
+
+    sample: WorldSample | None = None
+    test: CredalTest | None = None
+    pvalues: dict[str, float]
+
+
+_latest = _Latest()

@@ -42,7 +42,10 @@ def _cheap(errors: Mapping[str, Statistic]) -> dict[str, Test]:
 
 def _costly(errors: Mapping[str, Statistic]) -> dict[str, Test]:
     learned: dict[str, Test] = {LEARNED: CredalTest(n_resamples=99)}
-    paper: dict[str, Test] = {f"J25, {name}": CredalTest(one, paper="J25") for name, one in errors.items()}
+    family = tuple(errors.values())  # one network serves all errors
+    paper: dict[str, Test] = {
+        f"J25, {name}": CredalTest(one, paper="J25", family=family) for name, one in errors.items()
+    }
     constant: dict[str, Test] = {f"M23, {name}": CredalTest(one, paper="M23") for name, one in errors.items()}
     return {**learned, **paper, **constant}
 
@@ -196,7 +199,7 @@ FIG3 = Study(
     name="j25-fig3",
     title="Binary worlds: learned weights, one weight vector, the mean; four errors; the control",
     reference="J25 Fig. 3",
-    small=PowerSize(120, 4, 1),
+    small=PowerSize(80, 3, 1),
     full=PowerSize(800, 400, 60),
     work=PowerWork(tests=_cheap(ERRORS), worlds=_BINARY, claims=fig3_claims, costly=_costly(ERRORS)),
     needs=("torch",),
@@ -216,7 +219,7 @@ FIG4 = Study(
     name="j25-fig4",
     title="Multiclass worlds with the control on the boundary: learned, one weight vector, mean; four errors",
     reference="J25 Fig. 4",
-    small=PowerSize(120, 4, 1),
+    small=PowerSize(80, 3, 1),
     full=PowerSize(800, 400, 60),
     work=PowerWork(tests=_cheap(ERRORS), worlds=_MULTICLASS, claims=fig4_claims, costly=_costly(ERRORS)),
     needs=("torch",),

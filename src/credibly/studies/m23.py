@@ -125,7 +125,7 @@ FIG1 = Study(
     name="m23-fig1",
     title="Level (S1) and power (S2, S3) of five errors with weights given or searched, m = k = 10",
     reference="M23 Fig. 1",
-    small=PowerSize(100, 20, 2),
+    small=PowerSize(100, 10, 1),
     full=PowerSize(100, 1000, 200),
     work=PowerWork(
         tests=_given(ERRORS),
@@ -159,7 +159,7 @@ def _appendix(
         name=f"m23-fig{figure}",
         title=title,
         reference=place,
-        small=PowerSize(100, 6, 1),
+        small=PowerSize(100, 4, 1),
         full=PowerSize(100, 300, costly),
         work=PowerWork(
             tests=_given(ERRORS),
