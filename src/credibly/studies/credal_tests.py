@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 from typing import Any, Literal
 
+import numpy as np
+
 from credibly._arrays.credal_results import CredalTestResult
 from credibly.hypotests import credal_test
 from credibly.simulate import WorldSample
@@ -60,6 +62,7 @@ class CredalTest:
         if not self.family:
             return self._tested(sample, self.statistic, rng).pvalue
         assert isinstance(self.statistic, Statistic)
+        assert isinstance(sample.labels, np.ndarray)
         if _latest.sample is not sample or _latest.test != dataclasses.replace(self, statistic=None):
             digest = hashlib.sha256(sample.labels.tobytes()).digest()
             found = self._tested(sample, self.family, int.from_bytes(digest[:8], "big"))

@@ -79,21 +79,22 @@ def _null_distributions(size: FigureSize, run: Run) -> tuple[StudyTable, Claim, 
         for where, test in zip(("H0,2", f"H1, delta {_DELTA}"), tests, strict=True):
             null = np.asarray(test.null_distribution)
             spread = (float(np.quantile(null, 0.025)), float(np.quantile(null, 0.975)))
-            rows.append((name, where, float(null.mean()), spread, test.statistic, test.pvalue))
-    columns = ("error", "labels from", "mean of the null", "95 % of the null", "observed", "p")
+            rows.append((name, where, float(np.median(null)), spread, test.statistic, test.pvalue))
+    columns = ("error", "labels from", "median of the null", "95 % of the null", "observed", "p")
     table = StudyTable("null", "Fig. 5: null distributions at the point of the set", columns, rows)
-    passes = [row[5] for row in rows[::2]]
-    found = [row[5] for row in rows[1::2]]
+    pairs = [row for row in rows if row[0] != "SKCE linear"]
+    passes = [row[5] for row in pairs[::2]]
+    found = [row[5] for row in pairs[1::2]]
     outcome: Outcome = "cannot tell"
     if all(float(str(one)) > _LEVEL for one in passes):
         outcome = "confirmed" if all(float(str(one)) <= _LEVEL for one in found) else "not confirmed"
     claim = Claim(
         "J25 Fig. 5",
-        "an error observed outside the set is beyond its null distribution, one inside is not",
+        "an error observed outside the set is beyond its null distribution, one inside is not (all pairs, KDE)",
         "numbers not at hand",
         "; ".join(f"{row[0]}, {row[1]}: p = {shown(float(str(row[5])))}" for row in rows),
         outcome,
-        "the linear SKCE uses n / 2 of all pairs and sees little in one data set",
+        "the linear SKCE is left out of the claim: with n / 2 pairs it sees little in one data set",
     )
     return table, claim, drawings
 

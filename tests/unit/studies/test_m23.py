@@ -1,4 +1,4 @@
-"""M23 at its small size: worlds, tests and claims are there, conclusions hold, and claims follow the numbers."""
+"""M23 at its small size: worlds and tests are there, conclusions hold, and claims follow the numbers."""
 
 from __future__ import annotations
 
