@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
-from credibly.studies import j25, m23
+from credibly.studies import j25, j25_figures, m23, set_tables
 from credibly.studies.study import Study
 
-_ALL: tuple[Study[Any], ...] = (m23.FIG1, j25.FIG3, j25.FIG4)
+_ALL: tuple[Study[Any], ...] = (
+    m23.FIG1,
+    m23.FIG2,
+    m23.FIG3,
+    m23.FIG4,
+    set_tables.M23_TABLE1,
+    j25.FIG3,
+    j25.FIG4,
+    j25_figures.FIGURES,
+    set_tables.J25_TABLE1,
+)
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
 
