@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
-from credibly.studies import j25, m23
+from credibly.studies import c25_ablations, c25_points, c25_sets, c25_tables, c25_vertices, j25, m23
 from credibly.studies.study import Study
 
-_ALL: tuple[Study[Any], ...] = (m23.FIG1, j25.FIG3, j25.FIG4)
+_ALL: tuple[Study[Any], ...] = (
+    m23.FIG1,
+    j25.FIG3,
+    j25.FIG4,
+    c25_tables.PRINTED,
+    c25_points.POINTS,
+    c25_sets.DIGITS,
+    c25_sets.SNLI,
+    c25_vertices.FOUR_CLASSES,
+    c25_ablations.ABLATIONS,
+)
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
 
