@@ -89,8 +89,8 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             "KL tells right from wrong predictions better than JS",
             "no number",
             "ensemble, area under the curve of distances, wrong against right: "
-            f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean distance of wrong over right "
-            f"{shown(ratios['kl'])} and {shown(ratios['js'])}",
+            f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
+            f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
             "not confirmed" if all(same) else "confirmed",
             "Of a label, both are decreasing functions of one number, its upper probability: they order "
             "instances alike, and only the scale differs.",

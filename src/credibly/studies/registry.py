@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
-from credibly.studies import c25_ablations, c25_points, c25_sets, c25_tables, c25_vertices, j25, m23
+from credibly.studies import (
+    c25_ablations,
+    c25_points,
+    c25_sets,
+    c25_tables,
+    c25_vertices,
+    d21_debiasing,
+    d21_modes,
+    d21_table2,
+    j25,
+    m23,
+)
 from credibly.studies.study import Study
 
 _ALL: tuple[Study[Any], ...] = (
@@ -18,6 +29,9 @@ _ALL: tuple[Study[Any], ...] = (
     c25_sets.SNLI,
     c25_vertices.FOUR_CLASSES,
     c25_ablations.ABLATIONS,
+    d21_debiasing.FIG1,
+    d21_modes.FIG3,
+    d21_table2.TABLE2,
 )
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
