@@ -70,7 +70,7 @@ def work(size: AblationsSize, run: Run) -> Findings:
         }
         for mode in ("exact", "paper")
     }
-    drawings = {"samples": drawn(intervals_data("E against the number of samples", "mean E", picture))}  # type: ignore[arg-type]
+    drawings = {"samples": drawn(intervals_data("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
     claims = [budget_claim, *sample_claims, *divergence_claims, *measure_claims]
     return Findings((budgets, samples, divergences, measures), claims, drawings)
 

@@ -107,7 +107,7 @@ def work(size: VerticesSize, run: Run) -> Findings:
         way: {name: (float(found[way].mean()), mean_interval(found[way])) for name, found in on_soft.items()}
         for way in on_soft["ensemble"]
     }
-    picture = intervals_data("Soft targets: vertices are not enough", "distance to the set", series)
+    picture = intervals_data("Soft targets", "distance to the set", series)
     return Findings((table,), _claims(on_labels, on_soft, len(onehot)), {"soft": drawn(picture)})
 
 

@@ -144,7 +144,7 @@ def _picture(bias: dict[tuple[Drawn, str], tuple[float, Interval]], n: int) -> A
     for (cell, term), one in bias.items():
         if cell.n == n:
             series[term][f"{cell.model}, {cell.raters}"] = one
-    return intervals_data(f"Bias with 2 and more raters, n = {n}", "bias", series, zero=True)
+    return intervals_data(f"Bias by raters, n = {n}", "bias", series, zero=True)
 
 
 def _claims(

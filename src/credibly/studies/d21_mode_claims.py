@@ -18,10 +18,10 @@ Measured = tuple[float, Interval | None]
 
 MODES = {
     "ideal": HistogramWorld(),
-    "raters share": HistogramWorld(agreement=4.0),
+    "shared": HistogramWorld(agreement=4.0),
     "overconfident": HistogramWorld(exponent=0.5),
-    "overconfident, raters share": HistogramWorld(exponent=0.5, agreement=4.0),
-    "underconfident, raters share": HistogramWorld(exponent=2.0, agreement=4.0),
+    "overconfident, shared": HistogramWorld(exponent=0.5, agreement=4.0),
+    "underconfident, shared": HistogramWorld(exponent=2.0, agreement=4.0),
 }
 """Is the mean right? Do raters of one instance share something that the prediction does not know?"""
 

@@ -166,12 +166,12 @@ def _picture(by_mode: dict[str, list[Outcomes]]) -> Any:
         }
         for place, method in enumerate(METHODS)
     }
-    return intervals_data("Error of the predicted disagreement", "root mean squared error", series)
+    return intervals_data("Error of disagreement", "root mean squared error", series)
 
 
 def _bins(size: ModesSize, run: Run) -> Any:
     """Return predicted against observed disagreement before and after, raters sharing."""
-    world = dataclasses.replace(MODES["overconfident, raters share"], n_raters=size.raters)
+    world = dataclasses.replace(MODES["overconfident, shared"], n_raters=size.raters)
     (predictions, counts), (new, raters, _) = drawn_twice(world, size.n, (*run.seed, len(MODES)))
     moved, _ = fitted("temperature+alpha", predictions, counts, new)
     return disagreement_data(decompose_disagreement(moved, raters))

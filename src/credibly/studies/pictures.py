@@ -41,7 +41,7 @@ class IntervalsDisplay(Display):
     """
 
     size: ClassVar[tuple[float, float]] = (6.4, 4.0)
-    key_below: ClassVar[float] = 0.3
+    key_below: ClassVar[float] = 0.36
 
     title: str
     quantity: str
