@@ -20,7 +20,8 @@ from credibly.selection.dependences import chosen_members
 from credibly.selection.settings import Paper
 from credibly.studies.c25_measures import by_divergence, by_measure, measured
 from credibly.studies.c25_models import Models, digits_models
-from credibly.studies.judging import above, all_of, denied, told
+from credibly.studies.judging import above, denied, told
+from credibly.studies.outcomes import all_of
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
@@ -115,7 +116,7 @@ def by_budget(held: Models) -> tuple[StudyTable, Claim]:
         "30 of 1023 sets for CIFAR-10",
         "E on three sets per class minus E on all events: "
         + "; ".join(f"{name} {told(*one)}, {shown(factors[name])} times" for name, one in changes.items()),
-        denied(all_of(above(one[1]) for one in changes.values())),
+        denied(all_of(*(above(one[1]) for one in changes.values()))),
         "What a list leaves out goes to the set of all classes, so every shorter list makes the same set "
         "look vaguer.",
     )
@@ -158,7 +159,7 @@ def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]
         mode: all(after.mean() >= before.mean() for before, after in itertools.pairwise(found))
         for mode, found in totals.items()
     }
-    outcome = all_of(above(one[1]) for one in changes.values())
+    outcome = all_of(*(above(one[1]) for one in changes.values()))
     return Claim(
         f"C25 Fig. on the number of samples (thesis Fig. 8.18); digits, {name}",
         "More samples consistently raise E",
@@ -180,7 +181,7 @@ ABLATIONS = Study(
     name="c25-ablations",
     title="What E follows beside the model: budget, number of samples, divergence, imprecision measure",
     reference="C25 appendix: ablations",
-    small=AblationsSize(300, 200, (2, 5, 10), (10, 50)),
+    small=AblationsSize(300, 100, (2, 5, 10), (10, 40)),
     full=AblationsSize(900, 2000, (2, 3, 5, 7, 10), (10, 25, 50, 100, 250)),
     work=work,
 )

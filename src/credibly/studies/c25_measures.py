@@ -12,7 +12,8 @@ from credibly.evaluation import shown
 from credibly.selection import epistemic_score, rank_models
 from credibly.studies.c25_models import Models
 from credibly.studies.c25_set_claims import rank_correlation
-from credibly.studies.judging import Interval, above, all_of, below, denied, holds, mean_interval, told
+from credibly.studies.judging import Interval, above, below, denied, dominance, holds, mean_interval, told
+from credibly.studies.outcomes import all_of
 from credibly.studies.results import Cell, Claim, StudyTable
 from credibly.studies.study import Run
 
@@ -99,11 +100,8 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
 
 
 def _area(values: HostArray, wrong: HostArray) -> float:
-    """Return how often a wrong prediction has the larger value than a right one, ties half."""
-    from scipy.stats import rankdata
-
-    m = int(wrong.sum())
-    return float((rankdata(values)[wrong].sum() - m * (m + 1) / 2) / (m * (len(values) - m)))
+    """Return how often a wrong prediction has the larger value than a right one."""
+    return dominance(values[wrong], values[~wrong])[0]
 
 
 def by_measure(held: Models, draws: int, run: Run) -> tuple[StudyTable, list[Claim]]:
@@ -161,7 +159,7 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             "NS tells wrong from right predictions better than upper minus lower entropy",
             "no number",
             f"area under the curve, NS minus entropy: {listed(gains)}",
-            all_of(by_entropy.values()),
+            all_of(*by_entropy.values()),
             "With upper and lower entropies of the set itself, which the published code does not compute, it "
             f"holds for some kinds of sets and not for others: {', '.join(alike)}."
             if alike
@@ -172,21 +170,21 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             "Credal set size and NS are directly correlated",
             "heat maps",
             f"rank correlations {listed(correlations['size'])}",
-            all_of(above(one[1], 0.5) for one in correlations["size"].values()),
+            all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
         ),
         Claim(
             "C25 Fig. on confidence (thesis Fig. 8.14); digits",
             "Entropy is tied to confidence",
             "heat maps",
             f"rank correlations {listed(correlations['entropy'])}",
-            all_of(below(one[1], -0.5) for one in correlations["entropy"].values()),
+            all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
         ),
         Claim(
             "C25 Fig. on confidence (thesis Fig. 8.14); digits",
             "NS has little correlation with confidence",
             "heat maps",
             f"rank correlations {listed(correlations['imprecision'])}",
-            denied(all_of(below(one[1], -0.5) for one in correlations["imprecision"].values())),
+            denied(all_of(*(below(one[1], -0.5) for one in correlations["imprecision"].values()))),
             "Members agree where they are sure: a confident mean leaves little room for a wide set.",
         ),
     ]

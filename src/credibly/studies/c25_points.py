@@ -24,12 +24,12 @@ from credibly.studies.inputs import public_data
 from credibly.studies.judging import (
     Interval,
     above,
-    all_of,
     difference_interval,
     holds,
     normal_interval,
     told,
 )
+from credibly.studies.outcomes import all_of
 from credibly.studies.results import Cell, Claim, Findings, StudyTable
 from credibly.studies.study import Run, Study
 
@@ -195,7 +195,7 @@ def _claims(
             "Wrong predictions lie further off than right ones, for every point model on CIFAR-10",
             "0.021 and 4.735 for CNN",
             "; ".join(f"{name} {told(value, ends)} more" for name, (value, ends) in wrong_larger.items()),
-            all_of(above(ends) for _, ends in wrong_larger.values()),
+            all_of(*(above(ends) for _, ends in wrong_larger.values())),
         )
     )
     standing = by_js.at(1.0)

@@ -169,7 +169,7 @@ DIGITS = Study(
     name="c25-digits",
     title="Seven models of every kind on handwritten digits, exact and paper mode side by side",
     reference="C25 Tables 1 to 3, by design",
-    small=SetsSize(500, 200),
+    small=SetsSize(900, 200),
     full=SetsSize(900, 2000),
     work=SetsWork("digits", digits_models),
 )

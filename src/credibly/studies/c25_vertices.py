@@ -14,7 +14,8 @@ from credibly.predictions import Belief, Point
 from credibly.selection.paper import paper_budget, paper_samples, paper_set
 from credibly.studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly.studies.c25_printed import VERTICES
-from credibly.studies.judging import above, all_of, denied, holds, mean_interval, told
+from credibly.studies.judging import above, denied, holds, mean_interval, told
+from credibly.studies.outcomes import all_of
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
@@ -146,7 +147,7 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
             "soft targets: with all k! vertices too large by "
             + "; ".join(f"{name} {told(*one)}" for name, one in over.items())
             + f"; 2k add up to {shown(max(more.values()))} to that",
-            denied(all_of(above(ends) for _, ends in over.values())),
+            denied(all_of(*(above(ends) for _, ends in over.values()))),
             "True for one-hot labels. KL is smallest at a vertex only there; label histograms have their "
             "nearest distribution inside.",
         ),

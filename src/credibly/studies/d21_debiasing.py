@@ -12,7 +12,8 @@ from credibly.annotators import decompose_loss
 from credibly.evaluation import shown
 from credibly.predictions import Point
 from credibly.simulate import HistogramWorld
-from credibly.studies.judging import Interval, above, all_of, below, denied, normal_interval, told
+from credibly.studies.judging import Interval, above, below, denied, normal_interval, told
+from credibly.studies.outcomes import all_of
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly.studies.study import Run, Study
@@ -174,7 +175,7 @@ def _claims(
             "The plug-in epistemic loss is too large when raters are few",
             "not at hand",
             worst("EL, plug-in"),
-            all_of(above(ends) for _, ends in each("EL, plug-in").values()),
+            all_of(*(above(ends) for _, ends in each("EL, plug-in").values())),
         ),
         Claim(
             "D21 Fig. 1",
@@ -188,7 +189,7 @@ def _claims(
             "The plug-in calibration loss is too large",
             "not at hand",
             worst("CL, plug-in"),
-            all_of(above(ends) for _, ends in each("CL, plug-in").values()),
+            all_of(*(above(ends) for _, ends in each("CL, plug-in").values())),
         ),
         Claim(
             "D21 Fig. 1 and eq. 13",
@@ -206,7 +207,7 @@ def _claims(
             "The debiased calibration loss of eq. 13 has no bias of its own",
             "not at hand",
             f"below the mean over pairs of rows by up to {shown(_below_pairs(found))}",
-            denied(all_of(below(_against_pairs(values)) for values in found.values())),
+            denied(all_of(*(below(_against_pairs(values)) for values in found.values()))),
             "Eq. 13 subtracts the spread of the predictions inside a bin as well; the mean over pairs of "
             f"rows does not. With {N_BINS} bins that is little.",
         ),
@@ -234,7 +235,7 @@ FIG1 = Study(
     name="d21-fig1",
     title="Plug-in and debiased losses against the truth: three models, instances, raters",
     reference="D21 Fig. 1",
-    small=DebiasingSize((100, 300), (2, 5), 25, 50_000),
+    small=DebiasingSize((100, 300), (2, 5), 15, 20_000),
     full=DebiasingSize((100, 300, 1000), (2, 3, 5, 10), 300, 1_000_000),
     work=work,
 )

@@ -10,7 +10,8 @@ import numpy as np
 
 from credibly.evaluation import shown
 from credibly.simulate import HistogramWorld
-from credibly.studies.judging import Interval, above, all_of, below, holds, told
+from credibly.studies.judging import Interval, above, below, holds, told
+from credibly.studies.outcomes import all_of
 from credibly.studies.results import Claim
 
 HostArray = np.ndarray[Any, Any]
@@ -108,14 +109,14 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             "not at hand",
             f"change of the error where the mean is calibrated and raters share: "
             f"{_listed({mode: alone[mode] for mode in calibrated})}",
-            all_of(below(alone[mode][1]) for mode in calibrated),
+            all_of(*(below(alone[mode][1]) for mode in calibrated)),
         ),
         Claim(
             "D21 Fig. 3 and abstract",
             "alpha-calibration helps whatever the mean prediction is like",
             "not at hand",
             f"change of the error, alpha alone: {_listed(alone)}",
-            all_of(below(one[1]) for one in alone.values()),
+            all_of(*(below(one[1]) for one in alone.values())),
             "A finite alpha0 can only lower the predicted disagreement: where an overconfident model "
             "predicts too little of it, the mean must be recalibrated first. Where raters share nothing "
             "alpha0 should be infinite, and its penalty keeps it near 20.",
@@ -125,7 +126,7 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             "After temperature scaling, alpha-calibration helps in every mode where raters share something",
             "not at hand",
             f"change of the error: {_listed({mode: after[mode] for mode in SHARED})}",
-            all_of(below(after[mode][1]) for mode in SHARED),
+            all_of(*(below(after[mode][1]) for mode in SHARED)),
         ),
         Claim(
             "D21 section on alpha-calibration",
@@ -151,7 +152,7 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             "With alpha0, the label of one rater improves the prediction of the others' labels",
             "not at hand",
             f"loss taken off by one label: {_listed({mode: gains[mode] for mode in SHARED})}",
-            all_of(above(gains[mode][1]) for mode in SHARED),
+            all_of(*(above(gains[mode][1]) for mode in SHARED)),
         ),
         Claim(
             "D21 section on posterior predictions",

@@ -181,7 +181,7 @@ FIG3 = Study(
     name="d21-fig3",
     title="alpha-calibration in five modes of uncertainty whose truth is known",
     reference="D21 Fig. 3",
-    small=ModesSize(600, 5, 5),
+    small=ModesSize(500, 5, 4),
     full=ModesSize(2000, 5, 60),
     work=work,
 )
