@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from credibly._arrays.namespace import to_host
 from credibly.annotators import decompose_disagreement
 from credibly.plots import disagreement_data
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
-from credibly.recalibration import AlphaCalibration
-from credibly.recalibration.files import named_recalibration
+from credibly.recalibration import AlphaCalibration, Recalibration, TemperatureScaling
 from credibly.simulate import HistogramWorld
 from credibly.studies.d21_mode_claims import (
+    FREE,
     METHODS,
     MODES,
     Outcomes,
@@ -29,6 +30,14 @@ from credibly.studies.results import Cell, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
 
 HostArray = np.ndarray[Any, Any]
+
+
+MADE: dict[str, Callable[[], Recalibration]] = {
+    "alpha": AlphaCalibration,
+    "temperature": TemperatureScaling,
+    "temperature+alpha": lambda: TemperatureScaling().then(AlphaCalibration()),
+    FREE: lambda: TemperatureScaling().then(AlphaCalibration(penalty=1e-6)),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +89,7 @@ def fitted(method: str, predictions: Any, counts: LabelCounts, new: Any) -> tupl
     """Return new predictions after a method fitted on others, and the concentration it found."""
     if method == "raw":
         return new, math.nan
-    own = named_recalibration(method)
+    own = MADE[method]()
     moved = own.fit(predictions, counts).apply(new)
     last = own.parts[-1]
     if not isinstance(last, AlphaCalibration):

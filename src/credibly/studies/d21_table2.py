@@ -23,6 +23,7 @@ from credibly.studies.study import Run, Study
 Measured = tuple[float, Interval | None]
 
 N_BINS = 15
+CHANGES = ("epistemic_loss", "calibration_loss", "disagreement_loss", "disagreement_calibration_loss")
 TERMS = ("L", "EL", "CL", "DL", "D loss", "D error")
 
 
@@ -128,10 +129,11 @@ def measured(predictions: ClassPredictions, counts: LabelCounts) -> dict[str, Me
 
 
 def changed(before: ClassPredictions, after: ClassPredictions, counts: LabelCounts) -> dict[str, Measured]:
-    """Return changes of the losses, paired by instance where they are means over instances."""
+    """Return changes of losses, paired by instance where they are means over instances."""
     return {
         one.name: (one.difference.value, offered_interval(one.difference))
         for one in rater_changes(before, after, counts, N_BINS)
+        if one.name in CHANGES
     }
 
 

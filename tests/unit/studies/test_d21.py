@@ -95,7 +95,7 @@ def test_an_alpha_that_does_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch
     tiny = dataclasses.replace(d21_modes.FIG3, small=ModesSize(200, 3, 3))
     result = tiny.run()
     assert outcome(result, "brings the predicted disagreement nearer") != "confirmed"
-    assert outcome(result, "finds the concentration") == "not confirmed"
+    assert outcome(result, "finds the concentration") == "not confirmed"  # ln 1 is not ln 4
 
 
 def test_disagreement_by_hand() -> None:
