@@ -21,7 +21,6 @@ from credibly.studies.c25_printed import (
     PrintedRanking,
 )
 from credibly.studies.c25_rules import (
-    HALF,
     Checked,
     Lines,
     deviations,
@@ -41,9 +40,7 @@ from credibly.studies.study import Run, Study
 
 @dataclasses.dataclass(frozen=True)
 class TablesSize:
-    """Nothing is drawn: both sizes are the same."""
-
-    half_digit: float = HALF
+    """Nothing is drawn and nothing left out: both sizes are the same."""
 
 
 def work(size: TablesSize, run: Run) -> Findings:

@@ -23,7 +23,7 @@ from credibly.studies.study import Run, Study
 Measured = tuple[float, Interval | None]
 
 N_BINS = 15
-CHANGES = ("epistemic_loss", "calibration_loss", "disagreement_loss", "disagreement_calibration_loss")
+CHANGES = ("epistemic_loss", "disagreement_loss", "disagreement_calibration_loss")
 TERMS = ("L", "EL", "CL", "DL", "D loss", "D error")
 
 

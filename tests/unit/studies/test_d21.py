@@ -42,7 +42,7 @@ def test_debiased_losses() -> None:
     assert outcome(result, "nearer to the truth than the plug-in one") == "confirmed"
     rows = {
         (row["model"], row["instances"], row["raters"], row["estimate"]): row["bias"]
-        for row in result.table("bias").records()
+        for row in result.table("cells").records()
     }
     for n in (100, 300):
         # an ideal model of Dir(1, 1, 1): irreducible loss 1 - 3 * 2 / 12 = 0.5, over the number of raters
