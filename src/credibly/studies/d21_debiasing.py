@@ -133,10 +133,9 @@ def work(size: DebiasingSize, run: Run) -> Findings:
     )
     largest = max(size.instances)
     title = "Bias of the losses; intervals hold jointly at 95 % over all cells"
+    brief = [row for row in rows if row[1] == largest]
     tables = (
-        StudyTable(
-            "bias", f"{title}; {largest} instances", columns, [row for row in rows if row[1] == largest]
-        ),
+        StudyTable("bias", f"{title}; {largest} instances", columns, brief),
         StudyTable("cells", title, columns, rows, on_page=False),
     )
     return Findings(tables, _claims(bias, found), {"bias": drawn(_picture(bias, largest))})
