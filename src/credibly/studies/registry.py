@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
-from credibly.studies import j25, j25_figures, m23, set_tables
+from credibly.studies import (
+    c25_ablations,
+    c25_points,
+    c25_sets,
+    c25_tables,
+    c25_vertices,
+    d21_debiasing,
+    d21_modes,
+    d21_table2,
+    j25,
+    j25_figures,
+    m23,
+    set_tables,
+)
 from credibly.studies.study import Study
 
 _ALL: tuple[Study[Any], ...] = (
@@ -18,6 +31,15 @@ _ALL: tuple[Study[Any], ...] = (
     j25.FIG4,
     j25_figures.FIGURES,
     set_tables.J25_TABLE1,
+    c25_tables.PRINTED,
+    c25_points.POINTS,
+    c25_sets.DIGITS,
+    c25_sets.SNLI,
+    c25_vertices.FOUR_CLASSES,
+    c25_ablations.ABLATIONS,
+    d21_debiasing.FIG1,
+    d21_modes.FIG3,
+    d21_table2.TABLE2,
 )
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
