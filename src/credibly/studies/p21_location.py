@@ -1,7 +1,7 @@
 """P21 section 3.1: one unknown mean, predicted by N(0, 2). Which check trusts which data?
 
-theta ~ N(0, 1), y_i ~ N(theta, 1). Predictions are the same in all data sets, so replicates are drawn once and
-every data set is ranked among them.   Gopal 2021 (P21), eq. 3.1.
+theta ~ N(0, 1), y_i ~ N(theta, 1). Predictions are the same in all data sets, so replicates are drawn once
+and every data set is ranked among them.   Gopal 2021 (P21), eq. 3.1.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _values(bound: Any, draw: Rows, generator: np.random.Generator, size: Locati
 def _claims(shares: dict[tuple[str, str], Share], size: LocationSize) -> list[Claim]:
     """Compare every row with what eq. 3.1 implies; a rate of 5 % is right to the Monte-Carlo error."""
     words = {
-        "theta = 0.5": "one mean that the model thinks probable is no conflict; uniformity of F(y) rejects it",
+        "theta = 0.5": "a mean the model thinks probable is no conflict; uniformity of F(y) rejects it",
         "theta ~ N(0, 1)": "the model is right, its check has its level, and uniformity always rejects it",
         "y ~ N(0, 2)": "F(y) is uniform, so calibration error trusts a model that no single mean explains",
         "theta = 4": "a mean that the model excludes is a conflict either way",
@@ -155,7 +155,10 @@ class _FewTask:
 
 
 def _few_ranks(task: _FewTask) -> tuple[float, float, float, bool]:
-    """Return three p-values (a new mean: exact, counting the truth; a member's own) and whether P21's p is 0 or 1."""
+    """Return p-values of labels by a new mean, exact and counting the truth, and by a member.
+
+    Last stands whether P21's p of the labels by a member is 0 or 1.
+    """
     generator = np.random.default_rng([*task.seed, task.members, task.repetition])
     sample = LocationWorld(n_members=task.members).draw(task.n, rng=generator)
     given = sample.predictions
@@ -214,8 +217,8 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
             "P21 section 3",
             "labels that a drawn member draws stand for the posterior predictive distribution",
             "not at hand",
-            f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one more "
-            f"member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
+            f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
+            f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
             own["new mean"].falls_below(2 * LEVEL),
             "a new draw from the posterior lies outside all of m members in up to 2 / (m + 1)",
         )
@@ -224,7 +227,7 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
 
 LOCATION = Study(
     name="p21-location",
-    title="One unknown mean: which data the Bayesian and the independent check reject, and how few members do",
+    title="One unknown mean: which data the Bayesian and the independent check reject; few members",
     reference="P21 section 3.1, eq. 3.1",
     small=LocationSize(n=300, data_sets=100, replicates=199, members=(5, 50), few_n=60, repetitions=40),
     full=LocationSize(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from credibly.evaluation import title
-from credibly.studies.results import Claim, StudyTable
+from credibly.studies.results import Cell, Claim, StudyTable
 from credibly.studies.shares import Share
 
 LEVEL = 0.05
@@ -92,7 +92,7 @@ def _by_model(rows: Sequence[Row]) -> StudyTable:
 
 
 def _by_data_set(rows: Sequence[Row]) -> StudyTable:
-    found = []
+    found: list[tuple[Cell, ...]] = []
     for (data, model, hypothesis), own in _grouped(rows, "data", "model", "hypothesis").items():
         by_name = {name: [row for row in own if row.statistic == name] for name in CALIBRATION}
         cells = [
@@ -107,7 +107,7 @@ def _by_data_set(rows: Sequence[Row]) -> StudyTable:
 
 def _errors(rows: Sequence[Row]) -> StudyTable:
     """Mean over splits and its standard error; splits overlap, so the latter is too small."""
-    found = []
+    found: list[tuple[Cell, ...]] = []
     for (data, model), own in _grouped(rows, "data", "model").items():
         splits = {row.split: row.values for row in own}.values()
         cells: list[float] = []
@@ -139,8 +139,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         ),
         Claim(
             "P21 abstract, Tables 2-3",
-            "calibration errors can lead to trust in bad models: the Bayesian check fails where the independent "
-            "check does not, more often than 5 %",
+            "calibration errors can lead to trust in bad models: the Bayesian check fails where the "
+            "independent check does not, more often than 5 %",
             "not at hand",
             f"{_share(trust)} of {len(pairs)} checks of models with members",
             _share(trust).exceeds(LEVEL),
@@ -152,8 +152,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             "almost always",
             f"they disagree in {_share(differ)}",
             _share(differ).exceeds(0.5),
-            "where members hardly disagree, as for ridge regression, both hypotheses are the same; and models "
-            "that are wrong fail both",
+            "where members hardly disagree, as for ridge regression, both hypotheses are the same; and "
+            "models that are wrong fail both",
         ),
         Claim(
             "P21 Tables 2-3",
@@ -161,7 +161,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             "rule of the tables",
             f"the same answer in {_share(same_rule)} of {len(rows)} checks",
             _share(same_rule).exceeds(0.95),
-            "coverage takes few values on small test parts: ties count half in P21's p and fully in the p-value",
+            "coverage takes few values on small test parts: ties count half in P21's p, fully in the p-value",
         ),
     ]
 

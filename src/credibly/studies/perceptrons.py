@@ -6,6 +6,7 @@ Training runs in torch on one thread; what is kept are weights, and predictions 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,45 @@ def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | 
     return values
 
 
+def networks_of(layers: Layers, group: int, members: int) -> Layers:
+    """Return the networks of one data set.
+
+    Parameters
+    ----------
+    layers : Layers
+        Of all data sets.
+    group, members : int
+        Which data set, and how many networks each has.
+
+    Returns
+    -------
+    Layers
+        Of `members` networks.
+    """
+    own = slice(group * members, (group + 1) * members)
+    return tuple((weight[own], offset[own]) for weight, offset in layers)
+
+
+def repeated(layers: Layers, times: int) -> Layers:
+    """Return each network several times, for as many masks.
+
+    Parameters
+    ----------
+    layers : Layers
+        Of m networks.
+    times : int
+        How often.
+
+    Returns
+    -------
+    Layers
+        Of m * times networks.
+    """
+    return tuple(
+        (np.repeat(weight, times, axis=0), np.repeat(offset, times, axis=0)) for weight, offset in layers
+    )
+
+
 def masks(
     layers: Layers, dropout: float, generator: np.random.Generator, rows: int = 1
 ) -> tuple[HostArray, ...]:
@@ -164,7 +204,7 @@ def masks(
 
 def _first_weights(torch: Any, sizes: tuple[int, ...], m: int, generator: np.random.Generator) -> list[Any]:
     layers = []
-    for wide, narrow in zip(sizes[:-1], sizes[1:], strict=True):
+    for wide, narrow in itertools.pairwise(sizes):
         weight = generator.normal(scale=np.sqrt(2.0 / wide), size=(m, wide, narrow))
         first = torch.tensor(weight, dtype=torch.float32, requires_grad=True)
         layers.append((first, torch.zeros(m, 1, narrow, requires_grad=True)))

@@ -1,4 +1,4 @@
-"""Models of a real number that are compared on UCI data: linear, networks, a flow, quantiles, dropout, ensembles.
+"""Models of a real number: linear, networks, a flow, quantiles, dropout, ensembles.
 
 Every model is fitted to all splits of a data set at once. Inputs and targets are standardised on the training
 part of their split, and predictions stay in that unit.
@@ -16,7 +16,16 @@ from scipy.special import ndtri
 
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
-from credibly.studies.perceptrons import Layers, Loss, Training, fit_perceptrons, masks, outputs_of
+from credibly.studies.perceptrons import (
+    Layers,
+    Loss,
+    Training,
+    fit_perceptrons,
+    masks,
+    networks_of,
+    outputs_of,
+    repeated,
+)
 
 HostArray = np.ndarray[Any, Any]
 Arrays = dict[str, HostArray]
@@ -106,8 +115,9 @@ def mean_and_std(outputs: HostArray) -> tuple[HostArray, HostArray]:
 def flow_loss(outputs: Any, targets: Any) -> Any:
     """Return -log density of y = a + b sinh((asinh z + s) / t), z ~ N(0, 1), without its constant.
 
-    Jones and Pewsey 2009: skewness s and tail weight t in closed form. Outputs are a, log b, and what tanh turns
-    into s between -1 and 1 and log t between -1/2 and 1/2: z grows like (y - a)^t, so large t make steps explode.
+    Jones and Pewsey 2009: skewness s and tail weight t in closed form. Outputs are a, log b, and what tanh
+    turns into s between -1 and 1 and log t between -1/2 and 1/2: z grows like (y - a)^t, so that large t would
+    make training diverge.
     """
     log_scale = outputs[..., 1].clamp(_SMALLEST_LOG_STD, _LARGEST_LOG_STD)
     skew, log_tail = outputs[..., 2].tanh(), 0.5 * outputs[..., 3].tanh()
@@ -155,14 +165,9 @@ def _networks(
     )
 
 
-def _of_split(layers: Layers, split: int, members: int) -> Layers:
-    own = slice(split * members, (split + 1) * members)
-    return tuple((weight[own], offset[own]) for weight, offset in layers)
-
-
 def _ensemble(splits: Splits, members: int, training: Training, generator: np.random.Generator) -> Arrays:
     layers = _networks(splits, members, 2, gaussian_loss, training, generator)
-    found = [outputs_of(_of_split(layers, at, members), x) for at, x in enumerate(splits.test_x)]
+    found = [outputs_of(networks_of(layers, at, members), x) for at, x in enumerate(splits.test_x)]
     mean, std = mean_and_std(np.stack(found))
     return {"mean": mean.swapaxes(1, 2), "std": std.swapaxes(1, 2)}
 
@@ -177,10 +182,7 @@ def _dropout(splits: Splits, members: int, training: Training, generator: np.ran
     layers = _networks(splits, 1, 2, gaussian_loss, dataclasses.replace(training, dropout=rate), generator)
     found = []
     for at, x in enumerate(splits.test_x):
-        own = _of_split(layers, at, 1)
-        copies = tuple(
-            (np.repeat(weight, members, axis=0), np.repeat(offset, members, axis=0)) for weight, offset in own
-        )
+        copies = repeated(networks_of(layers, at, 1), members)
         found.append(outputs_of(copies, x, masks(copies, rate, generator)))
     mean, std = mean_and_std(np.stack(found))
     return {"mean": mean.swapaxes(1, 2), "std": std.swapaxes(1, 2)}

@@ -60,7 +60,5 @@ class Share:
 
 def weakest(*outcomes: Outcome) -> Outcome:
     """Return the outcome of a claim with several parts: one that fails fails it."""
-    for word in ("not confirmed", "cannot tell"):
-        if word in outcomes:
-            return word  # type: ignore[return-value]
-    return "confirmed"
+    order: tuple[Outcome, ...] = ("not confirmed", "cannot tell", "confirmed")
+    return min(outcomes, key=order.index)
