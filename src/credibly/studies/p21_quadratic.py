@@ -135,7 +135,7 @@ def _networks(size: QuadraticSize, seed: Seed) -> tuple[Layers, Layers]:
         data = [_WORLD.training_data(rng=_sample_seed(seed, at)) for at in range(size.data_sets)]
         x, y = np.stack([x[:, None] for x, _ in data]), np.stack([y for _, y in data])
         generator = np.random.default_rng([*seed, 1])
-        arrays = {}
+        arrays: dict[str, HostArray] = {}
         for name, members, rate in (("ensemble", size.members, 0.0), ("dropout", 1, _DROPOUT)):
             layers = fit_perceptrons(
                 x,

@@ -1,4 +1,4 @@
-"""P21 Tables 2 and 3: six kinds of models on eight UCI data sets, 20 splits each, and which checks they fail."""
+"""P21 Tables 2 and 3: six kinds of models on eight UCI data sets, 20 splits each, and the checks they fail."""
 
 from __future__ import annotations
 

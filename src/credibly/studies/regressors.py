@@ -116,8 +116,8 @@ def flow_loss(outputs: Any, targets: Any) -> Any:
     """Return -log density of y = a + b sinh((asinh z + s) / t), z ~ N(0, 1), without its constant.
 
     Jones and Pewsey 2009: skewness s and tail weight t in closed form. Outputs are a, log b, and what tanh
-    turns into s between -1 and 1 and log t between -1/2 and 1/2: z grows like (y - a)^t, so that large t would
-    make training diverge.
+    turns into s between -1 and 1 and log t between -1/2 and 1/2: z grows like (y - a)^t, and large t
+    would make training diverge.
     """
     log_scale = outputs[..., 1].clamp(_SMALLEST_LOG_STD, _LARGEST_LOG_STD)
     skew, log_tail = outputs[..., 2].tanh(), 0.5 * outputs[..., 3].tanh()
