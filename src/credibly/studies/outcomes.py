@@ -1,0 +1,71 @@
+"""What numbers say about a claim: shares with their intervals, and the outcome that follows from them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from credibly.evaluation import shown, shown_range
+from credibly.hypotests.pvalues import clopper_pearson
+from credibly.studies.results import Outcome
+
+SLACK = 0.05
+"""How far above a bound the interval of a share may reach that is said to keep it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """How many of how many.
+
+    Parameters
+    ----------
+    count, total : int
+        Such as rejections and data sets.
+    """
+
+    count: int
+    total: int
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+        return self.count / self.total
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval (Clopper-Pearson)."""
+        low, high = clopper_pearson(self.count, self.total)
+        return float(low), float(high)
+
+    def __str__(self) -> str:
+        return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} data sets)"
+
+
+def at_most(found: Share, bound: float) -> Outcome:
+    """Return whether a share keeps a bound: not if it is above for sure, unknown if it may be far above."""
+    low, high = found.interval
+    if low > bound:
+        return "not confirmed"
+    return "confirmed" if high <= bound + SLACK else "cannot tell"
+
+
+def more_than(found: Share, bound: float) -> Outcome:
+    """Return whether a share is above a bound for sure; not if it is below for sure."""
+    low, high = found.interval
+    if low > bound:
+        return "confirmed"
+    return "not confirmed" if high <= bound else "cannot tell"
+
+
+def larger(first: Share, second: Share) -> Outcome:
+    """Return whether one share is larger than another: intervals that overlap do not tell."""
+    if first.interval[0] > second.interval[1]:
+        return "confirmed"
+    return "not confirmed" if first.interval[1] < second.interval[0] else "cannot tell"
+
+
+def all_of(*outcomes: Outcome) -> Outcome:
+    """Return what became of a claim with several parts: the worst of them."""
+    for outcome in ("not confirmed", "cannot tell"):
+        if outcome in outcomes:
+            return outcome
+    return "confirmed"
