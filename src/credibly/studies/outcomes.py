@@ -20,10 +20,13 @@ class Share:
     ----------
     count, total : int
         Such as rejections and data sets.
+    of : str
+        What was counted.
     """
 
     count: int
     total: int
+    of: str = "data sets"
 
     @property
     def rate(self) -> float:
@@ -37,7 +40,7 @@ class Share:
         return float(low), float(high)
 
     def __str__(self) -> str:
-        return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} data sets)"
+        return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} {self.of})"
 
 
 def at_most(found: Share, bound: float) -> Outcome:
@@ -54,6 +57,12 @@ def more_than(found: Share, bound: float) -> Outcome:
     if low > bound:
         return "confirmed"
     return "not confirmed" if high <= bound else "cannot tell"
+
+
+def near(found: Share, value: float, error: float = 0.0) -> Outcome:
+    """Return whether the interval of a share holds a value that is itself known up to an error."""
+    low, high = found.interval
+    return "confirmed" if low - error <= value <= high + error else "not confirmed"
 
 
 def larger(first: Share, second: Share) -> Outcome:

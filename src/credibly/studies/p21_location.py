@@ -20,8 +20,8 @@ from credibly.plots import null_data
 from credibly.predictions import Gaussian, Reals
 from credibly.simulate import LocationWorld
 from credibly.statistics import quantile_calibration_error
-from credibly.studies.results import Claim, Drawing, Findings, Outcome, StudyTable, drawn
-from credibly.studies.shares import Share, weakest
+from credibly.studies.outcomes import Share, all_of, at_most, near
+from credibly.studies.results import Claim, Drawing, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
 
 HostArray = np.ndarray[Any, Any]
@@ -127,22 +127,17 @@ def _claims(shares: dict[tuple[str, str], Share], size: LocationSize) -> list[Cl
     claims = []
     for data, (_, expected) in DATA.items():
         found = [shares[data, hypothesis] for hypothesis in HYPOTHESES]
-        parts = [_near(share, wanted, error) for share, wanted in zip(found, expected, strict=True)]
+        parts = [near(share, wanted, error) for share, wanted in zip(found, expected, strict=True)]
         claims.append(
             Claim(
                 "P21 section 3.1",
                 f"{data}: {words[data]}",
                 f"not at hand; eq. 3.1 implies {expected[0]:g} (Bayesian) and {expected[1]:g} (uniformity)",
                 f"Bayesian {found[0]}, independent {found[1]}",
-                weakest(*parts),
+                all_of(*parts),
             )
         )
     return claims
-
-
-def _near(share: Share, wanted: float, error: float) -> Outcome:
-    low, high = share.interval
-    return "confirmed" if low - error <= wanted <= high + error else "not confirmed"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,7 +214,7 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
             "not at hand",
             f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
             f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
-            own["new mean"].falls_below(2 * LEVEL),
+            at_most(own["new mean"], LEVEL),
             "a new draw from the posterior lies outside all of m members in up to 2 / (m + 1)",
         )
     ]

@@ -18,6 +18,7 @@ from credibly.plots import functions_data, null_data
 from credibly.predictions import Gaussian
 from credibly.simulate import QuadraticWorld
 from credibly.studies.inputs import trained
+from credibly.studies.outcomes import Share, all_of, more_than, near
 from credibly.studies.perceptrons import (
     Layers,
     Training,
@@ -29,7 +30,6 @@ from credibly.studies.perceptrons import (
 )
 from credibly.studies.regressors import gaussian_loss, mean_and_std
 from credibly.studies.results import Claim, Drawing, Findings, StudyTable, drawn
-from credibly.studies.shares import Share, weakest
 from credibly.studies.study import Run, Study
 
 HostArray = np.ndarray[Any, Any]
@@ -272,7 +272,7 @@ def _claims(checks: list[Check], spread: dict[str, HostArray]) -> list[Claim]:
             "the Bayesian check has its level",
             "not at hand",
             f"independent {exact['independent']}, Bayesian {exact['bayesian']}",
-            weakest(exact["independent"].exceeds(LEVEL), exact["bayesian"].equals(LEVEL)),
+            all_of(more_than(exact["independent"], LEVEL), near(exact["bayesian"], LEVEL)),
         )
     ]
     for model in ("ensemble", "dropout"):
@@ -284,9 +284,9 @@ def _claims(checks: list[Check], spread: dict[str, HostArray]) -> list[Claim]:
                 "P21 Figs. 3-5, Table 1",
                 f"{model}: the two hypotheses give different answers; only the independent check fails",
                 "not at hand",
-                f"only the independent check fails in {only} of data sets, only the Bayesian in {reverse}; "
+                f"only the independent check fails in {only}, only the Bayesian in {reverse}; "
                 f"the Bayesian check fails in {failing(model, 'bayesian')}",
-                only.exceeds(LEVEL),
+                more_than(only, LEVEL),
             )
         )
     per_instance = "dropout, mask per instance"
@@ -298,7 +298,7 @@ def _claims(checks: list[Check], spread: dict[str, HostArray]) -> list[Claim]:
             "dropout has no functions, and the Bayesian check becomes the independent one",
             "not at hand",
             f"with a mask per instance the same answer in {Share(int(same.sum()), same.size)}",
-            Share(int(same.sum()), same.size).exceeds(0.5),
+            more_than(Share(int(same.sum()), same.size), 0.5),
         )
     )
     for name, values in spread.items():
@@ -310,8 +310,8 @@ def _claims(checks: list[Check], spread: dict[str, HostArray]) -> list[Claim]:
                 "P21 Figs. 4 and 10",
                 f"{name}: members disagree more in the gap than where data were",
                 "not at hand",
-                f"in {wider} of data sets",
-                wider.exceeds(0.5),
+                f"in {wider}",
+                more_than(wider, 0.5),
                 "dropout's spread follows the size of the activations, not the data"
                 if name == "dropout"
                 else "",

@@ -1,4 +1,4 @@
-"""P21 Tables 2 and 3: six kinds of models on eight UCI data sets, 20 splits each, and the checks they fail."""
+"""P21 Tables 2 and 3: six kinds of models on eight UCI data sets, 20 splits each, and what they fail."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ UCI = Study(
     title="Six kinds of models on UCI data: mean squared errors, coverage, and which checks they fail",
     reference="P21 Tables 2 and 3",
     small=UciSize(("yacht",), splits=3, members=4, draws=20, steps=(200, 200), replicates=99),
-    full=UciSize(DATA_SETS, splits=20, members=10, draws=50, steps=(1000, 3000), replicates=999),
+    full=UciSize(DATA_SETS, splits=20, members=10, draws=40, steps=(800, 1600), replicates=499),
     work=work,
     needs=("studies", "data"),
 )

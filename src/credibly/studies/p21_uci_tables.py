@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from credibly.evaluation import title
+from credibly.studies.outcomes import Share, more_than
 from credibly.studies.results import Cell, Claim, StudyTable
-from credibly.studies.shares import Share
 
 LEVEL = 0.05
 CALIBRATION = ("picp", "quantile_calibration_error")
@@ -96,7 +96,7 @@ def _by_data_set(rows: Sequence[Row]) -> StudyTable:
     for (data, model, hypothesis), own in _grouped(rows, "data", "model", "hypothesis").items():
         by_name = {name: [row for row in own if row.statistic == name] for name in CALIBRATION}
         cells = [
-            f"{share(part, rule).cases} of {len(part)}"
+            f"{share(part, rule).count} of {len(part)}"
             for part in by_name.values()
             for rule in ("paper_fails", "fails")
         ]
@@ -134,16 +134,16 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             "calibration errors can lead to mistrust in good models: the independent check fails where the "
             "Bayesian check does not, more often than 5 %",
             "not at hand",
-            f"{_share(mistrust)} of {len(pairs)} checks of models with members",
-            _share(mistrust).exceeds(LEVEL),
+            f"{_share(mistrust)}, models with members",
+            more_than(_share(mistrust), LEVEL),
         ),
         Claim(
             "P21 abstract, Tables 2-3",
             "calibration errors can lead to trust in bad models: the Bayesian check fails where the "
             "independent check does not, more often than 5 %",
             "not at hand",
-            f"{_share(trust)} of {len(pairs)} checks of models with members",
-            _share(trust).exceeds(LEVEL),
+            f"{_share(trust)}, models with members",
+            more_than(_share(trust), LEVEL),
         ),
         Claim(
             "P21 abstract",
@@ -151,7 +151,7 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             "the two hypotheses disagree in most checks",
             "almost always",
             f"they disagree in {_share(differ)}",
-            _share(differ).exceeds(0.5),
+            more_than(_share(differ), 0.5),
             "where members hardly disagree, as for ridge regression, both hypotheses are the same; and "
             "models that are wrong fail both",
         ),
@@ -159,8 +159,8 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
             "P21 Tables 2-3",
             "failing outside the central 95 % of P21's p is the same as a two-sided p-value of at most 5 %",
             "rule of the tables",
-            f"the same answer in {_share(same_rule)} of {len(rows)} checks",
-            _share(same_rule).exceeds(0.95),
+            f"the same answer in {_share(same_rule)}",
+            more_than(_share(same_rule), 0.95),
             "coverage takes few values on small test parts: ties count half in P21's p, fully in the p-value",
         ),
     ]
@@ -172,7 +172,7 @@ def share(rows: Sequence[Row], rule: str) -> Share:
 
 
 def _share(cases: Sequence[bool]) -> Share:
-    return Share(sum(cases), len(cases))
+    return Share(sum(cases), len(cases), "checks")
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:

@@ -121,9 +121,7 @@ class Rates:
         return Share(int(study.rejected[place]), study.repetitions)
 
 
-def power_findings(
-    given: PowerStudy | Mapping[str, PowerStudy], claims: Sequence[Claim] = ()
-) -> Findings:
+def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequence[Claim] = ()) -> Findings:
     """Return the tables and curves of power studies of the same worlds.
 
     Parameters

@@ -6,11 +6,13 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
 from credibly.studies import j25, m23
+from credibly.studies.p21_corruption import CORRUPTION
 from credibly.studies.p21_location import LOCATION
+from credibly.studies.p21_quadratic import QUADRATIC
 from credibly.studies.p21_uci import UCI
 from credibly.studies.study import Study
 
-_ALL: tuple[Study[Any], ...] = (m23.FIG1, j25.FIG3, j25.FIG4, LOCATION, UCI)
+_ALL: tuple[Study[Any], ...] = (m23.FIG1, j25.FIG3, j25.FIG4, LOCATION, QUADRATIC, UCI, CORRUPTION)
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
 
