@@ -1,4 +1,4 @@
-"""P21 Figs. 6, 7 and 9, Table 4: digits that are corrupted more and more. When does a model contradict itself?
+"""P21 Figs. 6, 7 and 9, Table 4: digits that are corrupted more and more, and models that say they know.
 
 One network, dropout and an ensemble, as trained and with member temperatures fitted on images as they are.
 """
@@ -140,8 +140,8 @@ def shifted(size: CorruptionSize, generator: np.random.Generator) -> Shifted:
     Returns
     -------
     Shifted
-        One group per kind and severity, all of the same images: what is observed in them goes together more than
-        replicates do, so that p-values adjusted over groups are too large rather than too small.
+        One group per kind and severity, all of the same images. What is observed in them goes together more
+        than replicates do, so that p-values adjusted over groups are too large rather than too small.
     """
     part = images("digits")["test"]
     pixels, labels = part.pixels[: size.images], part.labels[: size.images]
@@ -243,7 +243,7 @@ CORRUPTION = Study(
     title="Digits corrupted step by step: accuracy, calibration error, log loss, and what the model expects",
     reference="P21 Figs. 6, 7 and 9, Table 4",
     small=CorruptionSize(images=200, severities=(2, 5), seeds=1, members=5, masks=10, replicates=99),
-    full=CorruptionSize(images=599, severities=SEVERITIES, seeds=5, members=50, masks=50, replicates=999),
+    full=CorruptionSize(images=599, severities=SEVERITIES, seeds=5, members=20, masks=50, replicates=999),
     work=work,
     needs=("studies",),
 )

@@ -244,11 +244,12 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
         ),
         Claim(
             "P21 Fig. 9",
-            "temperatures fitted on images as they are do not make an ensemble expect its errors on corrupted "
-            "ones",
+            "recalibration makes the Bayesian check of the ensemble fail in fewer groups (one temperature per "
+            "member, fitted on images as they are)",
             "not at hand",
             f"raw {ensemble}, recalibrated {failing('deep ensemble', 'bayesian', 'recalibrated')}",
-            more_than(failing("deep ensemble", "bayesian", "recalibrated"), LEVEL),
+            larger(ensemble, failing("deep ensemble", "bayesian", "recalibrated")),
+            "temperatures learned where nothing was corrupted hardly move, and members agree as before",
         ),
     ]
     return found

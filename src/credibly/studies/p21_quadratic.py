@@ -329,7 +329,7 @@ QUADRATIC = Study(
     title="A quadratic with a gap: ensemble, dropout and exact posterior under both hypotheses",
     reference="P21 Figs. 3-5 and 10, Table 1",
     small=QuadraticSize(data_sets=8, n=150, members=10, steps=150, replicates=99),
-    full=QuadraticSize(data_sets=30, n=500, members=50, steps=500, replicates=999),
+    full=QuadraticSize(data_sets=30, n=500, members=50, steps=500, replicates=499),
     work=work,
     needs=("studies",),
 )
