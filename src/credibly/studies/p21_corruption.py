@@ -1,6 +1,6 @@
 """P21 Figs. 6, 7 and 9, Table 4: digits that are corrupted more and more, and models that say they know.
 
-One network, dropout and an ensemble, as trained and with member temperatures fitted on images as they are.
+One network, dropout and an ensemble, as trained and with a temperature fitted on images as they are.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import numpy as np
 from scipy import ndimage
 
 from credibly._arrays.check_result import CheckResult
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.philox import Seed
 from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.hypotests import predictive_check
 from credibly.plots import before_after_data
 from credibly.predictions import Ensemble
-from credibly.recalibration import MemberTemperatures
+from credibly.recalibration import MemberTemperatures, TemperatureScaling
 from credibly.statistics import accuracy, confidence_ece, log_loss
 from credibly.studies.networks import Network, images, trained_network
-from credibly.studies.p21_corruption_tables import Row, claims, failures_display, tables
+from credibly.studies.p21_corruption_tables import Row, claims, failures_display, member_claim, tables
 from credibly.studies.perceptrons import Layers, masks, outputs_of, repeated
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
@@ -158,28 +158,38 @@ def work(size: CorruptionSize, run: Run) -> Findings:
     """Check every model, raw and recalibrated, in all groups."""
     tasks = [_Task(size, run.seed, model, repetition) for repetition in range(size.seeds) for model in MODELS]
     parts = run.map(_model, tasks)
-    rows = [row for own, _ in parts for row in own]
-    before, after = parts[MODELS.index("deep ensemble")][1]
+    rows = [row for part in parts for row in part.rows]
+    fitted = {
+        model: [part.has_temperatures for part, task in zip(parts, tasks, strict=True) if task.model == model]
+        for model in MODELS
+    }
+    shown = parts[MODELS.index("deep ensemble")]
     drawings: dict[str, Drawing] = {
         "severity": drawn(failures_display(rows)),
-        "recalibration": drawn(before_after_data(before, after)),
+        "recalibration": drawn(before_after_data(shown.before, shown.after)),
     }
-    return Findings(tables(rows), claims(rows), drawings)
+    return Findings(tables(rows), (*claims(rows), member_claim(fitted)), drawings)
 
 
-def _model(task: _Task) -> tuple[list[Row], tuple[PredictiveCheck, PredictiveCheck]]:
-    """Return all rows of one model trained with one seed, and its checks before and after recalibration."""
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    rows: list[Row]
+    before: PredictiveCheck
+    after: PredictiveCheck
+    has_temperatures: bool
+
+
+def _model(task: _Task) -> _Part:
+    """Check one model trained with one seed, before and after recalibration."""
     size = task.size
     # all models see the same corrupted images
     data = shifted(size, np.random.default_rng([*task.seed, task.repetition, 0]))
-    held = images("digits")["validation"]
+    part = images("digits")["validation"]
     layers, kept = _layers(task)
-    raw = _ensemble(layers, data.pixels, kept)
-    scaling = MemberTemperatures().fit(_ensemble(layers, held.pixels, kept), held.labels)
-    rows: list[Row] = []
-    checks = []
-    for name, given in (("raw", raw), ("recalibrated", scaling.apply(raw))):
-        check = predictive_check(
+    raw, held = (_ensemble(layers, pixels, kept) for pixels in (data.pixels, part.pixels))
+    scaled = TemperatureScaling().fit(held, part.labels).apply(raw)
+    before, after = (
+        predictive_check(
             given,
             data.labels,
             statistics=list(STATISTICS),
@@ -187,9 +197,19 @@ def _model(task: _Task) -> tuple[list[Row], tuple[PredictiveCheck, PredictiveChe
             groups={"shift": data.kind, "severity": data.severity},
             rng=np.random.default_rng([*task.seed, task.repetition, 1]),
         )
-        rows += _rows(task, name, check)
-        checks.append(check)
-    return rows, (checks[0], checks[1])
+        for given in (raw, scaled)
+    )
+    rows = [*_rows(task, "raw", before), *_rows(task, "recalibrated", after)]
+    return _Part(rows, before, after, _has_temperatures(held, part.labels))
+
+
+def _has_temperatures(held: Ensemble, labels: HostArray) -> bool:
+    """Return whether the likelihood of the mean has a maximum over one temperature per member."""
+    try:
+        MemberTemperatures().fit(held, labels)
+    except UnsupportedError:  # the best temperature of some member is 0 or infinite
+        return False
+    return True
 
 
 def _layers(task: _Task) -> tuple[Layers, tuple[HostArray, ...] | None]:

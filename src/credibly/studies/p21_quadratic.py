@@ -12,13 +12,12 @@ import numpy as np
 
 from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.philox import Seed
-from credibly.evaluation import title
 from credibly.hypotests import member_functions, predictive_check
 from credibly.plots import functions_data, null_data
 from credibly.predictions import Gaussian
 from credibly.simulate import QuadraticWorld
 from credibly.studies.inputs import trained
-from credibly.studies.outcomes import Share, all_of, more_than, near
+from credibly.studies.p21_quadratic_tables import CALIBRATION, LEVEL, Check, claims, tables
 from credibly.studies.perceptrons import (
     Layers,
     Training,
@@ -29,14 +28,12 @@ from credibly.studies.perceptrons import (
     repeated,
 )
 from credibly.studies.regressors import gaussian_loss, mean_and_std
-from credibly.studies.results import Claim, Drawing, Findings, StudyTable, drawn
+from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
 
 HostArray = np.ndarray[Any, Any]
 
-LEVEL = 0.05
-STATISTICS = ("picp", "quantile_calibration_error")
-CALIBRATION = STATISTICS[1]
+STATISTICS = ("picp", CALIBRATION)
 MODELS = ("exact posterior", "single network", "ensemble", "dropout", "dropout, mask per instance")
 _DROPOUT = 0.1
 _WORLD = QuadraticWorld(n_train=40)
@@ -78,26 +75,6 @@ class _Task:
 
 
 @dataclasses.dataclass(frozen=True)
-class Check:
-    """One check of one model on one data set.
-
-    Parameters
-    ----------
-    model, hypothesis, region, statistic : str
-        What was checked, and where.
-    fails, certain : bool
-        Two-sided p at most 5 %; P21's p is 0 or 1.
-    """
-
-    model: str
-    hypothesis: str
-    region: str
-    statistic: str
-    fails: bool
-    certain: bool
-
-
-@dataclasses.dataclass(frozen=True)
 class _Found:
     checks: list[Check]
     spread: dict[str, tuple[float, float]]
@@ -119,7 +96,7 @@ def work(size: QuadraticSize, run: Run) -> Findings:
     }
     drawings |= {name: drawn(null_data(result)) for name, result in found[0].drawings.items()}
     spread = {name: np.array([one.spread[name] for one in found]) for name in MODELS}
-    return Findings((*_rates(checks), _spreads(spread)), _claims(checks, spread), drawings)
+    return Findings(tables(checks, spread), claims(checks, spread), drawings)
 
 
 def _sample_seed(seed: Seed, data_set: int) -> np.random.SeedSequence:
@@ -221,115 +198,12 @@ def _spread(given: Gaussian, region: HostArray) -> tuple[float, float]:
     return float(spread[region == "gap"].mean()), float(spread[region == "seen"].mean())
 
 
-def _rates(checks: list[Check]) -> tuple[StudyTable, StudyTable]:
-    """Return failures on all test data, and within and outside the gap."""
-    rows = []
-    for key in dict.fromkeys(map(_key, checks)):
-        own = [one for one in checks if _key(one) == key]
-        fails, certain = (
-            Share(sum(getattr(one, rule) for one in own), len(own)) for rule in ("fails", "certain")
-        )
-        model, hypothesis, region, statistic = key
-        rows.append((model, hypothesis, region, title(statistic), fails.rate, fails.interval, certain.rate))
-    columns = ("model", "hypothesis", "where", "check", "fails", "interval", "p is 0 or 1")
-    whole = [row for row in rows if row[2] == "all"]
-    heading = f"Share of data sets whose check fails at level {LEVEL:g}"
-    return (
-        StudyTable("rates", heading, columns, whole),
-        StudyTable("rates-by-region", f"{heading}, by region", columns, rows, on_page=False),
-    )
-
-
-def _spreads(spread: dict[str, HostArray]) -> StudyTable:
-    rows = []
-    for name, values in spread.items():
-        wider = _wider(values)
-        rows.append(
-            (name, float(values[:, 0].mean()), float(values[:, 1].mean()), wider.rate, wider.interval)
-        )
-    columns = ("model", "in the gap", "where data were", "wider in the gap", "interval")
-    return StudyTable("spread", "Spread of the members' means, averaged over data sets", columns, rows)
-
-
-def _wider(spread: HostArray) -> Share:
-    return Share(int((spread[:, 0] > spread[:, 1]).sum()), len(spread))
-
-
-def _claims(checks: list[Check], spread: dict[str, HostArray]) -> list[Claim]:
-    def outcomes(model: str, hypothesis: str) -> HostArray:
-        key = (model, hypothesis, "all", CALIBRATION)
-        return np.array([one.fails for one in checks if _key(one) == key])
-
-    def failing(model: str, hypothesis: str) -> Share:
-        found = outcomes(model, hypothesis)
-        return Share(int(found.sum()), len(found))
-
-    exact = {name: failing("exact posterior", name) for name in ("bayesian", "independent")}
-    claims = [
-        Claim(
-            "P21 Figs. 3-5, Table 1",
-            "calibration error mistrusts a good model: of the exact posterior the independent check fails, "
-            "the Bayesian check has its level",
-            "not at hand",
-            f"independent {exact['independent']}, Bayesian {exact['bayesian']}",
-            all_of(more_than(exact["independent"], LEVEL), near(exact["bayesian"], LEVEL)),
-        )
-    ]
-    for model in ("ensemble", "dropout"):
-        bayesian, independent = outcomes(model, "bayesian"), outcomes(model, "independent")
-        only = Share(int((independent & ~bayesian).sum()), len(bayesian))
-        reverse = Share(int((bayesian & ~independent).sum()), len(bayesian))
-        claims.append(
-            Claim(
-                "P21 Figs. 3-5, Table 1",
-                f"{model}: the two hypotheses give different answers; only the independent check fails",
-                "not at hand",
-                f"only the independent check fails in {only}, only the Bayesian in {reverse}; "
-                f"the Bayesian check fails in {failing(model, 'bayesian')}",
-                more_than(only, LEVEL),
-            )
-        )
-    per_instance = "dropout, mask per instance"
-    same = outcomes(per_instance, "bayesian") == outcomes(per_instance, "independent")
-    claims.append(
-        Claim(
-            "P21 section 3",
-            "labels of one member per instance are labels of the mean prediction: with a mask per instance "
-            "dropout has no functions, and the Bayesian check becomes the independent one",
-            "not at hand",
-            f"with a mask per instance the same answer in {Share(int(same.sum()), same.size)}",
-            more_than(Share(int(same.sum()), same.size), 0.5),
-        )
-    )
-    for name, values in spread.items():
-        if name not in ("exact posterior", "ensemble", "dropout"):
-            continue
-        wider = _wider(values)
-        claims.append(
-            Claim(
-                "P21 Figs. 4 and 10",
-                f"{name}: members disagree more in the gap than where data were",
-                "not at hand",
-                f"in {wider}",
-                more_than(wider, 0.5),
-                "dropout's spread follows the size of the activations, not the data"
-                if name == "dropout"
-                else "",
-            )
-        )
-    return claims
-
-
-def _key(check: Check) -> tuple[str, str, str, str]:
-    return check.model, check.hypothesis, check.region, check.statistic
-
-
 QUADRATIC = Study(
     name="p21-quadratic",
     title="A quadratic with a gap: ensemble, dropout and exact posterior under both hypotheses",
     reference="P21 Figs. 3-5 and 10, Table 1",
     small=QuadraticSize(data_sets=8, n=150, members=10, steps=150, replicates=99),
-    full=QuadraticSize(data_sets=30, n=500, members=50, steps=500, replicates=499),
+    full=QuadraticSize(data_sets=25, n=400, members=50, steps=400, replicates=299),
     work=work,
     needs=("studies",),
 )
