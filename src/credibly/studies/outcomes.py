@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests.pvalues import clopper_pearson
@@ -70,6 +71,12 @@ def larger(first: Share, second: Share) -> Outcome:
     if first.interval[0] > second.interval[1]:
         return "confirmed"
     return "not confirmed" if first.interval[1] < second.interval[0] else "cannot tell"
+
+
+def more_often(first: Sequence[bool], second: Sequence[bool]) -> Outcome:
+    """Return whether one thing happens more often than another: the cases in which they differ decide."""
+    differ = [one for one, other in zip(first, second, strict=True) if one != other]
+    return more_than(Share(sum(differ), len(differ)), 0.5) if differ else "cannot tell"
 
 
 def all_of(*outcomes: Outcome) -> Outcome:

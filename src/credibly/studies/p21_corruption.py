@@ -21,7 +21,8 @@ from credibly.predictions import Ensemble
 from credibly.recalibration import MemberTemperatures, TemperatureScaling
 from credibly.statistics import accuracy, confidence_ece, log_loss
 from credibly.studies.networks import Network, images, trained_network
-from credibly.studies.p21_corruption_tables import Row, claims, failures_display, member_claim, tables
+from credibly.studies.p21_corruption_claims import claims, member_claim
+from credibly.studies.p21_corruption_tables import Row, failures_display, tables
 from credibly.studies.perceptrons import Layers, masks, outputs_of, repeated
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study

@@ -1,16 +1,16 @@
-"""Tables and claims of the study of corrupted digits."""
+"""Tables and the figure of the study of corrupted digits."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from credibly.evaluation import shown, title
+from credibly.evaluation import title
 from credibly.plots import DistanceDisplay
-from credibly.studies.outcomes import Share, all_of, larger, more_than
-from credibly.studies.results import Cell, Claim, StudyTable
+from credibly.studies.outcomes import Share
+from credibly.studies.results import Cell, StudyTable
 
 LEVEL = 0.05
 ECE = "confidence_ece"
@@ -90,7 +90,7 @@ def _by_severity(rows: Sequence[Row]) -> StudyTable:
     for key in dict.fromkeys(map(_key, _ordered(rows))):
         own = [row for row in rows if _key(row) == key]
         model, variant, hypothesis, statistic, severity = key
-        fails = _failing(own)
+        fails = failing(own)
         found.append(
             (
                 model,
@@ -140,7 +140,7 @@ def failures_display(rows: Sequence[Row]) -> DistanceDisplay:
             key = (model, "raw", hypothesis, ECE)
             own = [row for row in rows if _key(row)[:4] == key]
             lines[f"{model}, {hypothesis}"] = [
-                _failing([row for row in own if row.severity == severity]) for severity in severities
+                failing([row for row in own if row.severity == severity]) for severity in severities
             ]
     ends = np.array([[share.interval for share in own] for own in lines.values()])
     return DistanceDisplay(
@@ -155,7 +155,8 @@ def failures_display(rows: Sequence[Row]) -> DistanceDisplay:
     )
 
 
-def _failing(rows: Sequence[Row]) -> Share:
+def failing(rows: Sequence[Row]) -> Share:
+    """Return how many checks fail, whatever P21's rule says."""
     return Share(sum(row.fails for row in rows), len(rows), "groups")
 
 
@@ -169,133 +170,9 @@ def _counts(rows: Sequence[Row]) -> StudyTable:
     corrupted = [row for row in rows if row.severity]
     for key in dict.fromkeys(_key(row)[:4] for row in corrupted):
         own = [row for row in corrupted if _key(row)[:4] == key]
-        fails = _failing(own)
+        fails = failing(own)
         rates = [sum(getattr(row, rule) for row in own) / len(own) for rule in ("certain", "conflict")]
         found.append((*key[:3], title(key[3]), len(own), fails.rate, fails.interval, *rates))
     columns = ("model", "variant", "hypothesis", "check", "groups", "fails", "interval", "p is 0 or 1")
     heading = f"Share of groups of corrupted images whose check fails at level {LEVEL:g}"
     return StudyTable("counts", heading, (*columns, "adjusted"), found)
-
-
-def claims(rows: Sequence[Row]) -> list[Claim]:
-    """Return what the groups say about P21's figures; numbers of groups, not of images."""
-    models = list(dict.fromkeys(row.model for row in rows))
-    worst = max(row.severity for row in rows)
-
-    def failing(model: str, hypothesis: str, variant: str = "raw", severity: int | None = None) -> Share:
-        own = [
-            row
-            for row in rows
-            if (row.model, row.hypothesis, row.variant, row.statistic) == (model, hypothesis, variant, ECE)
-            and (row.severity > 0 if severity is None else row.severity == severity)
-        ]
-        return _failing(own)
-
-    changes = {name: _change(rows, name, worst) for name in ("accuracy", ECE)}
-    found = [
-        Claim(
-            "P21 Fig. 6",
-            "with severity accuracy falls and the calibration error grows, for every model",
-            "not at hand",
-            f"severity 0 to {worst}: "
-            + "; ".join(
-                f"{model} accuracy {_pair(changes['accuracy'], model)}, ECE {_pair(changes[ECE], model)}"
-                for model in models
-            ),
-            "confirmed"
-            if all(
-                changes["accuracy"][model][0] > changes["accuracy"][model][1]
-                and changes[ECE][model][0] < changes[ECE][model][1]
-                for model in models
-            )
-            else "not confirmed",
-        )
-    ]
-    found += [
-        Claim(
-            "P21 Fig. 7, Table 4",
-            f"{model}: calibration errors that the independent check rejects are expected by a model whose "
-            "members disagree, so its Bayesian check fails in fewer groups",
-            "not at hand",
-            f"independent {failing(model, 'independent')}, Bayesian {failing(model, 'bayesian')}",
-            larger(failing(model, "independent"), failing(model, "bayesian")),
-        )
-        for model in models
-        if model != "single network"
-    ]
-    single, ensemble = failing("single network", "bayesian"), failing("deep ensemble", "bayesian")
-    found += [
-        Claim(
-            "P21 Fig. 7, Table 4",
-            "an ensemble knows more about corruption than one network: its Bayesian check fails less often",
-            "not at hand",
-            f"single network {single}, ensemble {ensemble}",
-            larger(single, ensemble),
-        ),
-        Claim(
-            "P21 Fig. 7, Table 4",
-            "under the strongest corruption no model expects its calibration error",
-            "not at hand",
-            "; ".join(
-                f"{model} {failing(model, 'bayesian', severity=worst)} fail at severity {worst}"
-                for model in models
-            ),
-            all_of(*(more_than(failing(model, "bayesian", severity=worst), LEVEL) for model in models)),
-        ),
-        Claim(
-            "P21 Fig. 9",
-            "recalibration makes the Bayesian check of the ensemble fail less often (one temperature, fitted on "
-            "images as they are)",
-            "not at hand",
-            f"raw {ensemble}, recalibrated {failing('deep ensemble', 'bayesian', 'recalibrated')}",
-            larger(ensemble, failing("deep ensemble", "bayesian", "recalibrated")),
-            "a temperature learned where nothing was corrupted does not know how far members are off elsewhere",
-        ),
-    ]
-    return found
-
-
-def member_claim(fitted: Mapping[str, Sequence[bool]]) -> Claim:
-    """Return whether one temperature per member can be fitted to the likelihood of the mean.
-
-    Parameters
-    ----------
-    fitted : mapping of str to sequence of bool
-        Per model, of every training.
-
-    Returns
-    -------
-    Claim
-        About models with members.
-    """
-    shares = {
-        model: Share(sum(found), len(found), "trainings")
-        for model, found in fitted.items()
-        if model != "single network"
-    }
-    together = Share(sum(one.count for one in shares.values()), sum(one.total for one in shares.values()))
-    return Claim(
-        "P21 Appendix G",
-        "one temperature per member that maximises the likelihood of the mean prediction can be fitted",
-        "not at hand",
-        "it can for " + ", ".join(f"{model} {share}" for model, share in shares.items()),
-        more_than(together, 0.5),
-        "some members are best at temperature 0: a few hundred held-out images leave the likelihood of the mean "
-        "without a maximum, and one temperature for all is used here",
-    )
-
-
-def _change(rows: Sequence[Row], statistic: str, worst: int) -> dict[str, tuple[float, float]]:
-    """Return the mean value at severity 0 and at the worst, per model as trained."""
-    found = {}
-    for model in dict.fromkeys(row.model for row in rows):
-        own = [row for row in rows if (row.model, row.variant, row.statistic) == (model, "raw", statistic)]
-        first, last = (
-            float(np.mean([row.value for row in own if row.severity == severity])) for severity in (0, worst)
-        )
-        found[model] = (first, last)
-    return found
-
-
-def _pair(changes: dict[str, tuple[float, float]], model: str) -> str:
-    return " to ".join(map(shown, changes[model]))

@@ -13,7 +13,7 @@ import pytest
 import credibly as cr
 from credibly.simulate import QuadraticWorld
 from credibly.studies import Run, StudyResult
-from credibly.studies.outcomes import Share, near
+from credibly.studies.outcomes import Share, more_often, near
 from credibly.studies.p21_corruption import CORRUPTION, corrupted
 from credibly.studies.p21_location import LOCATION, LocationSize, work
 from credibly.studies.p21_quadratic import QUADRATIC
@@ -278,3 +278,12 @@ def test_a_value_is_near_a_share_that_holds_it() -> None:
     assert near(share, 0.05) == "confirmed"
     assert near(share, 0.4) == "not confirmed"
     assert near(share, 0.4, error=0.05) == "confirmed"
+
+
+def test_cases_that_differ_decide_what_happens_more_often() -> None:
+    both, never = [True] * 50, [False] * 50
+    # 8 of 8: from 0.63 on; 4 of 4: from 0.40 on
+    assert more_often([True] * 8 + both, [False] * 8 + both) == "confirmed"
+    assert more_often([True] * 4 + both, [False] * 4 + both) == "cannot tell"
+    assert more_often([False] * 8 + never, [True] * 8 + never) == "not confirmed"
+    assert more_often(both, both) == "cannot tell"
