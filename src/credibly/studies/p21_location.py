@@ -226,7 +226,7 @@ LOCATION = Study(
     reference="P21 section 3.1, eq. 3.1",
     small=LocationSize(n=300, data_sets=100, replicates=199, members=(5, 50), few_n=60, repetitions=40),
     full=LocationSize(
-        n=1000, data_sets=2000, replicates=999, members=(5, 10, 20, 50), few_n=100, repetitions=200
+        n=1000, data_sets=1000, replicates=999, members=(5, 10, 20, 50), few_n=100, repetitions=200
     ),
     work=work,
 )
