@@ -32,9 +32,8 @@ class Row:
         0 for images as they are.
     value, expected, sharpness : float
         Observed, mean of the replicates, and distance between their 5 % and 95 % quantiles.
-    pvalue, adjusted, paper, member : float
-        Two-sided, adjusted over groups and statistics, P21's share of replicates below, and counting the
-        truth as one more member.
+    pvalue, paper, member : float
+        Two-sided, P21's share of replicates below, and counting the truth as one more member.
     """
 
     model: str
@@ -48,7 +47,6 @@ class Row:
     expected: float
     sharpness: float
     pvalue: float
-    adjusted: float
     paper: float
     member: float
 
@@ -61,11 +59,6 @@ class Row:
     def certain(self) -> bool:
         """P21's p is 0 or 1."""
         return self.paper in (0.0, 1.0)
-
-    @property
-    def conflict(self) -> bool:
-        """Adjusted p at most 5 %."""
-        return self.adjusted <= LEVEL
 
 
 def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
@@ -103,12 +96,11 @@ def _by_severity(rows: Sequence[Row]) -> StudyTable:
                 fails.rate,
                 fails.interval,
                 sum(row.certain for row in own) / len(own),
-                sum(row.conflict for row in own) / len(own),
                 sum(row.member <= LEVEL for row in own) / len(own),
             )
         )
     columns = ("model", "variant", "hypothesis", "check", "severity", "observed", "expected", "sharpness")
-    rules = ("fails", "interval", "p is 0 or 1", "adjusted", "counting the truth")
+    rules = ("fails", "interval", "p is 0 or 1", "counting the truth")
     heading = "Share of groups (corruptions and trainings) whose check fails, by severity"
     return StudyTable("severities", heading, columns + rules, found, on_page=False)
 
@@ -171,8 +163,8 @@ def _counts(rows: Sequence[Row]) -> StudyTable:
     for key in dict.fromkeys(_key(row)[:4] for row in corrupted):
         own = [row for row in corrupted if _key(row)[:4] == key]
         fails = failing(own)
-        rates = [sum(getattr(row, rule) for row in own) / len(own) for rule in ("certain", "conflict")]
-        found.append((*key[:3], title(key[3]), len(own), fails.rate, fails.interval, *rates))
+        certain = sum(row.certain for row in own) / len(own)
+        found.append((*key[:3], title(key[3]), len(own), fails.rate, fails.interval, certain))
     columns = ("model", "variant", "hypothesis", "check", "groups", "fails", "interval", "p is 0 or 1")
     heading = f"Share of groups of corrupted images whose check fails at level {LEVEL:g}"
-    return StudyTable("counts", heading, (*columns, "adjusted"), found)
+    return StudyTable("counts", heading, columns, found)
