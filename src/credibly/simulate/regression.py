@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
-from credibly._arrays.philox import Seed
+from credibly._arrays.philox import Seed, as_seed
 from credibly.predictions import Gaussian
 from credibly.simulate.world import (
     LARGEST,
@@ -170,9 +171,8 @@ class QuadraticWorld(World):
         return self.posterior_scale == 1
 
     def _draw(self, n: int, generator: np.random.Generator, seed: Seed) -> WorldSample:
-        coefficients = self.prior_std * generator.standard_normal(3)
-        train = _powers(self._outside_gap(generator.random(self.n_train)))
-        observed = train @ coefficients + self.noise * generator.standard_normal(self.n_train)
+        coefficients, places, observed = self._observe(generator)
+        train = _powers(places)
         precision = train.T @ train / self.noise**2 + np.eye(3) / self.prior_std**2
         centre = np.linalg.solve(precision, train.T @ observed / self.noise**2)
         # L L' = precision, so L'^-1 z has the covariance of the posterior
@@ -185,6 +185,29 @@ class QuadraticWorld(World):
         predictions = Gaussian(_powers(x) @ members, np.full((n, self.n_members), float(self.noise)))
         truth = Truth(mean=mean, std=np.full(n, float(self.noise)))
         return WorldSample(predictions, values, x[:, None], truth, self)
+
+    def training_data(self, *, rng: Any = None) -> tuple[HostArray, HostArray]:
+        """Return x and y that the posterior of a draw with the same seed was computed from.
+
+        Parameters
+        ----------
+        rng : None, int or Generator
+            Seed.
+
+        Returns
+        -------
+        tuple of ndarray (n_train,)
+            x outside the gap, and y: what another model can be trained on.
+        """
+        _, places, observed = self._observe(np.random.default_rng(as_seed(rng)))
+        return places, observed
+
+    def _observe(self, generator: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
+        """Return coefficients, and x and y of the training data."""
+        coefficients = self.prior_std * generator.standard_normal(3)
+        places = self._outside_gap(generator.random(self.n_train))
+        observed = _powers(places) @ coefficients + self.noise * generator.standard_normal(self.n_train)
+        return coefficients, places, observed
 
     def _outside_gap(self, uniform: HostArray) -> HostArray:
         """Spread numbers from [0, 1) evenly over the range without the gap."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests.pvalues import clopper_pearson
@@ -20,10 +21,13 @@ class Share:
     ----------
     count, total : int
         Such as rejections and data sets.
+    of : str
+        What was counted.
     """
 
     count: int
     total: int
+    of: str = "data sets"
 
     @property
     def rate(self) -> float:
@@ -37,7 +41,7 @@ class Share:
         return float(low), float(high)
 
     def __str__(self) -> str:
-        return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} data sets)"
+        return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} {self.of})"
 
 
 def at_most(found: Share, bound: float) -> Outcome:
@@ -56,11 +60,23 @@ def more_than(found: Share, bound: float) -> Outcome:
     return "not confirmed" if high <= bound else "cannot tell"
 
 
+def near(found: Share, value: float, error: float = 0.0) -> Outcome:
+    """Return whether the interval of a share holds a value that is itself known up to an error."""
+    low, high = found.interval
+    return "confirmed" if low - error <= value <= high + error else "not confirmed"
+
+
 def larger(first: Share, second: Share) -> Outcome:
     """Return whether one share is larger than another: intervals that overlap do not tell."""
     if first.interval[0] > second.interval[1]:
         return "confirmed"
     return "not confirmed" if first.interval[1] < second.interval[0] else "cannot tell"
+
+
+def more_often(first: Sequence[bool], second: Sequence[bool]) -> Outcome:
+    """Return whether one thing happens more often than another: the cases in which they differ decide."""
+    differ = [one for one, other in zip(first, second, strict=True) if one != other]
+    return more_than(Share(sum(differ), len(differ)), 0.5) if differ else "cannot tell"
 
 
 def all_of(*outcomes: Outcome) -> Outcome:

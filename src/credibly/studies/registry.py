@@ -17,6 +17,10 @@ from credibly.studies import (
     j25,
     j25_figures,
     m23,
+    p21_corruption,
+    p21_location,
+    p21_quadratic,
+    p21_uci,
     set_tables,
 )
 from credibly.studies.study import Study
@@ -40,6 +44,10 @@ _ALL: tuple[Study[Any], ...] = (
     d21_debiasing.FIG1,
     d21_modes.FIG3,
     d21_table2.TABLE2,
+    p21_location.LOCATION,
+    p21_quadratic.QUADRATIC,
+    p21_uci.UCI,
+    p21_corruption.CORRUPTION,
 )
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
