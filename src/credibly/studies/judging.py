@@ -11,9 +11,9 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.means import mean_refusal
 from credibly._arrays.results import Estimate
 from credibly.evaluation import shown, shown_range
-from credibly.statistics.means import mean_refusal
 from credibly.studies.results import Outcome
 
 LEVEL = 0.95
