@@ -17,7 +17,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 HostArray = np.ndarray[Any, Any]
 
@@ -26,6 +25,8 @@ _LEAST = 1e-200
 
 def held_out_share(learned: HostArray, mean: HostArray) -> float:
     """Return the share of `learned` in its likeliest mixture with `mean`; both hold f(x_i)_y, (n,)."""
+    from scipy.optimize import brentq  # slow to load, and few tests need it
+
     learned, mean = np.maximum(learned, _LEAST), np.maximum(mean, _LEAST)
 
     def slope(share: float) -> float:  # falls with the share: the likelihood is concave in it
@@ -35,7 +36,7 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
         return 1.0
     if slope(0.0) <= 0:
         return 0.0
-    return float(scipy.optimize.brentq(slope, 0.0, 1.0, xtol=1e-9))
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-9))
 
 
 def kept_spread(learned: HostArray, mean: HostArray) -> float:
