@@ -107,7 +107,9 @@ def test_it_fits_the_screen(width: int, chromium: Chromium, report: Path) -> Non
 
 def test_the_first_screen_has_verdicts_numbers_and_the_figure(chromium: Chromium, report: Path) -> None:
     shown = "(name) => document.querySelector(name).getBoundingClientRect()"
-    own = ("dd", ".findings li", "#tradeoff") if report.stem == "comparison" else (".verdict", ".cards li")
+    own = (".advice dd", ".findings li", "#tradeoff", "#ranking tr:last-child")
+    if report.stem != "comparison":
+        own = (".verdict", ".verdicts li:last-child", ".cards li", ".cards li:last-child")
     with chromium.page(report, width=1280, height=800) as page:
         for name in ("header h1", *own, ".picture svg"):
             box = page.evaluate(f"(({shown})({name!r})).toJSON()")

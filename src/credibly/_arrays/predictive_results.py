@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.check_result import CheckResult, Word
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.progress import Progress
 from credibly._arrays.results import Result, require_level
 
 HostArray = np.ndarray[Any, Any]
@@ -196,6 +197,7 @@ class PredictiveCheck(Result):
         level: float = 0.05,
         wanted: float = 0.8,
         rng: Any = 0,
+        progress: Progress | None = None,
     ) -> PowerCurve:
         """Find the smallest distortion that this check would notice.
 
@@ -218,6 +220,8 @@ class PredictiveCheck(Result):
             Power from which on a distortion counts as noticed.
         rng : None, int or Generator
             Seed of the simulated data sets.
+        progress : callable, optional
+            Called with (done, total) amounts.
 
         Returns
         -------
@@ -231,7 +235,9 @@ class PredictiveCheck(Result):
                 "this result does not hold them",
                 "Run `predictive_check` again, with all rows in memory.",
             )
-        return self.simulate_power(injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng)
+        return self.simulate_power(
+            injection, grid, n_repeats=n_repeats, level=level, wanted=wanted, rng=rng, progress=progress
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types but the predictions."""

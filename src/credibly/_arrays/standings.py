@@ -12,6 +12,7 @@ from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.results import Result
 
 HostArray = np.ndarray[Any, Any]
+_MOST_NAMED = 4
 
 LOW, MODERATE, HIGH = 0.1, 0.5, 2.0
 """Trade-offs that C25's guidance calls low, moderate and high."""
@@ -158,7 +159,10 @@ class Recommendation(Result):
     range: tuple[float, float]
 
     def __str__(self) -> str:
-        names = " and ".join(filter(None, (", ".join(self.tied[:-1]), *self.tied[-1:])))
+        few, last = self.tied[:-1], self.tied[-1:]
+        if len(self.tied) > _MOST_NAMED:
+            few, last = self.tied[:_MOST_NAMED], (f"{len(self.tied) - _MOST_NAMED} more",)
+        names = " and ".join(filter(None, (", ".join(few), *last)))
         tied = f" {names} cannot be told from it." if self.tied else ""
         low, high = self.range
         until = "on" if math.isinf(high) else f"to {high:.3g}"

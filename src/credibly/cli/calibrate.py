@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import FileError
 from credibly._arrays.recalibration_results import Change, RecalibrationReport
 from credibly._arrays.results import Estimate, HypotestResult
@@ -50,6 +51,7 @@ def fit_file(
     *,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New JSON file for the fitted recalibration.")],
     method: Method = "temperature",
+    seed: options.Seed = 0,
     force: options.Force = False,
     output: Output,
 ) -> None:
@@ -58,6 +60,10 @@ def fit_file(
     Features in the file are used by methods that take them.
     """
     chosen = named_recalibration(method)
+    seed = require_integer(seed, "rng", 0)
+    for step in chosen.parts:
+        if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
+            step.rng = seed
     reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
     data = reading.labelled(output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ import typer
 from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
 from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.progress import Progress
 from credibly.cli import options
 from credibly.cli.groups import Replication
 from credibly.cli.numbers import LEVEL, leave, with_bins
@@ -96,7 +97,10 @@ def check_file(
     """
     with streaming.opened(reading, output) as data:
         check = _checked(data, statistic, hypothesis, adjustment, used, paper, replication, output)
-    curve = None if power is None else check.power(power, rng=replication.seed)
+    curve = None
+    if power is not None:
+        with progress(quiet=output.quiet) as tell:
+            curve = check.power(power, rng=replication.seed, progress=_stage(tell, "power"))
     if output.as_json:
         found: dict[str, Any] = check.to_dict()
         output.json(found if curve is None else {**found, "power": curve.to_dict()})
@@ -144,8 +148,13 @@ def _checked(
             used_ids=None if used is None else _used_ids(used, data),
             paper=paper,
             rng=replication.seed,
-            progress=None if tell is None else lambda done, total: tell("checks", done, total),
+            progress=_stage(tell, "checks"),
         )
+
+
+def _stage(tell: Callable[[str, int, int], None] | None, name: str) -> Progress | None:
+    """Return progress of one stage, None where nobody looks."""
+    return None if tell is None else lambda done, total: tell(name, done, total)
 
 
 def _used_ids(used: Path, data: Opened) -> Any:

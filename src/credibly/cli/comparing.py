@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -167,6 +168,8 @@ def run_comparison(
     verb, flags = typed
     words = [*files[:-1], *readings[-1].words(), *streaming.words()]
     with _models(readings, streaming, output) as data, progress(quiet=output.quiet) as tell:
+        notes = _shared_notes(names, data)
+        output.notes(map(with_flags, notes))
         observed = None if data[0].in_chunks else _common_labels(files, data)
         return compare(
             dict(zip(names, (one.predictions for one in data), strict=True)),
@@ -175,7 +178,7 @@ def run_comparison(
             source={
                 "paths": [str(one.source) for one in data],
                 "digests": [one.digest for one in data],
-                "notes": _shared_notes(names, data),
+                "notes": notes,
                 "dropped": data[0].dropped,
                 "command": command(verb, *words, *flags),
             },
@@ -185,7 +188,8 @@ def run_comparison(
 
 @contextmanager
 def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Opened]]:
-    """Open all models: in chunks where one of them has to be."""
+    """Open all models, in chunks where one of them has to be; their notes are said together."""
+    output = dataclasses.replace(output, quiet=True)
     if any(streaming.takes(reading) for reading in readings):
         with streaming.running() as engine:
             yield [streaming.scanned(reading, engine, output) for reading in readings]

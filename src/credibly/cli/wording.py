@@ -14,7 +14,7 @@ from credibly.cli.output import printable
 _NAMES: tuple[tuple[str, str], ...] = (
     (r"`labels=`", "`--labels`"),
     (r"`rng=?`", "`--seed`"),
-    (r"`(kind|model|statistic|tradeoff|measure|divergence|budget|paper|alternative)s?=?`", r"`--\1`"),
+    (r"`(kind|method|model|statistic|tradeoff|measure|divergence|budget|paper|alternative)s?=?`", r"`--\1`"),
     (r"`(measure)=\"(\w+)\"`", r"`--\1 \2`"),
     (r"`(member|n|chunk)_(axis|bins|resamples|rows)=?`", r"`--\1-\2`"),
 )
@@ -26,6 +26,8 @@ _CALLS: tuple[tuple[str, str], ...] = (
     (r"`?\bmember_axis=(\d)`?", r"`--member-axis \1`"),
     (r"`?\b(kind|labels)=[\"']?([\w./-]+)[\"']?`?", r"`--\1 \2`"),
     (r"`?\bhypothesis=[\"'](\w+)[\"']`?", r"`--hypothesis \1`"),
+    (r"None, a non-negative int, a numpy SeedSequence or a numpy Generator", "a non-negative integer"),
+    (r", or `rng=numpy[^`]*`", ""),
     (r"`?\brng=(\d+)`?", r"`--seed \1`"),
     (r"`(?:Point|Ensemble)\.from_logits`", "`--kind logits`"),
     (r", or use `\w+\.from_scores` to normalise on purpose", ""),

@@ -241,7 +241,8 @@ def compare(
         level=level,
         paper=paper,
         rng=rng,
-        progress=lambda done, total: tell("bootstrap", done, total),
+        # models are counted first, then draws, of which there are many more
+        progress=lambda done, total: tell("scores" if total == len(models) else "bootstrap", done, total),
     )
     given = {str(name): as_data(one, labels) for name, one in models.items()}
     estimates = {}
@@ -306,8 +307,8 @@ def _findings(ranking: Ranking) -> tuple[str, ...]:
             ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
     for (first, *tied), at in ties.items():
         found.append(
-            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied)} cannot be told from {first} "
-            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} cannot be told from "
+            f"{first} ({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
         )
     return tuple(found)
 

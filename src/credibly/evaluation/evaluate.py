@@ -186,7 +186,7 @@ def evaluate(
         check, unchecked = check_part(grouped, tested, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
-        data, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed
+        data, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed, tell=tell
     )
     limits += unfitted
     if not tests:

@@ -9,6 +9,7 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
 from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly.evaluation.data import Data
+from credibly.evaluation.stages import Progress
 from credibly.recalibration import Recalibration, recalibration_report
 
 FOLDS = 5
@@ -23,6 +24,7 @@ def recalibrations(
     n_bins: int,
     n_resamples: int,
     seed: Seed,
+    tell: Progress,
 ) -> tuple[RecalibrationReport | None, list[tuple[str, str]]]:
     """Return recalibrations side by side, or the reason why there is nothing to compare."""
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -53,6 +55,7 @@ def recalibrations(
             n_bins=n_bins,
             n_resamples=n_resamples,
             rng=seed,
+            progress=lambda done, total: tell("recalibrations", done, total),
         )
     failed = [(f"recalibration by {name}", one.failure) for name, one in found.methods.items() if one.failure]
     return found, [(name, reason.rstrip(".")) for name, reason in failed]

@@ -14,6 +14,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, one_of, require_positive
 from credibly._arrays.philox import as_seed
 from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.progress import Progress
 from credibly._arrays.results import require_level
 from credibly.hypotests.distortions import AMOUNTS, NEUTRAL, distorted
 from credibly.hypotests.members import LabelSource, drawn_members
@@ -37,6 +38,7 @@ def simulate_power(
     level: float,
     wanted: float,
     rng: Any,
+    progress: Progress | None = None,
 ) -> PowerCurve:
     """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`."""
     require_positive("`n_repeats`", n_repeats, "Try 200.")
@@ -69,6 +71,8 @@ def simulate_power(
             for at, null in enumerate(values[name]):
                 pvalues = two_sided_pvalues(drawn[at, 1:], null[1:])
                 power[name][at, place] = float(np.mean(pvalues <= level))
+        if progress is not None:
+            progress(place + 1, amounts.size)
     curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
     intervals = {
         name: {

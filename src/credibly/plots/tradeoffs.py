@@ -91,7 +91,13 @@ class TradeoffDisplay(Display):
                     annotation_clip=False,
                     parse_math=False,
                     # a thread to the end of its line: names of lines that end together are moved apart
-                    arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": INK, "shrinkA": 1, "relpos": (0, 0.5)},
+                    arrowprops={
+                        "arrowstyle": "-",
+                        "linewidth": 0.4,
+                        "color": INK,
+                        "shrinkA": 1,
+                        "relpos": (0, 0.5),
+                    },
                 )
         kept = self.crossings <= self.most
         for leader, face in ((False, "none"), (True, VERMILION)):
@@ -119,7 +125,7 @@ class TradeoffDisplay(Display):
 
 
 def _apart(heights: HostArray, gap: float, top: float) -> HostArray:
-    """Return heights moved so that labels do not overlap: up, and down again where they would leave the top."""
+    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
     placed = np.array(heights, dtype=np.float64)
     order = np.argsort(placed, kind="stable").tolist()
     for lower, upper in itertools.pairwise(order):

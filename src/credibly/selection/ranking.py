@@ -101,7 +101,7 @@ def rank_models(
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
-        Called with (done, total) bootstrap draws.
+        Called with (done, total): first over the models that are scored, then over bootstrap draws.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def rank_models(
             _require_no_stability(stability)
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
-    scored = _scores(given, labels, settings, dependences=True)
+    scored = _scores(given, labels, settings, dependences=True, progress=progress)
     scores = {name: one.score for name, one in scored.items()}
     require_same_labels(scored)
     rows = _rows(scores, averages)
@@ -210,14 +210,24 @@ def _require_no_stability(stability: bool) -> None:
         )
 
 
-def _scores(given: Models, labels: Any, settings: ScoreSettings, *, dependences: bool) -> dict[str, Scored]:
+def _scores(
+    given: Models,
+    labels: Any,
+    settings: ScoreSettings,
+    *,
+    dependences: bool,
+    progress: Progress | None = None,
+) -> dict[str, Scored]:
     """Return the score of every model, one pass over its chunks where it comes in some."""
-    return {
-        name: scored_over(one, settings, dependences=dependences)
-        if isinstance(one, Chunks)
-        else Scored(score_of(one, labels, settings, dependences=dependences))
-        for name, one in given.items()
-    }
+    found = {}
+    for done, (name, one) in enumerate(given.items(), start=1):
+        if isinstance(one, Chunks):
+            found[name] = scored_over(one, settings, dependences=dependences)
+        else:
+            found[name] = Scored(score_of(one, labels, settings, dependences=dependences))
+        if progress is not None:
+            progress(done, len(given))
+    return found
 
 
 def _shared_budget(given: Mapping[str, Any]) -> tuple[frozenset[int], ...]:

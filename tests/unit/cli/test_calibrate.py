@@ -58,6 +58,19 @@ def test_features_of_the_file_are_used(folder: Path, capsys: pytest.CaptureFixtu
     assert isinstance(cr.load("out.npz").predictions, cr.Dirichlet)
 
 
+def test_the_seed_reaches_the_folds_of_a_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in ("0", "3"):
+        words = ["calibrate", "fit", "fit.npz", f"{seed}.json", "--method", "temperature+vector"]
+        assert main([*words, "--seed", seed]) == 0
+    capsys.readouterr()
+    fit = cr.load("fit.npz")
+    own = cr.TemperatureScaling().then(cr.VectorScaling(rng=3)).fit(fit.predictions, fit.labels)
+    assert json.loads((folder / "3.json").read_text()) == own.to_dict()
+    assert (folder / "0.json").read_text() != (folder / "3.json").read_text()
+    assert main(["calibrate", "fit", "fit.npz", "x.json", "--seed", "-1"]) == 2
+    assert "`--seed` must be an integer of at least 0; got -1" in capsys.readouterr().err
+
+
 def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["calibrate", "compare", "fit.npz", "--n-resamples", "39", "--method", "temperature"]
     assert main([*words, "--method", "alpha"]) == 0

@@ -169,3 +169,10 @@ def test_regression_is_refused(credibly: Command, tmp_path: Path) -> None:
     ran = credibly("compare", path, *FEW)
     assert ran.code == 2
     assert "class predictions" in ran.err
+
+
+def test_one_seed_gives_the_same_bytes(credibly: Command, calibrated: Path, members: Path) -> None:
+    words = ("compare", calibrated, members, "--json", "--n-resamples", 100, "--seed")
+    first, again, other = (credibly(*words, seed).out for seed in (3, 3, 4))
+    assert first == again
+    assert first != other

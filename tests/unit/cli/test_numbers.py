@@ -265,3 +265,9 @@ def test_bad_settings_are_told_by_their_flags(
     assert ran.code == 2
     assert said in ran.err.splitlines()[-1]
     assert ran.out == ""
+
+
+def test_a_negative_seed_is_refused_in_words_of_the_command_line(credibly: Command, calibrated: Path) -> None:
+    ran = credibly("evaluate", calibrated, "--seed", -1)
+    assert ran.code == 2
+    assert "`--seed` must be a non-negative integer; got -1. Use `--seed 7`." in ran.err

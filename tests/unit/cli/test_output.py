@@ -37,7 +37,13 @@ def test_cells_for_programs(cell: object, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "text"), [(0.123456, "0.1235"), ((0.011, 0.0623456), "0.011 to 0.06235"), (12345, "12345")]
+    ("cell", "text"),
+    [
+        (0.123456, "0.1235"),
+        ((-0.0, 0.0), "0 to 0"),
+        ((0.011, 0.0623456), "0.011 to 0.06235"),
+        (12345, "12345"),
+    ],
 )
 def test_cells_for_people_have_four_digits(cell: object, text: str) -> None:
     assert rounded(cell) == text  # type: ignore[arg-type]

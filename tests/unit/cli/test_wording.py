@@ -28,6 +28,7 @@ def said(remedy: str, subject: str = "`probs`") -> str:
         ("Pass `labels=`.", "Pass `--labels`."),
         ("Pass `labels='y.npy'`.", "Pass `--labels y.npy`."),
         ("Pass `rng=7`.", "Pass `--seed 7`."),
+        ("Use `rng=7`, or `rng=numpy.random.default_rng(7)`.", "Use `--seed 7`."),
         ("They look like logits: use `Point.from_logits`.", "They look like logits: use `--kind logits`."),
         ("They look like logits: use `Ensemble.from_logits`.", "They look like logits: use `--kind logits`."),
     ],

@@ -54,10 +54,13 @@ def test_the_paper_mode_reaches_the_numbers_of_single_models() -> None:
 
 
 def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
-    leaders = comparison.ranking.leaders()
-    for (low, _, name), finding in zip(leaders, comparison.findings, strict=False):
-        assert name in finding
-        assert f"{low:.3g}" in finding
+    first, *others = comparison.ranking.leaders()
+    assert others
+    led = comparison.findings[0]
+    assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
+    for _, high, name in others[:-1]:
+        assert f"to {high:.3g} {name}" in led
+    assert led.endswith(f"beyond {others[-1][2]}.")
     tied = [one for one in comparison.findings if "cannot be told from" in one]
     standing = comparison.ranking.at(2.0)
     assert standing.tied_with_first
@@ -100,7 +103,7 @@ def test_progress_names_its_stages() -> None:
         n_resamples=100,
         progress=lambda stage, done, total: told.add((stage, done == total)),
     )
-    assert {("bootstrap", True), ("estimates", True)} <= told
+    assert {("scores", True), ("bootstrap", True), ("estimates", True)} <= told
 
 
 def test_an_evaluation_scores_sets_and_only_sets() -> None:

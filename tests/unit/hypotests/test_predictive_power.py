@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,20 @@ def test_the_smallest_noticed_distortion(check: cr.PredictiveCheck) -> None:
     assert power[max(amount for amount in power if amount < above)] < 0.8
     nothing = check.power(grid=[0.99, 1.0, 1.01], n_repeats=20)
     assert nothing.smallest("brier") == (None, None)
+
+
+def test_progress_counts_amounts(check: cr.PredictiveCheck) -> None:
+    told = []
+    curve = check.power(n_repeats=20, grid=[0.5, 1.0, 2.0], progress=lambda *done: told.append(done))
+    assert len(curve.grid) == 3
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_without_a_hypothesis_the_one_that_was_checked_answers(check: cr.PredictiveCheck) -> None:
+    curve = check.power(n_repeats=60)
+    assert curve.smallest("brier") == curve.smallest("brier", "independent")
+    only = dataclasses.replace(curve, power={"bayesian": curve.power["bayesian"]})
+    assert only.smallest("brier") == curve.smallest("brier", "bayesian")
 
 
 def test_a_distortion_of_ones_own(check: cr.PredictiveCheck) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
+from credibly import plots
 from credibly.credal import simplex_picture
 from credibly.plots import (
     Display,
@@ -88,3 +90,17 @@ def test_tables_hold_what_is_drawn() -> None:
     assert curve.table() == Table(
         ("bin", "instances", "predicted", "observed"), (("0.4 to 0.6", "1", "0.467", "1"),)
     )
+
+
+def test_every_drawing_takes_the_axes_of_the_caller() -> None:
+    drawings = {
+        name: inspect.signature(one)
+        for name in plots.__all__
+        if inspect.isfunction(one := getattr(plots, name)) and not name.endswith("_data")
+    }
+    on_axes = {name for name, one in drawings.items() if one.return_annotation == "Axes"} - {"new_axes"}
+    assert len(on_axes) > 30
+    assert [name for name in on_axes if drawings[name].parameters["ax"].default is not None] == []
+    # these fill a figure with several axes
+    figures = {name for name, one in drawings.items() if one.return_annotation == "Figure"}
+    assert figures == {"classwise_diagrams", "new_figure", "rejection_diagrams", "world_diagram"}

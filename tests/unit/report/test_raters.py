@@ -46,5 +46,5 @@ def test_one_instance_has_no_map() -> None:
     given = cr.evaluate([[0.7, 0.3]], cr.LabelCounts([[2, 1]]), statistics=["brier"])
     section = rater_section(given)
     assert len(section.figures) == 1
-    assert section.tables[0][1].rows[0][2] == "none"
+    assert section.tables[0][1].rows[0][2] == "none: one instance has no standard error"
     assert 'id="raters"' in render_report(given)

@@ -316,6 +316,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     told = []
     cr.rank_models(models, labels, n_resamples=150, progress=lambda done, total: told.append((done, total)))
+    assert told[: len(models)] == [(done, len(models)) for done in range(1, len(models) + 1)]
     assert told[-1] == (150, 150)
 
 
