@@ -37,14 +37,16 @@ GROUPED = ("calibrate fit", "calibrate apply", "calibrate compare")
 ALL_VERBS = (*VERBS, *GROUPED)
 READING = ("--labels", "--kind", "--member-axis")
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
+WORKING = ("--engine", "--scheduler")
+STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
-    "evaluate": (*READING, *COMPUTING),
-    "test": (*READING, *COMPUTING, "--weights", "--learner", "--refit", "--split", "--cv", "--paper"),
-    "check": (*READING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
-    "annotators": (*READING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
+    "evaluate": (*STREAMING, *COMPUTING),
+    "test": (*STREAMING, *COMPUTING, "--weights", "--learner", "--refit", "--split", "--cv", "--paper"),
+    "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
+    "annotators": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (
-        *READING,
+        *STREAMING,
         "--drop-invalid",
         "--tradeoff",
         "--measure",
@@ -60,9 +62,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*READING, *COMPUTING, "--recalibrate", "--out", "--force"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
-    "study": ("--size", "--out", "--force", "--workers", "--seed"),
+    "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
     "calibrate fit": (*READING, "--drop-invalid", "--method", "--seed", "--force"),

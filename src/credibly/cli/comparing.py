@@ -188,7 +188,7 @@ def run_comparison(
 
 @contextmanager
 def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Opened]]:
-    """Open all models: in chunks where one of them has to be. What is worth knowing of each is said later."""
+    """Open all models, in chunks where one of them has to be; their notes are said together."""
     output = dataclasses.replace(output, quiet=True)
     if any(streaming.takes(reading) for reading in readings):
         with streaming.running() as engine:

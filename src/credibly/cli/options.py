@@ -58,9 +58,7 @@ SkipBadShards = Annotated[
 ]
 EngineName = Annotated[
     Literal["local", "dask"],
-    typer.Option(
-        "--engine", metavar="local|dask", help="Where chunks are worked on: here, or on Dask workers."
-    ),
+    typer.Option("--engine", metavar="local|dask", help="Work on this machine, or on Dask workers."),
 ]
 Scheduler = Annotated[
     str | None,

@@ -37,14 +37,6 @@ OutDirectory = Annotated[
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", help="Processes; their number changes no result.")
 ]
-EngineName = Annotated[
-    Literal["local", "dask"],
-    typer.Option("--engine", metavar="local|dask", help="Processes of this machine, or a Dask cluster."),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster's, with `--engine dask`."),
-]
 
 
 def study_named(
@@ -54,8 +46,8 @@ def study_named(
     out: OutDirectory = None,
     force: options.Force = False,
     workers: Workers = 1,
-    engine: EngineName = "local",
-    scheduler: Scheduler = None,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     seed: options.Seed = 0,
     output: Output,
 ) -> None:
