@@ -40,7 +40,7 @@ class Run:
     """
 
     seed: Seed
-    engine: Engine = Serial()
+    engine: Engine = dataclasses.field(default_factory=Serial)
     parts: Path | None = None
     progress: Progress | None = None
 
