@@ -62,7 +62,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
     "report": (*READING, *COMPUTING, "--recalibrate", "--out", "--force"),
     "convert": (*READING, "--drop-invalid", "--force"),
-    "study": ("--size", "--out", "--force", "--workers", "--seed"),
+    "study": ("--size", "--out", "--force", "--workers", "--engine", "--scheduler", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
     "calibrate fit": (*READING, "--drop-invalid", "--method", "--force"),
