@@ -59,7 +59,7 @@ def work(size: AblationsSize, run: Run) -> Findings:
     held = digits_models(size.rows)
     with warnings.catch_warnings():  # that E depends on these choices is what is measured here
         warnings.simplefilter("ignore", UserWarning)
-        budgets, budget_claim = by_budget(held)
+        budgets, budget_claim = by_budget(held, run.seed[0])
         samples, sample_claims = by_samples(held, size, run.seed[0])
         divergences, divergence_claims = by_divergence(held, size.draws, run.seed[0])
         measures, measure_claims = by_measure(held, size.draws, run)
@@ -83,7 +83,7 @@ def _parts(score: EpistemicScore) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def by_budget(held: Models) -> tuple[StudyTable, Claim]:
+def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
     """Score every set on single classes, on two and three sets per class, and on all events."""
     rows: list[tuple[Cell, ...]] = []
     shorter: dict[str, HostArray] = {}
@@ -93,14 +93,20 @@ def by_budget(held: Models) -> tuple[StudyTable, Claim]:
             continue  # it has masses of its own
         k = model.n_classes
         lists = {SINGLES: tuple(frozenset({j}) for j in range(k))}
-        lists |= {f"{sets * k} sets": focal_budget(model, sets * k + 1) for sets in (2, 3)}
+        lists |= {f"{sets * k} sets": focal_budget(model, sets * k + 1, rng=seed) for sets in (2, 3)}
         scores = {
             listed: epistemic_score(
-                model, held.labels, measure="dubois_prade", budget=sets, negative="clamp", dependences=False
+                model,
+                held.labels,
+                measure="dubois_prade",
+                budget=sets,
+                negative="clamp",
+                rng=seed,
+                dependences=False,
             )
             for listed, sets in lists.items()
         }
-        scores[ALL] = epistemic_score(model, held.labels, dependences=False)
+        scores[ALL] = epistemic_score(model, held.labels, rng=seed, dependences=False)
         rows += [(name, listed, *_parts(score)) for listed, score in scores.items()]
         listed = f"{3 * k} sets"
         shorter[name] = to_host(scores[listed].total) - to_host(scores[ALL].total)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.studies import StudyResult, c25_rules, c25_tables, studies
+from credibly.studies import Run, StudyResult, c25_rules, c25_tables, studies
+from credibly.studies.c25_ablations import AblationsSize, by_budget, by_samples
+from credibly.studies.c25_measures import by_measure
 from credibly.studies.c25_models import belief_of, digits_models, four_classes
 from credibly.studies.c25_printed import RANKINGS, SCORES, VERTICES
 from credibly.studies.c25_vertices import nearest_vertex
@@ -161,6 +163,20 @@ def test_ablations() -> None:
                 assert [row["distance"] for row in own] == sorted(
                     (row["distance"] for row in own), reverse=True
                 )
+
+
+def test_a_seed_gives_the_same_numbers() -> None:
+    """Dirichlets are drawn from: everything that draws must be told the seed."""
+    models = digits_models(30)
+    evidential = dataclasses.replace(models, models={"evidential": models.models["evidential"]})
+    size = AblationsSize(30, 100, (2,), (5,))
+    for rows in (
+        lambda seed: by_budget(evidential, seed)[0].rows,
+        lambda seed: by_samples(models, size, seed)[0].rows,
+        lambda seed: by_measure(evidential, 10, Run((seed, 0)))[0].rows,
+    ):
+        assert rows(1) == rows(1)
+        assert rows(1) != rows(2)
 
 
 def test_models_of_every_kind() -> None:
