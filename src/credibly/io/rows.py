@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
-from credibly._arrays.namespace import Array
+from credibly._arrays.namespace import Array, is_numpy
 from credibly.io.assemble import assemble
 from credibly.io.content import Content
 from credibly.io.damage import reading
@@ -118,7 +118,7 @@ def checked_rows(
 ) -> Rows:
     """Return rows that were taken from an array, with those of the labels; `rows` says which they were."""
     few = taken[:, :_FEW_ROWS] if _members_first(taken, member_axis) else taken[:_FEW_ROWS]
-    if kind is None and taken.ndim > 1 and taken.dtype.kind == "f" and share_of_distributions(few) == 1:
+    if kind is None and _real(taken) and share_of_distributions(few) == 1:
         kind = "probs"  # whether all rows are is checked once, when the predictions are made
     observed = labels[rows]
     given = ("label_counts", observed.counts) if isinstance(observed, LabelCounts) else ("y", observed)
@@ -135,3 +135,7 @@ def checked_rows(
 
 def _members_first(array: Array, member_axis: int | None) -> bool:
     return bool(array.ndim == 3 and member_axis == 0)
+
+
+def _real(array: Array) -> bool:
+    return is_numpy(array) and array.ndim > 1 and array.dtype.kind == "f"
