@@ -10,6 +10,7 @@ import pytest
 from credibly._arrays.study_results import PowerStudy
 from credibly.studies import STUDIES, StudyResult
 from credibly.studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
+from credibly.studies.j25_figures import _beyond_its_null
 from credibly.studies.power import Rates
 
 pytest.importorskip("torch")
@@ -102,6 +103,12 @@ def test_null_distributions(figures: StudyResult) -> None:
     assert float(by_error["MMD", "H1, delta 0.2"]["p"]) <= 0.05  # type: ignore[arg-type]
 
 
+def test_each_error_is_judged_by_its_own_p_values() -> None:
+    assert _beyond_its_null("MMD", 0.5, 0.01).outcome == "confirmed"
+    assert _beyond_its_null("MMD", 0.5, 0.06).outcome == "not confirmed"
+    assert _beyond_its_null("MMD", 0.01, 0.01).outcome == "cannot tell"
+
+
 def test_maps_and_draws(figures: StudyResult) -> None:
     calibrated, wrong = figures.table("simplex").records()
     assert float(wrong["mean error where supported"]) > float(calibrated["mean error where supported"])  # type: ignore[arg-type]
@@ -113,5 +120,5 @@ def test_maps_and_draws(figures: StudyResult) -> None:
     assert abs(float(walk["standard errors from exact"])) < 4  # type: ignore[arg-type]
     assert exact["draws"] == "rejection (exact)"
     places = [claim.place for claim in figures.findings.claims]
-    assert places == ["J25 Fig. 5", "J25 Fig. 6", "J25 Fig. 7", "J25 Fig. 8"]
+    assert places == [*["J25 Fig. 5"] * 4, "J25 Fig. 6", "J25 Fig. 7", "J25 Fig. 8"]
     assert {f"fig{number}" for number in (5, 6, 7, 8)} == {name[:4] for name in figures.findings.drawings}
