@@ -18,9 +18,7 @@ from credibly.selection.settings import Paper
 from credibly.statistics import accuracy, confidence_ece
 from credibly.studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
 from credibly.studies.c25_set_claims import set_claims
-from credibly.studies.judging import (
-    mean_interval,
-)
+from credibly.studies.judging import mean_interval
 from credibly.studies.results import Cell, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
 

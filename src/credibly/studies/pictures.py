@@ -40,8 +40,8 @@ class IntervalsDisplay(Display):
         Whether a line marks zero.
     """
 
-    size: ClassVar[tuple[float, float]] = (6.4, 4.0)
-    key_below: ClassVar[float] = 0.36
+    size: ClassVar[tuple[float, float]] = (6.4, 4.8)
+    key_below: ClassVar[float] = 0.3
 
     title: str
     quantity: str
