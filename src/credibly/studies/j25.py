@@ -206,7 +206,7 @@ FIG3 = Study(
     title="Binary worlds: learned weights, one weight vector, the mean; four errors; the control",
     reference="J25 Fig. 3",
     small=PowerSize(80, 3, 1),
-    full=PowerSize(800, 400, 60),
+    full=PowerSize(800, 200, 40),
     work=PowerWork(
         tests=_cheap(ERRORS), worlds=_BINARY, levels=_LEVELS, claims=fig3_claims, costly=_costly(ERRORS)
     ),
@@ -228,7 +228,7 @@ FIG4 = Study(
     title="Multiclass worlds with the control on the boundary: learned, one weight vector, mean; four errors",
     reference="J25 Fig. 4",
     small=PowerSize(80, 3, 1),
-    full=PowerSize(800, 400, 60),
+    full=PowerSize(800, 200, 40),
     work=PowerWork(
         tests=_cheap(ERRORS), worlds=_MULTICLASS, levels=_LEVELS, claims=fig4_claims, costly=_costly(ERRORS)
     ),

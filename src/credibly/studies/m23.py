@@ -173,7 +173,7 @@ def _appendix(
 # Which setting is which figure is not at hand. COBYLA in 99 dimensions takes minutes per data set, so with
 # 100 members weights are searched for the errors that have a slope.
 FIG2 = _appendix(
-    2, "As Fig. 1 with members that scatter more, u = 0.1", suffix=", u = 0.1", spread=0.1, costly=100
+    2, "As Fig. 1 with members that scatter more, u = 0.1", suffix=", u = 0.1", spread=0.1, costly=40
 )
 FIG3 = _appendix(
     3,
@@ -181,6 +181,6 @@ FIG3 = _appendix(
     suffix=", m = 100",
     n_members=100,
     searched=("SKCE linear", "SKCE"),
-    costly=100,
+    costly=40,
 )
-FIG4 = _appendix(4, "As Fig. 1 with 100 classes", suffix=", k = 100", n_classes=100, costly=100)
+FIG4 = _appendix(4, "As Fig. 1 with 100 classes", suffix=", k = 100", n_classes=100, costly=40)

@@ -154,7 +154,7 @@ class StudyResult(Result):
         return {table.name: table for table in self.findings.tables}[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return tables and claims in JSON-safe types; details have files of their own."""
+        """Return claims and the tables that people read, JSON-safe; what is longer has files of its own."""
         return {
             "schema_version": SCHEMA_VERSION,
             "type": "StudyResult",
@@ -164,7 +164,9 @@ class StudyResult(Result):
             "size": self.size,
             "settings": jsonable(self.settings),
             "claims": jsonable(self.findings.claims),
-            "tables": {table.name: jsonable(table.records()) for table in self.findings.tables},
+            "tables": {
+                table.name: jsonable(table.records()) for table in self.findings.tables if table.on_page
+            },
         }
 
     def markdown(self) -> str:
