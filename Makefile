@@ -33,6 +33,7 @@ lint: .venv/.dev ## format, lint rules, public docstrings
 	$(BIN)/ruff check .
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/check_docstrings.py credibly.simulate
+	$(BIN)/python tools/check_docstrings.py credibly.studies
 
 format: .venv/.dev ## rewrite the files so that `make lint` is content
 	$(BIN)/ruff format .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import signal
 from collections.abc import Iterator
@@ -12,18 +13,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from credibly._arrays.engines import connected
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError
 from credibly._arrays.results import SCHEMA_VERSION
-from credibly._arrays.study_results import PowerStudy
 from credibly.cli import options
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
-from credibly.io import require_writable, write_text_atomically
-from credibly.simulate.studies import as_study, studies
+from credibly.io import write_text_atomically
+from credibly.studies import StudyResult, StudyTable, studies
+from credibly.studies.registry import as_study
+from credibly.studies.results import claims_table
 
-LISTED = ("name", "figure", "worlds", "tests", "small", "full", "title")
-COLUMNS = ("world", "null", "test", "level", "n", "repetitions", "rejected", "rate", "interval")
-SPOKEN_LEVEL = 0.05
+LISTED = ("name", "reference", "needs", "small", "full", "title")
 PARTS = "parts"
 
 Size = Annotated[
@@ -51,9 +51,9 @@ def study_named(
     seed: options.Seed = 0,
     output: Output,
 ) -> None:
-    """Power studies of the papers' worlds.
+    """The papers' experiments, run again.
 
-    Writes a table, figures and a JSON with all p-values. Run it again to go on after a stop.
+    Writes tables, figures, a page and JSON. Run it again to go on after a stop.
     """
     if name == "list":
         _list(output)
@@ -72,19 +72,13 @@ def study_named(
         )
     # results beside parts of a study are its own; others are somebody's
     replace = force or (directory / PARTS).is_dir()
-    files = {part: directory / part for part in ("table.tsv", "result.json", "power.svg", "distance.svg")}
-    if directory.is_dir():
-        for path in files.values():
-            require_writable(path, overwrite=replace)
+    if directory.is_dir() and not replace:
+        _require_empty(directory)
     with _working(engine, scheduler, workers) as where, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
         found = chosen.run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
-    table = _table(found)
-    write_text_atomically(files["table.tsv"], table.to_tsv() + "\n", overwrite=replace)
-    write_text_atomically(files["result.json"], json.dumps(found.to_dict()), overwrite=replace)
-    for part, text in _figures(found):
-        write_text_atomically(files[part], text, overwrite=replace)
-    written = [str(path) for path in files.values() if path.exists()]
+    written = _write(found, directory, replace=replace)
+    first = found.findings.tables[0]
     if output.as_json:
         output.json(
             {
@@ -93,15 +87,16 @@ def study_named(
                 "study": name,
                 "size": size,
                 "files": written,
-                "table": found.table(),
+                "table": first.records(),
+                "claims": [dataclasses.asdict(claim) for claim in found.findings.claims],
             }
         )
         return
-    if output.terminal:
-        level = _spoken_level(found)
-        rows = [row for row in table.rows if row[COLUMNS.index("level")] == level]
-        table = Table(table.columns, rows, table.pairs)
-    output.table(table, shown=("world", "null", "test", "level", "rate", "interval"))
+    output.table(_as_table(first))
+    output.notes(
+        f"{claim.outcome}: {claim.place}, {claim.statement}; found {claim.found}"
+        for claim in found.findings.claims
+    )
     output.notes(f"wrote {path}" for path in written)
 
 
@@ -109,11 +104,10 @@ def _list(output: Output) -> None:
     entries: list[dict[str, Any]] = [
         {
             "name": study.name,
-            "figure": study.figure,
-            "worlds": len(study.worlds),
-            "tests": len(study.tests),
-            "small": f"n {study.small.n}, {study.small.repetitions} times",
-            "full": f"n {study.full.n}, {study.full.repetitions} times",
+            "reference": study.reference,
+            "needs": ", ".join(study.needs),
+            "small": _size(study.small),
+            "full": _size(study.full),
             "title": study.title,
         }
         for study in studies().values()
@@ -122,34 +116,45 @@ def _list(output: Output) -> None:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Studies", "entries": entries})
         return
     rows = [[entry[name] for name in LISTED] for entry in entries]
-    output.table(Table(LISTED, rows), shown=("name", "figure", "small", "full", "title"))
+    output.table(Table(LISTED, rows), shown=("name", "reference", "needs", "full", "title"))
 
 
-def _table(study: PowerStudy) -> Table:
-    rows = [
-        [*(row[name] for name in COLUMNS[:-1]), (row["low"], row["high"])]  # null: true, false or unknown
-        for row in study.table()
-    ]
-    return Table(COLUMNS, rows, frozenset({"interval"}))
+def _size(size: Any) -> str:
+    """Write the numbers of a size in words."""
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in dataclasses.asdict(size).items())
 
 
-def _figures(study: PowerStudy) -> Iterator[tuple[str, str]]:
-    """Yield file name and SVG of each figure the study has."""
-    from credibly.plots import distance_diagram, rejection_diagrams
+def _as_table(table: StudyTable) -> Table:
+    return Table(table.columns, table.rows, table.intervals)
+
+
+def _write(found: StudyResult, directory: Path, *, replace: bool) -> list[str]:
+    """Write tables, claims, the page, figures and details; return their paths."""
     from credibly.report.svg import svg_text
 
-    yield "power.svg", svg_text(rejection_diagrams(study))
-    try:
-        figure = distance_diagram(study, level=_spoken_level(study)).get_figure(root=True)
-    except UnsupportedError:  # no worlds differ in a distance alone
-        return
-    assert figure is not None
-    yield "distance.svg", svg_text(figure)
+    findings = found.findings
+    texts = {f"{table.name}.tsv": _as_table(table).to_tsv() + "\n" for table in findings.tables}
+    if findings.claims:
+        texts["claims.tsv"] = _as_table(claims_table(findings.claims)).to_tsv() + "\n"
+    texts["result.json"] = json.dumps(found.to_dict(), indent=1) + "\n"
+    texts["result.md"] = found.markdown()
+    texts |= {f"{name}.json": json.dumps(one.to_dict()) for name, one in findings.details.items()}
+    texts |= {f"{name}.svg": svg_text(draw()) for name, draw in findings.drawings.items()}
+    for name, text in texts.items():
+        write_text_atomically(directory / name, text, overwrite=replace)
+    return [str(directory / name) for name in texts]
 
 
-def _spoken_level(study: PowerStudy) -> float:
-    """Return the level nearest to 5 %."""
-    return float(min(study.levels, key=lambda level: abs(level - SPOKEN_LEVEL)))
+def _require_empty(directory: Path) -> None:
+    """Raise where somebody's files could be replaced: names of results are known only after the run."""
+    held = sorted(path.name for path in directory.iterdir())
+    if held:
+        raise InputError(
+            "`--out`",
+            "must be a new or empty directory, or one with parts of this study",
+            f"'{directory}' holds {held[0]}",
+            "Name another, or use `--force` to replace files of the same names.",
+        )
 
 
 def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> None:

@@ -10,11 +10,9 @@ from credibly.simulate.pairing import PairedDifference, paired_difference
 from credibly.simulate.pictures import world_picture
 from credibly.simulate.power import power_study
 from credibly.simulate.regression import LocationWorld, QuadraticWorld
-from credibly.simulate.studies import STUDIES, Size, Study, studies
 from credibly.simulate.world import Truth, World, WorldSample
 
 __all__ = [
-    "STUDIES",
     "BinaryWorld",
     "CalibrationTest",
     "EnsembleWorld",
@@ -23,14 +21,11 @@ __all__ = [
     "MulticlassWorld",
     "PairedDifference",
     "QuadraticWorld",
-    "Size",
-    "Study",
     "Truth",
     "World",
     "WorldPicture",
     "WorldSample",
     "paired_difference",
     "power_study",
-    "studies",
     "world_picture",
 ]

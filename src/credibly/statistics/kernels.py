@@ -8,6 +8,7 @@ taken entry by entry, never through |p|^2 + |q|^2 - 2 p.q, whose rounding puts d
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -120,14 +121,14 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
 
 def spaced_rows(chunks: Chunks, most: int) -> Point:
     """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made."""
-    chosen = spaced(chunks.n, most)
+    parts = chunks.map(partial(_rows_among, spaced(chunks.n, most)))
+    return Point._trusted(np.concatenate(list(parts)))
 
-    def work(chunk: Chunk) -> np.ndarray[Any, Any]:
-        own = chosen[(chosen >= chunk.start) & (chosen < chunk.start + len(chunk.predictions))] - chunk.start
-        point, _ = as_point(chunk.predictions)
-        return to_host(taken(point.probs, own))
 
-    return Point._trusted(np.concatenate(list(chunks.map(work))))
+def _rows_among(chosen: np.ndarray[Any, Any], chunk: Chunk) -> np.ndarray[Any, Any]:
+    first, last = np.searchsorted(chosen, [chunk.start, chunk.start + len(chunk.predictions)])
+    point, _ = as_point(chunk.predictions)
+    return to_host(taken(point.probs, chosen[first:last] - chunk.start))
 
 
 def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:

@@ -116,11 +116,11 @@ class Pairs:
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
         """Yield the steps of every part of every block: which part, and which block it meets."""
-        lengths = self.chunks.lengths
-        for place, length in enumerate(lengths):
+        once = self.bound.symmetric
+        for place, length in enumerate(self.chunks.lengths):
+            here = self.blocks[place]
             for part in tiles(length, size):
-                here = self.blocks[place]
-                if self.bound.symmetric:
+                if once:
                     yield from ([(here, part, other)] for other in self.blocks[place:])
                 else:
                     yield [(here, part, other) for other in self.blocks]

@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 
 from credibly import simulate
-from credibly.simulate import STUDIES, CalibrationTest, MulticlassWorld, Size, Study
+from credibly._arrays.results import jsonable
+from credibly._arrays.study_results import PowerStudy
+from credibly.simulate import CalibrationTest, MulticlassWorld
+from credibly.studies import STUDIES, PowerSize, PowerWork, Study
 from unit.cli.runs import Command
 
 ROOT = Path(__file__).resolve().parents[3]
-FILES = {"table.tsv", "result.json", "power.svg", "distance.svg"}
+FILES = {"rates.tsv", "rejections.tsv", "result.json", "result.md", "power.json", "power.svg", "distance.svg"}
 
 
 def random_test(sample: simulate.WorldSample, rng: np.random.Generator) -> float:
@@ -24,17 +27,19 @@ def random_test(sample: simulate.WorldSample, rng: np.random.Generator) -> float
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Study:
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Study[PowerSize]:
     """A new study with a test of the user's own: one row."""
     study = Study(
         name="tiny",
         title="A small one",
-        figure="none",
-        tests={"mean": CalibrationTest("mean", "brier", 19), "random": random_test},
-        worlds={f"delta {delta}": MulticlassWorld("H1", delta=delta, n_members=3) for delta in (0.0, 0.5)},
-        levels=(0.05, 0.5),
-        small=Size(15, 12),
-        full=Size(20, 25),
+        reference="none",
+        small=PowerSize(15, 12),
+        full=PowerSize(20, 25),
+        work=PowerWork(
+            tests={"mean": CalibrationTest("mean", "brier", 19), "random": random_test},
+            worlds={f"delta {d}": MulticlassWorld("H1", delta=d, n_members=3) for d in (0.0, 0.5)},
+            levels=(0.05, 0.5),
+        ),
     )
     monkeypatch.setitem(STUDIES, "tiny", study)
     return study
@@ -44,27 +49,31 @@ def test_list(credibly: Command) -> None:
     ran = credibly("study", "list")
     assert ran.code == 0
     assert [row["name"] for row in ran.rows] == list(STUDIES)
-    assert {row["figure"] for row in ran.rows} >= {"M23 Fig. 1", "J25 Fig. 3", "J25 Fig. 4"}
+    assert {row["reference"] for row in ran.rows} >= {"M23 Fig. 1", "J25 Fig. 3", "J25 Fig. 4"}
     found = json.loads(credibly("study", "list", "--json").out)
     assert [entry["name"] for entry in found["entries"]] == list(STUDIES)
 
 
 def test_a_study_writes_table_figures_and_all_p_values(
-    credibly: Command, tiny: Study, tmp_path: Path
+    credibly: Command, tiny: Study[PowerSize], tmp_path: Path
 ) -> None:
     out = tmp_path / "results"
     ran = credibly("study", "tiny", "--out", out, "--seed", 3)
     assert ran.code == 0, ran.err
-    expected = tiny.run("small", rng=3)
+    findings = tiny.run("small", rng=3).findings
+    expected = findings.details["power"]
+    assert isinstance(expected, PowerStudy)
     assert {path.name for path in out.iterdir()} == {*FILES, "parts"}
-    assert (out / "table.tsv").read_text() == ran.out
-    assert len(ran.rows) == 2 * 2 * 2
-    for row, true in zip(ran.rows, expected.table(), strict=True):
+    assert (out / "rates.tsv").read_text() == ran.out
+    assert len(ran.rows) == 2 * 2
+    brief = [row for row in expected.table() if row["level"] == 0.05]
+    for row, true in zip(ran.rows, brief, strict=True):
         assert (row["world"], row["test"]) == (true["world"], true["test"])
         assert float(row["rate"]) == true["rate"]
         assert float(row["interval_low"]) == true["low"]
         assert row["null"] == str(true["null"]).lower()
-    stored = json.loads((out / "result.json").read_text())
+    assert (out / "rejections.tsv").read_text().count("\n") == 1 + 2 * 2 * 2
+    stored = json.loads((out / "power.json").read_text())
     np.testing.assert_array_equal(stored["pvalues"], expected.pvalues)
     for name in ("power.svg", "distance.svg"):
         assert ">mean<" in (out / name).read_text()  # text is kept as text
@@ -72,7 +81,7 @@ def test_a_study_writes_table_figures_and_all_p_values(
 
 
 def test_running_again_computes_nothing_and_gives_the_same(
-    credibly: Command, tiny: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "results"
     first = credibly("study", "tiny", "--out", out)
@@ -87,7 +96,7 @@ def test_running_again_computes_nothing_and_gives_the_same(
     assert {name: (out / name).read_bytes() for name in FILES} == before
 
 
-def test_json_and_size(credibly: Command, tiny: Study, tmp_path: Path) -> None:
+def test_json_and_size(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     ran = credibly("study", "tiny", "--size", "full", "--out", tmp_path / "full", "--json", "--quiet")
     found = json.loads(ran.out)
     assert ran.err == ""
@@ -97,15 +106,16 @@ def test_json_and_size(credibly: Command, tiny: Study, tmp_path: Path) -> None:
 
 
 def test_a_study_without_distances_has_no_such_figure(
-    credibly: Command, tiny: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = Study("one", "", "", tiny.tests, {"w": MulticlassWorld()}, (0.3,), Size(10, 2), Size(10, 2))
+    work = PowerWork({"random": random_test}, {"w": MulticlassWorld()}, (0.3,))
+    one = Study("one", "", "", PowerSize(10, 2), PowerSize(10, 2), work)
     monkeypatch.setitem(STUDIES, "one", one)
     assert credibly("study", "one", "--out", tmp_path / "one").code == 0
     assert not (tmp_path / "one" / "distance.svg").exists()
 
 
-def test_what_is_refused(credibly: Command, tiny: Study, tmp_path: Path) -> None:
+def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     ran = credibly("study", "m23-fig2", "--out", tmp_path / "x")
     assert ran.code == 2
     assert "Did you mean 'm23-fig1'?" in ran.err
@@ -126,11 +136,11 @@ def test_what_is_refused(credibly: Command, tiny: Study, tmp_path: Path) -> None
     assert "`--out` must be a directory" in ran.err
     mine = tmp_path / "mine"
     mine.mkdir()
-    (mine / "table.tsv").write_text("my own table")
+    (mine / "rates.tsv").write_text("my own table")
     ran = credibly("study", "tiny", "--out", mine)
     assert ran.code == 2
     assert "`--force`" in ran.err
-    assert (mine / "table.tsv").read_text() == "my own table"
+    assert (mine / "rates.tsv").read_text() == "my own table"
     assert credibly("study", "tiny", "--out", mine, "--force").code == 0
     ran = credibly("study", "tiny", "--out", mine, "--seed", 5)
     assert ran.code == 2
@@ -148,7 +158,9 @@ def test_processes_change_nothing(tmp_path: Path) -> None:
         timeout=120,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )
-    assert json.loads(ran.stdout)["table"] == STUDIES["m23-fig1"].run("small", rng=1).table()
+    assert json.loads(ran.stdout)["table"] == jsonable(
+        STUDIES["m23-fig1"].run("small", rng=1).table("rates").records()
+    )
 
 
 @pytest.mark.filterwarnings("ignore")  # of the cluster's own
