@@ -124,13 +124,7 @@ def rows_of(
     """
     first_members = _members_first(array, member_axis)
     few = array[:, :_FEW_ROWS] if first_members else array[:_FEW_ROWS]
-    if (
-        kind is None
-        and array.ndim > 1
-        and is_numpy(array)
-        and array.dtype.kind == "f"
-        and share_of_distributions(few) == 1
-    ):
+    if kind is None and _real(array) and share_of_distributions(few) == 1:
         kind = "probs"  # whether all rows are is checked once, when the predictions are made
     n = int(array.shape[1 if first_members else 0])
     given = ("label_counts", labels.counts) if isinstance(labels, LabelCounts) else ("y", labels)
@@ -147,3 +141,7 @@ def rows_of(
 
 def _members_first(array: Array, member_axis: int | None) -> bool:
     return bool(array.ndim == 3 and member_axis == 0)
+
+
+def _real(array: Array) -> bool:
+    return is_numpy(array) and array.ndim > 1 and array.dtype.kind == "f"

@@ -23,6 +23,7 @@ from credibly.predictions.chunks import Chunk, Chunks
 
 _LEAF_ELEMENTS = 2**17
 _DEVICE_ELEMENTS = 2**24
+_LARGE_BLOCK = 2**24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +115,9 @@ class _Leafwise:
     leaf: int
 
     def __call__(self, chunk: Chunk) -> list[Span[tuple[Sums, ...]]]:
+        # The C library gives freed memory back beyond twice the largest block it saw freed, and temporaries
+        # of every leaf would be paged in anew: half of the time of the class-wise error.
+        np.empty(_LARGE_BLOCK, dtype=np.uint8)
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
             own = chunk.rows(rows)

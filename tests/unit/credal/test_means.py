@@ -102,6 +102,18 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
             cr.mean_over(scan, measure)
 
 
+def test_tensors_give_the_same_means(data) -> None:
+    torch = pytest.importorskip("torch")
+    probs, labels = data
+    given = cr.Ensemble(torch.from_numpy(probs))
+    measures = {"u": cr.uncertainty, "d": cr.credal_distance}
+    found = cr.mean_over(cr.scan(given, torch.from_numpy(labels), chunk_rows=90), measures)
+    whole = cr.mean_over(cr.scan(probs, labels), measures)
+    for name, estimate in whole.items():
+        assert found[name].value == pytest.approx(estimate.value, rel=1e-12)
+        assert found[name].stderr == pytest.approx(estimate.stderr, rel=1e-9)
+
+
 def test_what_is_no_measure_is_refused(data) -> None:
     probs, labels = data
     scan = cr.scan(probs, labels)
