@@ -67,7 +67,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
-    "calibrate fit": (*READING, "--drop-invalid", "--method", "--force"),
+    "calibrate fit": (*READING, "--drop-invalid", "--method", "--seed", "--force"),
     "calibrate apply": (*READING, "--drop-invalid", "--force"),
     "calibrate compare": (
         *READING,

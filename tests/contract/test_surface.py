@@ -50,6 +50,7 @@ NOT_CALLED_BY_USERS = {
     "Recalibration",
     "RecalibrationReport",
     "ReliabilityCurve",
+    "RiskCoverageCurve",
     "RootEstimate",
     "ScoreStability",
     "SimplexMap",

@@ -112,8 +112,8 @@ def _figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
             check_data(check),
             "What the model expects, and what was observed",
             "check-strip",
-            size=(6.6, 1.45 + 0.29 * lines),
-            margins=(1.9, 1.0 + 0.03 * lines, 1.5, 0.3),  # the key stands lower below taller axes
+            size=(7.2, 1.45 + 0.29 * lines),
+            margins=(2.5, 1.0 + 0.03 * lines, 1.5, 0.3),  # the key stands lower below taller axes
         )
     ]
     worst = min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name

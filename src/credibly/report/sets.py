@@ -79,18 +79,15 @@ def validity_section(evaluation: Evaluation) -> Section | None:
     parts = evaluation.validity
     if parts is None:
         return None
-    test = parts.test
+    test, rows = parts.test, _failing(parts)
+    listed = Table(("row", "raters", "deviance", "p-value", "adjusted p"), rows)
+    none = "" if rows else " No instance stands out by itself after adjustment for all of them."
     return Section(
         anchor="validity",
         title="Is the distribution of labels itself in the set?",
-        finding="Frequencies of the raters' labels were compared with the set, instance by instance.",
+        finding=f"Frequencies of the raters' labels were compared with the set, instance by instance.{none}",
         verdicts=(parts.verdict,),
-        tables=(
-            (
-                "Instances that stand out after adjustment, worst first",
-                Table(("row", "raters", "deviance", "p-value", "adjusted p"), _failing(parts)),
-            ),
-        ),
+        tables=(("Instances that stand out after adjustment, worst first", listed),) if rows else (),
         figures=(
             report_figure(validity_data(test), "Deviance of every instance", "validity"),
             report_figure(
