@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,13 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
     while buckets.shift and (inside is None or inside > _MOST_COLLECTED):
         widest = max(len(prefixes) for prefixes in buckets.prefixes)
         bits = min(buckets.shift, 16, max(4, int(np.log2(_COUNTERS // (n_columns * widest)))))
-        counts = _added(read(_counting(buckets, bits)))
+        counts = _added(read(partial(_count, buckets, bits)))
         buckets, places, inside = _narrowed(buckets, bits, counts, places)
     if not buckets.shift:  # every bucket is one number
         for column, (bucket, _) in enumerate(places):
             found[column] = _numbers(buckets.prefixes[column][bucket])
         return found
-    kept = [np.sort(np.concatenate(parts)) for parts in zip(*read(_collecting(buckets)), strict=True)]
+    kept = [np.sort(np.concatenate(parts)) for parts in zip(*read(partial(_collect, buckets)), strict=True)]
     for column, (bucket, rank) in enumerate(places):
         starts = np.searchsorted(kept[column] >> np.uint64(buckets.shift), buckets.prefixes[column])
         found[column] = _numbers(kept[column][starts[bucket] + rank])
@@ -94,29 +95,21 @@ def _members(keys: HostArray, buckets: _Buckets, column: int) -> tuple[HostArray
     return place, prefixes[place] == lead
 
 
-def _counting(buckets: _Buckets, bits: int) -> Callable[[HostArray], list[HostArray]]:
-    """Return the function that counts the next bits of the numbers in the buckets."""
-
-    def count(values: HostArray) -> list[HostArray]:
-        found = []
-        for column, keys in enumerate(_keys(values).T):
-            place, member = _members(keys, buckets, column)
-            following = (keys[member] >> np.uint64(buckets.shift - bits)) & np.uint64(2**bits - 1)
-            cells = place[member] * 2**bits + following.astype(np.intp)
-            found.append(np.bincount(cells, minlength=len(buckets.prefixes[column]) * 2**bits))
-        return found
-
-    return count
+def _count(buckets: _Buckets, bits: int, values: HostArray) -> list[HostArray]:
+    """Count the next bits of the numbers in the buckets."""
+    found = []
+    for column, keys in enumerate(_keys(values).T):
+        place, member = _members(keys, buckets, column)
+        following = (keys[member] >> np.uint64(buckets.shift - bits)) & np.uint64(2**bits - 1)
+        cells = place[member] * 2**bits + following.astype(np.intp)
+        found.append(np.bincount(cells, minlength=len(buckets.prefixes[column]) * 2**bits))
+    return found
 
 
-def _collecting(buckets: _Buckets) -> Callable[[HostArray], list[HostArray]]:
-    """Return the function that takes the numbers in the buckets, as keys."""
-
-    def collect(values: HostArray) -> list[HostArray]:
-        columns = list(_keys(values).T)
-        return [keys[_members(keys, buckets, column)[1]] for column, keys in enumerate(columns)]
-
-    return collect
+def _collect(buckets: _Buckets, values: HostArray) -> list[HostArray]:
+    """Take the numbers in the buckets, as keys."""
+    columns = list(_keys(values).T)
+    return [keys[_members(keys, buckets, column)[1]] for column, keys in enumerate(columns)]
 
 
 def _added(parts: Iterable[list[HostArray]]) -> list[HostArray]:

@@ -17,7 +17,7 @@ from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.results import Estimate
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Chunk, Chunks, Counts, Dirichlet, LabelCounts
+from credibly.predictions import Chunk, Chunks, Dirichlet
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
 
 Measure = Callable[..., Any]
@@ -143,7 +143,7 @@ class MeasuresTask(Task):
 
 def _values(name: str, measure: Measure, chunk: Chunk, labelled: bool) -> dict[str, Array]:
     """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
-    found = measure(chunk.predictions, _labels(chunk)) if labelled else measure(chunk.predictions)
+    found = measure(chunk.predictions, chunk.observed) if labelled else measure(chunk.predictions)
     if isinstance(found, Uncertainty):
         parts = {f"{name}.{part}": getattr(found, part) for part in _PARTS}
         return {part: values for part, values in parts.items() if values is not None}
@@ -165,12 +165,6 @@ def _not_a_number(name: str, values: Array, start: int) -> InputError:
         f"row {start + int(rows[0])} has {float(to_host(values)[rows[0]])} ({len(rows)} such rows here)",
         "Give these rows a value, or leave them out of the scan.",
     )
-
-
-def _labels(chunk: Chunk) -> Any:
-    """Return the labels as users write them."""
-    values = chunk.labels.values[0, ...]
-    return LabelCounts(values) if isinstance(chunk.labels, Counts) else values
 
 
 def _function(measure: Measure) -> Any:

@@ -7,6 +7,7 @@ Every edge is cast to the stored dtype before it is compared: 0.7 in single prec
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -62,14 +63,17 @@ def bin_edges_over(
     columns = 1 if first.ndim == 1 else first.shape[1]
 
     def read(use: Callable[[Array], Any]) -> Any:
-        def work(chunk: Chunk) -> Any:
-            values = to_host(values_of(as_point(chunk.predictions)[0].probs))
-            return use(values.reshape(len(values), columns))
-
-        return chunks.map(work)
+        return chunks.map(partial(_use_values, use, values_of, columns))
 
     found = order_statistics(read, edge_ranks(chunks.n, n_bins, closed), columns)
     return with_ends(found[0] if first.ndim == 1 else found)
+
+
+def _use_values(
+    use: Callable[[Array], Any], values_of: Callable[[Array], Array], columns: int, chunk: Chunk
+) -> Any:
+    values = to_host(values_of(as_point(chunk.predictions)[0].probs))
+    return use(values.reshape(len(values), columns))
 
 
 def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:

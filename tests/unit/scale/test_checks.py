@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
 import numpy as np
 import pytest
 
@@ -62,3 +65,16 @@ def test_replicates_of_a_check_go_in_batches_where_memory_is_short(data) -> None
     assert differences(whole.to_dict(), cut.to_dict()) == []
     assert steps == sorted(steps)
     assert len(steps) > 3  # more than one batch over three chunks
+
+
+def test_chunks_go_to_other_processes(data) -> None:
+    probs, labels, groups = data
+    settings = {"statistics": ["hosmer_lemeshow"], "n_resamples": 9, "rng": 3}
+    whole = cr.predictive_check(cr.Ensemble(probs), labels, groups=groups, **settings)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        rows = cr.scan(probs, labels, groups=groups, chunk_rows=200, engine=pool)
+        cut = cr.predictive_check(rows, **settings)
+        part = rows.take(np.array([1, 599]))
+    assert differences(whole.to_dict(), cut.to_dict()) == []
+    np.testing.assert_array_equal(part.predictions.probs, probs[[1, 599]])
+    np.testing.assert_array_equal(part.groups, groups[[1, 599]])
