@@ -97,7 +97,7 @@ def _level_claims(rates: Rates, place: str, control: str, printed: str) -> list[
         Claim(
             place,
             "a truth on the boundary of the set is not rejected more often than the level says",
-            "no such control in the paper",
+            "number not at hand",
             _found(rates, [(control, test) for test in _of("J25")]),
             all_of(*(at_most(rates.of(control, test), level) for test in _of("J25"))),
             "weights on members alone, learned from x, do not reach the boundary",
