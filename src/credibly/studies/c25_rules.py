@@ -7,7 +7,10 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 
-from credibly.studies.c25_printed import BY_ENTROPY, BY_JS, SCORES, VERTICES, PrintedRanking
+from credibly.studies.c25_printed import BY_ENTROPY, BY_JS, SCORES, VERTICES, Printed, PrintedRanking
+
+Scores = Mapping[str, Mapping[str, Printed]]
+"""Printed rows by data set and model."""
 
 Lines = Mapping[str, tuple[float, float]]
 """Mean distance and mean imprecision by model."""
@@ -36,17 +39,17 @@ def _compared(where: str, printed: float, expected: float, slack: float) -> Chec
     return Checked(where, printed, expected, gap if gap > 1e-9 else 0.0)
 
 
-def sums_of_scores() -> Iterator[Checked]:
-    """E = KL + NS at trade-off 1, and means of all from means of right and wrong predictions."""
-    for data, rows in SCORES.items():
+def sums_of_scores(scores: Scores) -> Iterator[Checked]:
+    """E = KL + NS at trade-off 1."""
+    for data, rows in scores.items():
         for name, row in rows.items():
             where = f"{data}, {name}"
             yield _compared(f"{where}, E", row.score, row.distance + row.imprecision, 3 * HALF)
 
 
-def mixtures() -> Iterator[Checked]:
+def mixtures(scores: Scores) -> Iterator[Checked]:
     """The mean over all is that of right and wrong predictions, weighted by the accuracy."""
-    for data, rows in SCORES.items():
+    for data, rows in scores.items():
         for name, row in rows.items():
             for part in ("distance", "imprecision"):
                 right, wrong = (getattr(row, f"{part}_{group}") for group in ("right", "wrong"))
@@ -56,9 +59,9 @@ def mixtures() -> Iterator[Checked]:
                 yield _compared(f"{data}, {name}, {part}", getattr(row, part), expected, slack)
 
 
-def deviations() -> Iterator[Checked]:
+def deviations(scores: Scores) -> Iterator[Checked]:
     """The deviation of a sum lies between difference and sum of the deviations."""
-    for data, rows in SCORES.items():
+    for data, rows in scores.items():
         for name, row in rows.items():
             least = abs(row.distance_std - row.imprecision_std)
             most = row.distance_std + row.imprecision_std

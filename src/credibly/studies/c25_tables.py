@@ -40,17 +40,28 @@ from credibly.studies.study import Run, Study
 
 @dataclasses.dataclass(frozen=True)
 class TablesSize:
-    """Nothing is drawn and nothing left out: both sizes are the same."""
+    """How large the study is.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Data sets whose printed rows are checked.
+    """
+
+    data: tuple[str, ...]
 
 
 def work(size: TablesSize, run: Run) -> Findings:
     """Check every rule over the printed tables."""
+    scores = {name: SCORES[name] for name in size.data}
     rules: dict[str, list[Checked]] = {
-        "8.2: E is KL + NS": list(sums_of_scores()),
-        "8.2: deviation of E fits those of KL and NS": list(deviations()),
-        "8.7: right and wrong mix to all": list(mixtures()),
+        "8.2: E is KL + NS": list(sums_of_scores(scores)),
+        "8.2: deviation of E fits those of KL and NS": list(deviations(scores)),
+        "8.7: right and wrong mix to all": list(mixtures(scores)),
     }
     for table, rankings in RANKINGS.items():
+        if _data(table) not in scores:
+            continue
         lines = {name: (row.distance, row.imprecision) for name, row in SCORES[_data(table)].items()}
         rules |= _ranked(table, rankings, lines)
     rules |= _ranked("8.9, JS", BY_JS, lines_by_js())
@@ -139,13 +150,14 @@ def _claim(place: str, statement: str, printed: str, found: list[Checked], why: 
 
 def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
     orders = [one for rule, found in rules.items() if rule.endswith("order") for one in found]
-    by_kl = [one for table in RANKINGS for one in rules[f"{table}: scores"]] + rules["8.1: scores"]
+    tables = [table for table in (*RANKINGS, "8.1") if f"{table}: scores" in rules]
+    by_kl = [one for table in tables for one in rules[f"{table}: scores"]]
     printed, allowed = entropy_gap_of_rsnn()
     return [
         _claim(
             "C25 Table 1 (thesis 8.2)",
             "E is the sum of KL and NS",
-            "29 rows of means",
+            "CIFAR-10, DE: 0.031 + 0.385, 0.415",
             rules["8.2: E is KL + NS"],
             "Misprints: no data can give these means.",
         ),
@@ -159,7 +171,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
         _claim(
             "C25, right and wrong predictions (thesis 8.7)",
             "The means of right and wrong predictions are those of the same runs",
-            "29 rows",
+            "RS-NN on CIFAR-10: 0.398; right 0.009, wrong 5.562",
             rules["8.7: right and wrong mix to all"],
             "In the rows named, right and wrong were told apart on other predictions, or by another rule, "
             "than those of the printed accuracy.",
@@ -167,7 +179,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
         _claim(
             "C25, scores at ten trade-offs (thesis 8.1, 8.3 to 8.6, 8.9)",
             "Mean scores are KL + trade-off times NS",
-            "10 trade-offs, 3 data sets",
+            "10 trade-offs",
             by_kl,
             "RS-NN at 0.2 and 0.3 is misprinted in thesis Table 8.4 (8.3 has 0.400 and 0.401).",
         ),
@@ -208,7 +220,7 @@ PRINTED = Study(
     name="c25-printed",
     title="Printed tables against each other: scores, rankings, right and wrong predictions, vertices",
     reference="C25 Tables 1 to 8",
-    small=TablesSize(),
-    full=TablesSize(),
+    small=TablesSize(("CIFAR-10",)),
+    full=TablesSize(tuple(SCORES)),
     work=work,
 )
