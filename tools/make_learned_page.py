@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly.studies import Claim, StudyTable, studies
-from credibly.studies.results import claims_table
+from credibly.studies.results import claims_table, size_in_words
 
 STUDIES = Path(__file__).resolve().parent.parent / "docs" / "studies"
 
@@ -62,13 +62,10 @@ def _sum_of(counts: Counter[str]) -> str:
 def _sources(found: list[dict[str, Any]]) -> str:
     columns = ("study", "what", "size", "numbers of the size")
     rows = [
-        (f"`{one['name']}`", one["reference"], one["size"], _size(one["settings"]["size"])) for one in found
+        (f"`{one['name']}`", one["reference"], one["size"], size_in_words(one["settings"]["size"]))
+        for one in found
     ]
     return StudyTable("sources", "", columns, rows).markdown() + "\n"
-
-
-def _size(numbers: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
 
 
 if __name__ == "__main__":

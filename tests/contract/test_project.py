@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import credibly
+from credibly._arrays.results import jsonable
+from credibly.studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -203,6 +206,22 @@ def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> N
     done = check_arrows(project_copy)
     assert done.returncode == 1
     assert "src/credibly/predictions/wrong_way.py:2" in done.stdout + done.stderr
+
+
+# Studies of papers
+
+
+def test_the_page_of_claims_is_what_the_results_give() -> None:
+    done = run(sys.executable, "tools/make_learned_page.py", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_study_has_its_results_on_record_at_full_size() -> None:
+    folder = ROOT / "docs" / "studies" / "results"
+    recorded = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*/result.json")]
+    assert {(one["name"], one["size"]) for one in recorded} == {(name, "full") for name in studies()}
+    for one in recorded:  # at the size that the command would run now
+        assert one["settings"]["size"] == jsonable(studies()[one["name"]].full), one["name"]
 
 
 # The tools that continuous integration trusts must be able to say no

@@ -21,7 +21,7 @@ from credibly.cli.progress import progress
 from credibly.io import write_text_atomically
 from credibly.studies import StudyResult, StudyTable, studies
 from credibly.studies.registry import as_study
-from credibly.studies.results import claims_table
+from credibly.studies.results import claims_table, size_in_words
 
 LISTED = ("name", "reference", "needs", "small", "full", "title")
 PARTS = "parts"
@@ -106,8 +106,8 @@ def _list(output: Output) -> None:
             "name": study.name,
             "reference": study.reference,
             "needs": ", ".join(study.needs),
-            "small": _size(study.small),
-            "full": _size(study.full),
+            "small": size_in_words(dataclasses.asdict(study.small)),
+            "full": size_in_words(dataclasses.asdict(study.full)),
             "title": study.title,
         }
         for study in studies().values()
@@ -117,11 +117,6 @@ def _list(output: Output) -> None:
         return
     rows = [[entry[name] for name in LISTED] for entry in entries]
     output.table(Table(LISTED, rows), shown=("name", "reference", "needs", "full", "title"))
-
-
-def _size(size: Any) -> str:
-    """Write the numbers of a size in words."""
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in dataclasses.asdict(size).items())
 
 
 def _as_table(table: StudyTable) -> Table:

@@ -197,6 +197,15 @@ def claims_table(claims: Sequence[Claim]) -> StudyTable:
     return StudyTable("claims", "Claims of the paper", columns, rows)
 
 
+def size_in_words(size: Mapping[str, Any]) -> str:
+    """Write the numbers of a size, such as "n 100, repetitions 20"."""
+    return ", ".join(f"{name.replace('_', ' ')} {_several(value)}" for name, value in size.items())
+
+
+def _several(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def drawn(display: Display) -> Drawing:
     """Return what draws a picture on a figure of its own."""
 
