@@ -30,7 +30,7 @@ def list_names(output: Output) -> None:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})
         return
     rows = [[_cell(entry[name]) for name in COLUMNS] for entry in entries]
-    output.table(Table(COLUMNS, rows), shown=("name", "kind", "summary", "reference"))
+    output.table(Table(COLUMNS, rows), shown=("name", "kind", "reference"))
 
 
 def functions() -> list[Callable[..., Any]]:
