@@ -116,7 +116,7 @@ def test_a_study_without_distances_has_no_such_figure(
 
 
 def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
-    ran = credibly("study", "m23-fig2", "--out", tmp_path / "x")
+    ran = credibly("study", "m23-figg1", "--out", tmp_path / "x")
     assert ran.code == 2
     assert "Did you mean 'm23-fig1'?" in ran.err
     assert credibly("study", "tiny", "--size", "huge").code == 2
