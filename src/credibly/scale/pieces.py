@@ -64,7 +64,7 @@ class Piece(ABC):
         return Chunk(
             self.start,
             found.predictions,
-            as_labels(found.predictions, found.labels, found.weight),
+            as_labels(found.predictions, found.labels, found.weight, some_rows=True),
             None if groups is None else plain_names(groups),
             found.features if self.features is None else self.features,
             found.classes,
