@@ -185,7 +185,7 @@ def _file_pieces(
         raise InputError(
             "`predictions`",
             "must leave files that can be read",
-            f"none of {len(paths)} can: {bad[0]}",
+            f"none of {len(paths)} can: {str(bad[0]).rstrip('.')}",
             "Check them.",
         )
     notes = [f"{len(bad)} of {len(paths)} files were left out on purpose"] if bad else []
@@ -211,7 +211,7 @@ def _count(
                     "Check both; where the first axis holds the members, say so: `member_axis=0`.",
                 )
         if n is None or thoroughly:
-            found = FilePiece(0, n or 0, path, labels, kind, member_axis).read()
+            found = FilePiece(0, n or 0, path, labels, kind, member_axis).found()
             if found.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
             n = len(found.predictions)
