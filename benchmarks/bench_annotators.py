@@ -74,7 +74,6 @@ def _both(point: cr.Point, counts: cr.LabelCounts) -> None:
 
 
 def _chunked(point: cr.Point, counts: cr.LabelCounts) -> None:
-    cuts = [slice(start, start + CHUNK) for start in range(0, len(point), CHUNK)]
-    chunks = [(point[rows], counts[rows]) for rows in cuts]
-    cr.decompose_loss_in_chunks(chunks)
-    cr.decompose_disagreement_in_chunks(chunks)
+    chunks = cr.scan(point, counts, chunk_rows=CHUNK)
+    cr.decompose_loss(chunks)
+    cr.decompose_disagreement(chunks)

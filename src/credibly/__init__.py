@@ -36,9 +36,7 @@ from credibly._arrays.validity_results import ValidityResult
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
-    decompose_disagreement_in_chunks,
     decompose_loss,
-    decompose_loss_in_chunks,
     rater_statistic,
 )
 from credibly.credal import (
@@ -249,9 +247,7 @@ __all__ = [
     "crps",
     "decompose_brier",
     "decompose_disagreement",
-    "decompose_disagreement_in_chunks",
     "decompose_loss",
-    "decompose_loss_in_chunks",
     "deterministic",
     "discounted_utility",
     "epistemic_score",

@@ -273,9 +273,9 @@ def _others() -> Iterator[tuple[str, Case]]:
             lambda make, name=name: getattr(cr, name)(ensemble(make), cr.LabelCounts(make(COUNTS))),
         )
         yield (
-            f"{name}_in_chunks",
-            lambda make, name=name: getattr(cr, f"{name}_in_chunks")(
-                [(ensemble(make), cr.LabelCounts(make(COUNTS)))] * 2
+            f"{name} scan",
+            lambda make, name=name: getattr(cr, name)(
+                cr.scan([(ensemble(make), cr.LabelCounts(make(COUNTS)))] * 2, engine="serial")
             ),
         )
     yield "pit", lambda make: cr.pit(gaussian(make), make(REALS))
@@ -338,9 +338,9 @@ LEAVES: dict[str, str] = {
     "credal_test constant": OPTIMISERS,
     "validity_test": RATERS,
     "decompose_loss": RATERS,
-    "decompose_loss_in_chunks": RATERS,
+    "decompose_loss scan": RATERS,
     "decompose_disagreement": RATERS,
-    "decompose_disagreement_in_chunks": RATERS,
+    "decompose_disagreement scan": RATERS,
     "rank_models": BOOTSTRAP,
     "member_functions": PICTURES,
     "error_over_simplex": PICTURES,

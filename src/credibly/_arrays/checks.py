@@ -38,6 +38,13 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
     kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     if is_torch(value):
         return _dense(value, name)
+    if hasattr(value, "__dask_graph__"):
+        raise InputTypeError(
+            f"`{name}`",
+            "must be in memory here",
+            f"got {kind} of Dask",
+            "Pass `scan(predictions, labels)` in place of both, or call `.compute()` first.",
+        )
     if not is_array(value):
         if hasattr(value, "to_numpy"):  # pandas, polars, xarray
             value = value.to_numpy()

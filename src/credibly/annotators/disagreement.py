@@ -12,7 +12,7 @@ Mimori et al. 2021 (D21).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import find_rows
@@ -102,56 +102,11 @@ def decompose_disagreement(
         require_no_labels(counts, sample_weight)
         return _decompose(predictions, statistic, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
-    return _decompose([chunk], statistic, n_bins, binning, closed, debias, paper)
-
-
-def decompose_disagreement_in_chunks(
-    chunks: Iterable[Any],
-    *,
-    statistic: RaterStatistic | None = None,
-    n_bins: int = 15,
-    binning: Binning = "equal_width",
-    closed: Closed = "left",
-    debias: Debias = "full",
-    paper: str | None = None,
-) -> DisagreementDecomposition:
-    """Compare predicted with observed disagreement of data that come in chunks.
-
-    Parameters
-    ----------
-    chunks : iterable of (predictions, counts) or (predictions, counts, sample_weight)
-        Iterated over several times, so a list or an object that starts again; a generator is refused.
-    statistic : RaterStatistic, optional
-        Another symmetric statistic of a few raters.
-    n_bins : int
-        Bins of the predicted value.
-    binning : {"equal_width", "equal_mass"}
-        How bins are laid; bins of equal mass hold all predicted values in memory once.
-    closed : {"left", "right"}
-        Which end of a bin belongs to it.
-    debias : {"full", "paper"}
-        How the calibration loss is debiased, see `decompose_loss`.
-    paper : {"D21"}, optional
-        Use the settings of the paper.
-
-    Returns
-    -------
-    DisagreementDecomposition
-        As `decompose_disagreement` returns it.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> first = ([[0.8, 0.2], [0.1, 0.9]], cr.LabelCounts([[3, 1], [0, 4]]))
-    >>> second = ([[0.5, 0.5], [0.9, 0.1]], cr.LabelCounts([[2, 2], [4, 0]]))
-    >>> cr.decompose_disagreement_in_chunks([first, second]).n
-    4
-    """
-    return _decompose(chunks, statistic, n_bins, binning, closed, debias, paper)
+    return _decompose(chunk, statistic, n_bins, binning, closed, debias, paper)
 
 
 def _decompose(
-    chunks: Chunks | Iterable[Any],
+    rows: Chunks | Chunk,
     statistic: RaterStatistic | None,
     n_bins: int,
     binning: Binning,
@@ -168,7 +123,7 @@ def _decompose(
             "Make one: `rater_statistic(function, order=3)`.",
         )
     order = 2 if statistic is None else statistic.order
-    population = Population(chunks, order, mean_noted=False)
+    population = Population(rows, order, mean_noted=False)
     notes = [*population.notes, *paper_notes]
     if population.reduced_to_mean is not None:
         notes.append(population.reduced_to_mean)
@@ -182,7 +137,9 @@ def _decompose(
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
     notes += [] if costly is None else [costly]
-    whole = summarise(population, user_evidence(bound), cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
+    whole = summarise(
+        population, partial(user_evidence, bound), cut, (TERMS, SPREAD), MEANS, settings, tuple(notes)
+    )
     columns_or_none = whole if bound.n_columns > 1 else None
     return _result(name, whole, columns_or_none, None, population, settings, tuple(notes))
 
@@ -235,17 +192,13 @@ def class_evidence(tile: Chunk) -> Evidence:
     return _evidence(moments.disagreement, observed, tile.weight, moments.variance(raters))
 
 
-def user_evidence(bound: BoundRaterStatistic) -> Callable[[Chunk], Evidence]:
+def user_evidence(bound: BoundRaterStatistic, tile: Chunk) -> Evidence:
     """Return what a user's statistic observes and expects."""
-
-    def evidence(tile: Chunk) -> Evidence:
-        _require_whole(tile.counts, bound.statistic)
-        _, raters = tile.frequencies
-        expected = instances_last(bound.expected(tile.predictions))
-        observed = instances_last(bound.observed(tile.counts, raters[:, None]))
-        return _evidence(expected, observed, tile.weight)
-
-    return evidence
+    _require_whole(tile.counts, bound.statistic)
+    _, raters = tile.frequencies
+    expected = instances_last(bound.expected(tile.predictions))
+    observed = instances_last(bound.observed(tile.counts, raters[:, None]))
+    return _evidence(expected, observed, tile.weight)
 
 
 def _require_whole(counts: Array, statistic: RaterStatistic) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -58,17 +58,11 @@ def summarise(
 ) -> Summary:
     """Read the population twice (small ones once) and return the means behind all terms, with errors."""
     edges = _edges(population, evidence, cut, least)
-
-    def part(tile: Chunk) -> Part:
-        own = evidence(tile)
-        bins = _bins_of(own.predicted, edges, cut.closed)
-        return own, cell_index(bins, cut.n_bins)
-
-    read = _reader(population, part, least)
-    sums = read(lambda own, cells: cell_sums(own, cells, own.predicted.shape[0] * cut.n_bins))
+    read = _reader(population, partial(_part, evidence, edges, cut), least)
+    sums = read(partial(_cell_sums, cut.n_bins))
     found, products = pairs(sums), products_of(terms)
     wanted = list(offered.values())
-    moments = read(lambda own, cells: row_moments(own, cells, found, products, wanted))
+    moments = read(partial(row_moments, pairs=found, products=products, offered=wanted))
     n_columns = found.mean.size // cut.n_bins
     rows, columns, single = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
@@ -97,7 +91,7 @@ def _reader(
 ) -> Callable[[Callable[[Evidence, Array], State]], State]:
     """Return what adds up a function over all parts; those of small populations are kept between passes."""
     if population.n * population.n_classes > _KEPT_ELEMENTS:
-        return lambda function: population.sum(lambda tile: function(*part(tile)), least=least)
+        return lambda function: population.sum(partial(_of_part, function, part), least=least)
     kept = list(population.map(part, least=least))
     return lambda function: reduce(operator.add, (function(*entry) for entry in kept))
 
@@ -109,15 +103,41 @@ def _edges(
         return width_edges(cut.n_bins)
 
     def read(use: Callable[[HostArray], Any]) -> Iterator[Any]:
-        def work(own: Iterator[Chunk]) -> Any:
-            parts = [to_host(evidence(tile).predicted.T) for tile in own]
-            return use(np.concatenate(parts)) if parts else None
-
+        work = partial(_of_predicted, use, evidence)
         return (found for found in population.reduce(work, least=least) if found is not None)
 
-    n_columns = next(read(lambda values: values.shape[1]))
+    n_columns = next(read(_width))
     n = population.n if least is None else population.n + population.n_left_out
     return with_ends(order_statistics(read, edge_ranks(n, cut.n_bins, cut.closed), n_columns))
+
+
+# Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
+
+
+def _part(evidence: Callable[[Chunk], Evidence], edges: HostArray, cut: Cut, tile: Chunk) -> Part:
+    own = evidence(tile)
+    return own, cell_index(_bins_of(own.predicted, edges, cut.closed), cut.n_bins)
+
+
+def _of_part(
+    function: Callable[[Evidence, Array], State], part: Callable[[Chunk], Part], tile: Chunk
+) -> State:
+    return function(*part(tile))
+
+
+def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:
+    return cell_sums(own, cells, own.predicted.shape[0] * n_bins)
+
+
+def _of_predicted(
+    use: Callable[[HostArray], Any], evidence: Callable[[Chunk], Evidence], own: Iterator[Chunk]
+) -> Any:
+    parts = [to_host(evidence(tile).predicted.T) for tile in own]
+    return use(np.concatenate(parts)) if parts else None
+
+
+def _width(values: HostArray) -> int:
+    return int(values.shape[1])
 
 
 def _bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:

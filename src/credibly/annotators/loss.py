@@ -13,7 +13,6 @@ Mimori et al. 2021 (D21).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from credibly._arrays.decompositions import LossDecomposition, LossTerms
@@ -111,53 +110,11 @@ def decompose_loss(
         require_no_labels(counts, sample_weight)
         return _decompose(predictions, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
-    return _decompose([chunk], n_bins, binning, closed, debias, paper)
-
-
-def decompose_loss_in_chunks(
-    chunks: Iterable[Any],
-    *,
-    n_bins: int = 15,
-    binning: Binning = "equal_width",
-    closed: Closed = "left",
-    debias: Debias = "full",
-    paper: str | None = None,
-) -> LossDecomposition:
-    """Split the squared loss of data that come in chunks; the result is that of all rows at once.
-
-    Parameters
-    ----------
-    chunks : iterable of (predictions, counts) or (predictions, counts, sample_weight)
-        Iterated over several times, so a list or an object that starts again; a generator is refused.
-    n_bins : int
-        Bins per class.
-    binning : {"equal_width", "equal_mass"}
-        How bins are laid; bins of equal mass hold all predictions in memory once.
-    closed : {"left", "right"}
-        Which end of a bin belongs to it.
-    debias : {"full", "paper"}
-        How the calibration loss is debiased, see `decompose_loss`.
-    paper : {"D21"}, optional
-        Use the settings of the paper.
-
-    Returns
-    -------
-    LossDecomposition
-        As `decompose_loss` returns it.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> first = ([[0.8, 0.2], [0.1, 0.9]], cr.LabelCounts([[3, 1], [0, 4]]))
-    >>> second = ([[0.5, 0.5], [0.9, 0.1]], cr.LabelCounts([[2, 2], [4, 0]]))
-    >>> cr.decompose_loss_in_chunks([first, second]).n
-    4
-    """
-    return _decompose(chunks, n_bins, binning, closed, debias, paper)
+    return _decompose(chunk, n_bins, binning, closed, debias, paper)
 
 
 def _decompose(
-    chunks: Chunks | Iterable[Any],
+    rows: Chunks | Chunk,
     n_bins: int,
     binning: Binning,
     closed: Closed,
@@ -165,7 +122,7 @@ def _decompose(
     paper: str | None,
 ) -> LossDecomposition:
     cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
-    population = Population(chunks, least=2, mean_noted=True)
+    population = Population(rows, least=2, mean_noted=True)
     settings = vars(cut) | {"paper": paper}
     notes = (*population.notes, *paper_notes)
     summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.tiles import tiles
 from credibly.annotators.moments import instances_last
@@ -137,7 +138,7 @@ class Population:
 
     Parameters
     ----------
-    chunks : Chunks, or iterable of (predictions, counts) or (predictions, counts, sample_weight)
+    rows : Chunks or Chunk
         Read several times.
     least : int
         Raters an instance must have.
@@ -145,25 +146,18 @@ class Population:
         Whether the mean stands for a set of predictions, which the notes then say.
     """
 
-    def __init__(self, chunks: Chunks | Iterable[Any], least: int, *, mean_noted: bool) -> None:
-        if not isinstance(chunks, Chunks) and iter(chunks) is chunks:
-            raise InputTypeError(
-                "`chunks`",
-                "must start again each time it is iterated over: rows are read more than once",
-                f"got {type(chunks).__name__}, which can be read once",
-                "Pass a list, or an object whose `__iter__` opens the files anew.",
-            )
-        self._chunks, self.least = chunks, least
+    def __init__(self, rows: Chunks | Chunk, least: int, *, mean_noted: bool) -> None:
+        self._rows, self.least = rows, least
         self.n = self.n_left_out = 0
         self.n_classes = 0
         self.reduced_to_mean: str | None = None
         notes: dict[str, None] = {}
         low, high = np.inf, 0.0
-        for found in self._each(lambda chunk: survey(chunk, least)):
+        for found in self._each(partial(survey, least=least)):
             self.n += found.n
             self.n_left_out += found.n_left_out
             low, high = min(low, found.raters[0]), max(high, found.raters[1])
-            self._require_one_width(found.n_classes)
+            self.n_classes = found.n_classes
             notes.update(dict.fromkeys(found.notes))
             if not found.has_members:
                 self.reduced_to_mean = self.reduced_to_mean or found.mean_note
@@ -189,40 +183,46 @@ class Population:
             warnings.warn(message, UserWarning, stacklevel=4)
         self.notes = tuple(notes)
 
-    def _require_one_width(self, n_classes: int) -> None:
-        if self.n_classes not in (0, n_classes):
-            raise InputError(
-                "`chunks`",
-                "must have one number of classes",
-                f"got {self.n_classes} and {n_classes}",
-                "Add empty columns for classes a chunk does not have.",
-            )
-        self.n_classes = n_classes
-
     def _each(self, work: Callable[[Chunk], S]) -> Iterator[S]:
-        """Yield ``work(chunk)`` for every chunk, checked; a scan works on them where they are read."""
-        if isinstance(self._chunks, Chunks):
-            yield from self._chunks.map(lambda piece: work(from_piece(piece)))
-            return
-        for entry in self._chunks:
-            yield work(entry if isinstance(entry, Chunk) else check_chunk(*entry))
+        """Yield ``work(chunk)`` for every chunk; a scan works on them where they are read."""
+        if isinstance(self._rows, Chunks):
+            return self._rows.map(partial(_on_piece, work))
+        return iter([work(self._rows)])
 
     def reduce(self, work: Callable[[Iterator[Chunk]], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``work(tiles)`` for every chunk, given the tiles of its rows with enough raters."""
-        enough = self.least if least is None else least
-        yield from self._each(lambda chunk: work(_tiles_of(chunk, enough)))
+        return self._each(partial(_on_tiles, work, self.least if least is None else least))
 
     def map(self, function: Callable[[Chunk], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``function(tile)`` over all tiles of the population, in order."""
-        for found in self.reduce(lambda own: [function(tile) for tile in own], least=least):
+        for found in self.reduce(partial(_listed, function), least=least):
             yield from found
 
     def sum(self, function: Callable[[Chunk], State], *, least: int | None = None) -> State:
         """Add up ``function(tile)`` over all tiles."""
-        parts = self.reduce(lambda own: _added(function(tile) for tile in own), least=least)
+        parts = self.reduce(partial(_summed, function), least=least)
         total = _added(part for part in parts if part is not None)
         assert total is not None
         return total
+
+
+# Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
+
+
+def _on_piece(work: Callable[[Chunk], S], piece: Any) -> S:
+    return work(from_piece(piece))
+
+
+def _on_tiles(work: Callable[[Iterator[Chunk]], S], least: int, chunk: Chunk) -> S:
+    return work(_tiles_of(chunk, least))
+
+
+def _listed(function: Callable[[Chunk], S], own: Iterator[Chunk]) -> list[S]:
+    return [function(tile) for tile in own]
+
+
+def _summed(function: Callable[[Chunk], State], own: Iterator[Chunk]) -> State | None:
+    return _added(function(tile) for tile in own)
 
 
 def _tiles_of(chunk: Chunk, least: int) -> Iterator[Chunk]:

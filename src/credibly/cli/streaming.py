@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
 from credibly._arrays.tiles import memory_budget
@@ -126,15 +125,6 @@ class Streaming:
     @contextmanager
     def running(self) -> Iterator[Engine]:
         """Give where chunks are worked on, for as long as they are."""
-        try:
-            with self._engine() as engine:
-                yield engine
-        except InvalidRowsError as error:  # single rows cannot be left out here
-            remedy = "Repair them, or leave out the whole file: `--skip-bad-shards`."
-            raise InputError(error.subject, error.rule, error.evidence, remedy) from error
-
-    @contextmanager
-    def _engine(self) -> Iterator[Engine]:
         if self.engine == "dask":
             with connected(self.scheduler) as cluster:
                 yield cluster

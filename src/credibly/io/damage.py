@@ -53,7 +53,7 @@ def reading(source: str, form: str, *further: type[Exception]) -> Iterator[None]
         raise FileError(
             f"'{source}'",
             f"must be a whole {form} file",
-            f"{type(error).__name__}: {words}",
+            f"{type(error).__name__}: {words.rstrip('.')}",
             "It may be truncated or damaged: copy or make it again.",
         ) from error
 

@@ -9,9 +9,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
 from credibly._arrays.namespace import Array, is_numpy
-from credibly.io.assemble import assemble
+from credibly.io.assemble import assemble, reworded
 from credibly.io.content import Content
 from credibly.io.damage import reading
 from credibly.io.dataset import located
@@ -135,7 +136,10 @@ def rows_of(
     except (FileError, MissingExtraError):
         raise
     except CrediblyError as error:
-        raise located(error, f"{name}, rows {first} to {first + n - 1}") from error
+        found = located(error, f"{name}, rows {first} to {first + n - 1}")
+        if isinstance(error, InvalidRowsError) and first:  # its rows are counted from the first of these
+            found = reworded(found, evidence=f"{error.evidence}, which is row {first + error.rows[0]} of all")
+        raise found from error
     return Rows(done.predictions, done.labels, (*parts.notes, *done.notes))
 
 

@@ -19,11 +19,20 @@ from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point
 
 
-def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
-    """Check labels against predictions and return them as a batch of one (or of the given rows)."""
+def as_labels(
+    predictions: Predictions, labels: Any, sample_weight: Any = None, *, some_rows: bool = False
+) -> Labels:
+    """Check labels against predictions and return them as a batch of one (or of the given rows).
+
+    Weights of `some_rows` may all be 0: others have more.
+    """
     if isinstance(labels, (Classes, Counts, Reals)):
         return labels
-    weights = None if sample_weight is None else check_sample_weight(sample_weight, predictions)
+    weights = None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, predictions)
+        if not some_rows and not bool(namespace(weights).any(weights > 0)):
+            raise no_weight()
     if isinstance(labels, LabelCounts):
         require_same_length(predictions, labels.counts, "label counts")
         if isinstance(predictions, ClassPredictions) and labels.n_classes != predictions.n_classes:
@@ -53,7 +62,7 @@ def as_labels(predictions: Predictions, labels: Any, sample_weight: Any = None) 
 
 
 def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
-    """Return instance weights as (1, n), finite, non-negative and not all zero."""
+    """Return instance weights as (1, n), finite and non-negative."""
     weights = as_real(sample_weight, "sample_weight")
     weights = beside(weights, sample_weight, predictions._leading, what="predictions and `sample_weight`")
     if weights.ndim != 1:
@@ -63,14 +72,23 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     require_same_length(predictions, weights, "`sample_weight`")
     require_finite(weights, "sample_weight")
     xp = namespace(weights)
-    if bool(xp.any(weights < 0)) or float(xp.sum(weights)) <= 0:
-        raise InputError(
-            "`sample_weight`",
-            "must be non-negative with a positive sum",
-            f"got minimum {float(xp.min(weights)):.6g} and sum {float(xp.sum(weights)):.6g}",
-            "Drop the instances that must not count.",
-        )
+    if bool(xp.any(weights < 0)):
+        raise _wrong_weight(f"got minimum {float(xp.min(weights)):.6g}")
     return as_float64(weights)[None, :]
+
+
+def no_weight() -> InputError:
+    """Return the error of rows of which none counts."""
+    return _wrong_weight("all are 0")
+
+
+def _wrong_weight(got: str) -> InputError:
+    return InputError(
+        "`sample_weight`",
+        "must be non-negative with a positive sum",
+        got,
+        "Drop the instances that must not count.",
+    )
 
 
 def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:

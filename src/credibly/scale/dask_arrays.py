@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Cluster, Engine
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Chunk, Chunks, LabelCounts
+from credibly.predictions.labels import no_weight
+from credibly.scale.arrays import rows_and_axis
 from credibly.scale.pieces import ArrayPiece
 from credibly.scale.scan import Shape, first_rows, work_on
-from credibly.scale.sources import rows_and_axis
 
 T = TypeVar("T")
 
@@ -122,30 +123,50 @@ def scan_dask(
         raise InputError(
             "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
         )
-    if isinstance(labels, LabelCounts):
-        labels = labels.counts
+
+    def lazy(given: Any, name: str) -> Any:
+        if hasattr(given, "to_dask_array"):  # a table: its lengths have to be counted
+            given = given.to_dask_array(lengths=True)
+        if not hasattr(given, "__dask_graph__"):
+            return array.from_array(np.asarray(given), chunks=-1)
+        if not isinstance(given, array.Array):
+            raise InputTypeError(
+                f"`{name}`",
+                "must be an array or a table of Dask",
+                f"got {type(given).__name__}",
+                "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`.",
+            )
+        if any(length != length for length in given.shape):
+            raise InputError(
+                f"`{name}`",
+                "must know the lengths of its blocks",
+                "some are unknown",
+                f"Call `{name}.compute_chunk_sizes()` first.",
+            )
+        return given
+
+    predictions = lazy(predictions, "predictions")
+    labels = lazy(labels.counts if isinstance(labels, LabelCounts) else labels, "labels")
     n, axis = rows_and_axis(predictions, len(labels), member_axis, "predictions")
     row_axis = 1 if axis == 0 and predictions.ndim == 3 else 0
     whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
     predictions = predictions.rechunk(whole)
-    if any(length != length for length in predictions.chunks[row_axis]):
-        raise InputError(
-            "`predictions`",
-            "must know the lengths of its blocks",
-            "some are unknown",
-            "Call `predictions.compute_chunk_sizes()` first.",
-        )
 
     def cut(given: Any, name: str) -> Any:
         if len(given) != n:
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {len(given)}", "Check both."
             )
-        lazy = given if hasattr(given, "__dask_graph__") else array.from_array(np.asarray(given), chunks=-1)
-        return lazy.rechunk({0: predictions.chunks[row_axis]})
+        return given.rechunk({0: predictions.chunks[row_axis]})
 
     names = {"weight": "sample_weight"}
-    given = {name: cut(one, names.get(name, name)) for name, one in beside.items() if one is not None}
+    given = {
+        name: cut(lazy(one, names.get(name, name)), names.get(name, name))
+        for name, one in beside.items()
+        if one is not None
+    }
+    if "weight" in given and not bool((given["weight"] != 0).any().compute()):
+        raise no_weight()
     return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, engine)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
@@ -48,9 +49,17 @@ class Piece(ABC):
     def name(self) -> str:
         """What to call it in errors."""
 
+    def found(self) -> Read:
+        """Read the rows; an error about some of them says what can be done about it here."""
+        try:
+            return self.read()
+        except InvalidRowsError as error:
+            remedy = "Repair them; whole files that hold such rows are left out with `skip_bad_shards=True`."
+            raise InputError(error.subject, error.rule, error.evidence, remedy) from error
+
     def chunk(self) -> Chunk:
         """Read, check and return the rows."""
-        found = self.read()
+        found = self.found()
         if found.labels is None:
             raise InputError(self.name, "must have labels", "it has none", "Give `labels=`.")
         if len(found.predictions) != self.stop - self.start:
@@ -64,7 +73,7 @@ class Piece(ABC):
         return Chunk(
             self.start,
             found.predictions,
-            as_labels(found.predictions, found.labels, found.weight),
+            as_labels(found.predictions, found.labels, found.weight, some_rows=True),
             None if groups is None else plain_names(groups),
             found.features if self.features is None else self.features,
             found.classes,

@@ -150,10 +150,11 @@ def scan(
 
     Parameters
     ----------
-    predictions : path, URL, pattern, sequence of them, array or Predictions
+    predictions : path, URL, pattern, sequence of them, array, Predictions or sequence of tuples
         Files (a pattern such as ``"runs/*.parquet"`` names several, in the order of their names; URLs such as
-        ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, a Dask array, or
-        predictions.
+        ``"s3://bucket/*.npz"`` need the extra `remote`), a memory map or another array, an array or table of
+        Dask, predictions, or parts, one after the other: (predictions, labels) or (predictions, labels,
+        sample_weight).
     labels : path, sequence of paths, str, array or LabelCounts, optional
         What was observed; not needed where every file holds its own. A word names an array of the files.
     kind : str, optional
@@ -167,8 +168,8 @@ def scan(
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
     chunk_rows : int, optional
-        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files that are no .npy are chunks
-        as they are.
+        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files that are no .npy and blocks
+        of Dask arrays are chunks as they are.
     engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool

@@ -11,16 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_array
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
 from credibly._arrays.namespace import is_array
 from credibly._arrays.tiles import tiles
 from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
-from credibly.predictions import LabelCounts, Predictions
-from credibly.scale.pieces import ArrayPiece, FilePiece, MappedPiece, Piece, cut
-
-_CHUNK_ELEMENTS = 2**22
+from credibly.predictions import Chunks
+from credibly.scale.arrays import array_pieces, rows_and_axis, rows_per_chunk
+from credibly.scale.pieces import FilePiece, MappedPiece, Piece
 
 
 def find_pieces(
@@ -39,6 +37,17 @@ def find_pieces(
     """Return the pieces in the order of their rows, and what is worth knowing."""
     if chunk_rows is not None:
         require_positive("`chunk_rows`", chunk_rows, "Leave it out.")
+    if isinstance(predictions, Chunks):
+        raise InputTypeError(
+            "`predictions`",
+            "must be a source of rows",
+            "got rows in chunks",
+            "Use what `scan` returned as it is.",
+        )
+    if isinstance(predictions, (list, tuple)) and not predictions:
+        raise InputError(
+            "`predictions`", "must name at least one file or part", "got none", "Name the files."
+        )
     if _is_path(predictions) or _is_paths(predictions):
         if weight is not None:
             raise InputError(
@@ -58,19 +67,11 @@ def find_pieces(
                 "Store them in the files.",
             )
         return _with_beside(pieces, groups, features), notes
-    if not isinstance(predictions, Predictions):
-        predictions = predictions if is_array(predictions) else as_array(predictions, "predictions")
-    if labels is None:
-        raise InputError(
-            "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
-        )
-    labels = labels if isinstance(labels, LabelCounts) or is_array(labels) else as_array(labels, "labels")
-    weight = weight if weight is None or is_array(weight) else as_array(weight, "sample_weight")
-    pieces = list(_array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows))
-    return _with_beside(pieces, groups, features), []
+    held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
+    return _with_beside(held, groups, features), []
 
 
-def _with_beside(pieces: list[Piece], groups: Any, features: Any) -> list[Piece]:
+def _with_beside(pieces: Sequence[Piece], groups: Any, features: Any) -> list[Piece]:
     """Give every piece its own rows of groups and features."""
     n = pieces[-1].stop
     given = {"groups": groups, "features": features}
@@ -184,7 +185,7 @@ def _file_pieces(
         raise InputError(
             "`predictions`",
             "must leave files that can be read",
-            f"none of {len(paths)} can: {bad[0]}",
+            f"none of {len(paths)} can: {str(bad[0]).rstrip('.')}",
             "Check them.",
         )
     notes = [f"{len(bad)} of {len(paths)} files were left out on purpose"] if bad else []
@@ -207,10 +208,10 @@ def _count(
                     f"'{labels}'",
                     f"must have one entry per prediction of '{path}' ({n})",
                     f"got {rows}",
-                    "Check both.",
+                    "Check both; where the first axis holds the members, say so: `member_axis=0`.",
                 )
         if n is None or thoroughly:
-            found = FilePiece(0, n or 0, path, labels, kind, member_axis).read()
+            found = FilePiece(0, n or 0, path, labels, kind, member_axis).found()
             if found.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
             n = len(found.predictions)
@@ -224,54 +225,6 @@ def _mapped_pieces(
 ) -> Iterator[Piece]:
     array = map_npy(path)
     n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
-    for rows in tiles(n, _rows_per_chunk(array, n, chunk_rows)):
+    for rows in tiles(n, rows_per_chunk(array, n, chunk_rows)):
         start, stop = offset + rows.start, offset + rows.stop
         yield MappedPiece(start, stop, path, labels, kind, axis, offset)
-
-
-def _array_pieces(
-    array: Any, labels: Any, weight: Any, kind: str | None, member_axis: int | None, chunk_rows: int | None
-) -> Iterator[Piece]:
-    n_labels = len(labels) if isinstance(labels, LabelCounts) else int(labels.shape[0])
-    if isinstance(array, Predictions):
-        n, axis, leading = len(array), None, array._leading
-    else:
-        n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
-        leading = array
-    for name, other in (
-        ("labels", n_labels),
-        ("sample_weight", n if weight is None else int(weight.shape[0])),
-    ):
-        if other != n:
-            raise InputError(
-                f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."
-            )
-    for rows in tiles(n, _rows_per_chunk(leading, n, chunk_rows)):
-        own = None if weight is None else weight[rows]
-        yield ArrayPiece(rows.start, rows.stop, cut(array, rows, axis), labels[rows], own, kind, axis)
-
-
-def rows_and_axis(
-    array: Any, n_labels: int | None, member_axis: int | None, name: str
-) -> tuple[int, int | None]:
-    """Return the number of instances and where the members are, decided once for all chunks."""
-    if array.ndim != 3:
-        return int(array.shape[0]), member_axis
-    first, second = int(array.shape[0]), int(array.shape[1])
-    if member_axis in (0, 1):
-        return (second, 0) if member_axis == 0 else (first, 1)
-    if member_axis is not None or first == second or n_labels == second:
-        raise InputError(
-            f"`{name}`",
-            "must say which axis holds the members",
-            f"got shape {tuple(array.shape)} and member_axis={member_axis!r}",
-            "Pass `member_axis=0` for (members, instances, ...) or `member_axis=1` for the other order.",
-        )
-    return first, 1
-
-
-def _rows_per_chunk(array: Any, n: int, chunk_rows: int | None) -> int:
-    if chunk_rows is not None:
-        return chunk_rows
-    fitting = _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n)
-    return int(2 ** max(0, fitting.bit_length() - 1))  # a power of two: chunks end where leaves of sums end

@@ -149,18 +149,18 @@ def estimates_over(
 
 def gathered(chunks: Chunks) -> tuple[Any, Any]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
-
-    def work(chunk: Chunk) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        point, notes = as_point(chunk.predictions)
-        return to_host(point.probs), to_host(chunk.labels.values), _host(chunk.labels.weights), notes
-
-    parts = list(chunks.map(work))
+    parts = list(chunks.map(_mean_and_labels))
     sample = chunks.sample
     point = type(as_point(sample.predictions)[0])._trusted(np.concatenate([part[0] for part in parts]))
     point._set(notes=tuple(dict.fromkeys(note for part in parts for note in part[3])))
     weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts], axis=1)
     values = np.concatenate([part[1] for part in parts], axis=1)
     return point, dataclasses.replace(sample.labels, values=values, weights=weights)
+
+
+def _mean_and_labels(chunk: Chunk) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    point, notes = as_point(chunk.predictions)
+    return to_host(point.probs), to_host(chunk.labels.values), _host(chunk.labels.weights), notes
 
 
 def _host(array: Any) -> Any:

@@ -178,7 +178,7 @@ def test_chunks_give_what_all_rows_give() -> None:
     probs, counts = example()
     whole = cr.decompose_disagreement(probs, cr.LabelCounts(counts))
     chunks = [(probs[rows], cr.LabelCounts(counts[rows])) for rows in (slice(0, 7), slice(7, 40))]
-    parts = cr.decompose_disagreement_in_chunks(chunks)
+    parts = cr.decompose_disagreement(cr.scan(chunks))
     for name in TERMS:
         assert getattr(parts, name).value == pytest.approx(getattr(whole, name).value, abs=1e-14)
         assert getattr(parts, name).stderr == pytest.approx(getattr(whole, name).stderr, rel=1e-10)

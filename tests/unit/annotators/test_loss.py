@@ -307,7 +307,7 @@ def test_chunks_give_what_all_rows_give(binning: str, closed: str) -> None:
         whole = cr.decompose_loss(probs, cr.LabelCounts(counts), sample_weight=weight, **settings)
     chunks = [(probs[rows], cr.LabelCounts(counts[rows]), weight[rows]) for rows in cuts]
     with pytest.warns(UserWarning, match="10 of 60"):
-        parts = cr.decompose_loss_in_chunks(chunks, **settings)
+        parts = cr.decompose_loss(cr.scan(chunks), **settings)
     for name in TERMS:
         assert getattr(parts, name).value == pytest.approx(getattr(whole, name).value, abs=1e-14)
         assert getattr(parts, name).stderr == pytest.approx(getattr(whole, name).stderr, rel=1e-10)
@@ -400,10 +400,8 @@ def test_wrong_inputs() -> None:
         cr.decompose_loss(cr.Gaussian(np.zeros(40), np.ones(40)), labels)
     with pytest.raises(cr.UnsupportedError, match=r"at least 2 raters; none of 2.*decompose_brier"):
         cr.decompose_loss([[0.5, 0.5], [0.5, 0.5]], cr.LabelCounts([[1, 0], [0, 1]]))
-    with pytest.raises(cr.InputTypeError, match=r"start again each time.*got generator"):
-        cr.decompose_loss_in_chunks(part for part in [(probs, labels)])
-    with pytest.raises(cr.InputError, match="must have one number of classes; got 3 and 2"):
-        cr.decompose_loss_in_chunks([(probs, labels), ([[0.5, 0.5]], cr.LabelCounts([[1, 1]]))])
+    with pytest.raises(cr.InputError, match=r"rows 40 to 40 must be like the first chunk.*k=3.*k=2"):
+        cr.decompose_loss(cr.scan([(probs, labels), ([[0.5, 0.5]], cr.LabelCounts([[1, 1]]))]))
     parts = cr.decompose_loss(probs, labels)
     with pytest.raises(cr.InputError, match="needs one index for each of 2 axes"):
         parts.per_bin.expected[0]

@@ -63,8 +63,6 @@ def test_every_public_function_that_computes_from_predictions_is_listed_with_a_r
 ) -> None:
     entries = {entry["name"]: entry for entry in _entries(credibly)}
     makers = {
-        "decompose_disagreement_in_chunks",  # the same as their namesakes
-        "decompose_loss_in_chunks",
         "load_recalibration",
         "mean_over",  # of the measures that are listed
         "rater_statistic",

@@ -78,3 +78,26 @@ def test_chunks_go_to_other_processes(data) -> None:
     assert differences(whole.to_dict(), cut.to_dict()) == []
     np.testing.assert_array_equal(part.predictions.probs, probs[[1, 599]])
     np.testing.assert_array_equal(part.groups, groups[[1, 599]])
+
+
+def several_same(labels: tuple[int, ...]) -> bool:
+    return len(set(labels)) < len(labels)
+
+
+def test_decompositions_over_raters_go_to_other_processes(data, monkeypatch) -> None:
+    probs, _, _ = data
+    monkeypatch.setattr("credibly.annotators.engine._KEPT_ELEMENTS", 0)  # two passes, as of many rows
+    counts = cr.LabelCounts(np.random.default_rng(2).multinomial(5, probs.mean(axis=1)))
+    same = cr.rater_statistic(several_same, order=2)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        rows = cr.scan(probs, counts, chunk_rows=200, engine=pool)
+        for decompose, settings in (
+            (cr.decompose_loss, {"binning": "equal_mass"}),
+            (cr.decompose_disagreement, {"binning": "equal_mass"}),
+            (cr.decompose_disagreement, {"statistic": same}),
+        ):
+            whole = decompose(cr.Ensemble(probs), counts, **settings)
+            assert differences(whole.to_dict(), decompose(rows, **settings).to_dict()) == []
+        point, observed = rows.gather()
+    np.testing.assert_array_equal(point.probs, cr.Ensemble(probs).mean().probs)
+    np.testing.assert_array_equal(observed.values[0], counts.counts)

@@ -58,6 +58,7 @@ def test_rows_that_cannot_be_right_are_found_in_the_middle_of_a_pass(tmp_path, c
     assert main(["report", *words, "--out", str(out), *FAST]) == 2
     said = capsys.readouterr().err
     assert "p1.npy, rows 20 to 39'" in said
+    assert "row 33 of all" in said
     assert "--drop-invalid" not in said  # which would be refused here
     assert "--skip-bad-shards" in said
     assert not out.exists()

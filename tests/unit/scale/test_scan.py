@@ -105,6 +105,40 @@ def test_weights_and_counts_come_along(data) -> None:
     assert cut.notes == whole.notes
 
 
+@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
+def test_a_chunk_of_rows_that_do_not_count_changes_nothing(data, binning) -> None:
+    probs, labels = data
+    weight = np.linspace(0, 2, N)
+    weight[200:300] = 0
+    source = cr.scan(probs, labels, sample_weight=weight, chunk_rows=100)
+    for statistic in (cr.brier, cr.classwise_ece.with_(binning=binning), cr.skce):
+        whole = statistic(cr.Ensemble(probs), labels, sample_weight=weight)
+        assert statistic(source).value == pytest.approx(whole.value, rel=1e-12)
+    counts = cr.LabelCounts(np.eye(K, dtype=int)[labels] + 1)
+    parts = cr.decompose_loss(cr.scan(probs, counts, sample_weight=weight, chunk_rows=100), binning=binning)
+    whole = cr.decompose_loss(cr.Ensemble(probs), counts, sample_weight=weight, binning=binning)
+    assert parts.calibration.value == pytest.approx(whole.calibration.value, rel=1e-10)
+
+
+def test_parts_are_rows_one_after_the_other(data) -> None:
+    probs, labels = data
+    weight = np.linspace(0.5, 2, N)
+    cuts = (slice(0, 10), slice(10, 11), slice(11, N))
+    source = cr.scan([(probs[rows], labels[rows]) for rows in cuts], chunk_rows=100, groups=np.arange(N) % 2)
+    assert source.lengths == (10, 1, *[100] * 5, 89)
+    assert float(cr.brier(source)) == pytest.approx(float(cr.brier(cr.Ensemble(probs), labels)), rel=1e-12)
+    rows = source.take(np.array([9, 10, 11, 599]))
+    assert rows.groups.tolist() == [1, 0, 1, 1]
+    assert np.array_equal(rows.observed, labels[[9, 10, 11, 599]])
+    weighed = cr.scan([(probs[rows], labels[rows], weight[rows]) for rows in cuts])
+    whole = cr.brier(cr.Ensemble(probs), labels, sample_weight=weight)
+    assert float(cr.brier(weighed)) == pytest.approx(float(whole), rel=1e-12)
+
+
+def test_nested_tuples_with_labels_are_numbers() -> None:
+    assert cr.scan([(0.2, 0.8), (0.3, 0.7)], [0, 1]).n == 2
+
+
 def test_infinite_losses_are_counted_over_all_chunks() -> None:
     probs = np.tile([[1.0, 0.0]], (40, 1))
     labels = np.arange(40) % 2
@@ -222,8 +256,11 @@ def test_bad_rows_are_found_where_they_are(data) -> None:
     probs, labels = data
     broken = probs[:, 0].copy()
     broken[333] = 7.0
-    with pytest.raises(InputError, match="rows 300 to 399"):
+    with pytest.raises(
+        InputError, match=r"rows 300 to 399.*row 33 .*row 333 of all.*skip_bad_shards"
+    ) as caught:
         cr.brier(cr.scan(broken, labels, chunk_rows=100))
+    assert "drop_invalid" not in str(caught.value)  # which `scan` does not have
 
 
 @pytest.mark.parametrize(
@@ -236,6 +273,13 @@ def test_bad_rows_are_found_where_they_are(data) -> None:
         (lambda p, y: cr.scan([]), InputError, "predictions"),
         (lambda p, y: cr.brier(cr.scan(p, y), y), InputError, "come with the chunks"),
         (lambda p, y: cr.scan(p[:3], y[:3]), InputError, "member_axis=0"),
+        (lambda p, y: cr.scan(p[:0], y[:0]), InputError, "at least one row; got shape"),
+        (lambda p, y: cr.scan(np.float64(1), y), InputError, r"at least one row; got shape \(\)"),
+        (lambda p, y: cr.scan(cr.scan(p, y)), InputTypeError, "got rows in chunks"),
+        (lambda p, y: cr.scan(p, y, sample_weight=0.0 * y), InputError, "all are 0"),
+        (lambda p, y: cr.scan([(p, y), (p, y, y + 1)]), InputError, "1 of 2 have it"),
+        (lambda p, y: cr.scan([(p, y), (p, y[:9])]), InputError, r"per prediction \(600\); got 9"),
+        (lambda p, y: cr.brier(cr.scan([(p, y), (p[:, 0], y)])), InputError, "like the first chunk"),
     ],
 )
 def test_refused_sources(data, call, error, said) -> None:
