@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import FileError
 from credibly._arrays.results import jsonable
-from credibly.io.damage import reading
+from credibly.io.damage import instead, reading
 from credibly.io.text import read_utf8
 from credibly.io.writing import as_path, told, write_text_atomically
 
 _FACTS = "facts.json"
-
-
-@contextmanager
-def _instead(remedy: str) -> Iterator[None]:
-    """Give the remedy for a damaged part in place of that for a damaged file of somebody's."""
-    try:
-        yield
-    except FileError as error:
-        if isinstance(error.__cause__, PermissionError):
-            raise
-        raise FileError(error.subject, error.rule, error.evidence, remedy) from error
 
 
 class Checkpoints:
@@ -49,7 +36,7 @@ class Checkpoints:
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the parts were computed with, None in a new directory."""
-        with _instead("Name another directory, or remove this one to begin again."):
+        with instead("Name another directory, or remove this one to begin again."):
             found = self._read(self.directory / _FACTS)
         return found if found is None or isinstance(found, dict) else {}
 
@@ -78,7 +65,7 @@ class Checkpoints:
 
     def read(self, name: str) -> Any:
         """Return a part, None where it is not there."""
-        with _instead("Remove it; it will be computed again."):
+        with instead("Remove it; it will be computed again."):
             return self._read(self.directory / f"{name}.json")
 
     def write(self, name: str, value: Any) -> None:

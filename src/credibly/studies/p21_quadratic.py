@@ -16,10 +16,10 @@ from credibly.hypotests import member_functions, predictive_check
 from credibly.plots import functions_data, null_data
 from credibly.predictions import Gaussian
 from credibly.simulate import QuadraticWorld
+from credibly.studies.descent import Layers
 from credibly.studies.inputs import trained
 from credibly.studies.p21_quadratic_tables import CALIBRATION, LEVEL, Check, claims, tables
 from credibly.studies.perceptrons import (
-    Layers,
     Training,
     fit_perceptrons,
     masks,

@@ -6,17 +6,12 @@ Training runs in torch on one thread; what is kept are weights, and predictions 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from credibly.io.extras import pip, require_module
-
-HostArray = np.ndarray[Any, Any]
-Layers = tuple[tuple[HostArray, HostArray], ...]
-"""Weights (m, wide, narrow) and offsets (m, 1, narrow) of m networks, from the input to the output."""
+from credibly.studies.descent import HostArray, Layers, descend, first_weights, torch_module
 
 Loss = Callable[[Any, Any], Any]
 """Outputs (m, b, o) and targets (m, b), tensors -> loss of each case (m, b)."""
@@ -79,36 +74,30 @@ def fit_perceptrons(
     Layers
         Of g * members networks, those of the first data set first.
     """
-    torch = require_module("torch", "training networks", pip("studies"))
+    torch = torch_module()
     groups, n, d = inputs.shape
     m = groups * members
-    layers = _first_weights(torch, (d, *training.hidden, outputs), m, generator)
-    optimiser = torch.optim.Adam([one for layer in layers for one in layer], lr=training.learning_rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, training.steps)
+    # outputs start near 0: a first spread of e^3 would take long to unlearn
+    layers = first_weights((d, *training.hidden, outputs), m, generator, precision="float32", last=0.1)
     x = torch.tensor(inputs, dtype=torch.float32)
     y = torch.tensor(targets, dtype=torch.int64 if targets.dtype.kind == "i" else torch.float32)
     group = torch.tensor(np.repeat(np.arange(groups), members))[:, None]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the same sums in the same order, whatever the machine
-    try:
+
+    def batches() -> Iterator[tuple[Any, Any]]:
         for _ in range(training.steps):
             rows = torch.tensor(generator.integers(n, size=(m, training.batch)))
-            values = x[group, rows]
-            for place, (weight, offset) in enumerate(layers):
-                if place:
-                    values = torch.relu(values)
-                    if training.dropout:
-                        kept = generator.random(tuple(values.shape), dtype=np.float32) >= training.dropout
-                        values = values * torch.tensor(kept) / (1.0 - training.dropout)
-                values = torch.baddbmm(offset, values, weight)
-            optimiser.zero_grad()
-            # a sum over networks: each has gradients of its own
-            loss(values, y[group, rows]).mean(dim=1).sum().backward()
-            optimiser.step()
-            schedule.step()
-    finally:
-        torch.set_num_threads(threads)
-    return tuple((weight.detach().numpy(), offset.detach().numpy()) for weight, offset in layers)
+            yield x[group, rows], y[group, rows]
+
+    return descend(
+        layers,
+        batches(),
+        # a sum over networks: each has gradients of its own
+        lambda values, wanted: loss(values, wanted).mean(dim=1).sum(),
+        learning_rate=training.learning_rate,
+        falls_over=training.steps,
+        dropout=training.dropout,
+        generator=generator,
+    )
 
 
 def outputs_of(layers: Layers, inputs: HostArray, kept: tuple[HostArray, ...] | None = None) -> HostArray:
@@ -200,14 +189,3 @@ def masks(
     """
     shapes = [(weight.shape[0], rows, weight.shape[2]) for weight, _ in layers[:-1]]
     return tuple((generator.random(shape) >= dropout) / (1.0 - dropout) for shape in shapes)
-
-
-def _first_weights(torch: Any, sizes: tuple[int, ...], m: int, generator: np.random.Generator) -> list[Any]:
-    layers = []
-    for wide, narrow in itertools.pairwise(sizes):
-        weight = generator.normal(scale=np.sqrt(2.0 / wide), size=(m, wide, narrow))
-        first = torch.tensor(weight, dtype=torch.float32, requires_grad=True)
-        layers.append((first, torch.zeros(m, 1, narrow, requires_grad=True)))
-    # outputs start near 0: a first spread of e^3 would take long to unlearn
-    layers[-1][0].data.mul_(0.1)
-    return layers

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
+from credibly.studies.descent import Layers
 from credibly.studies.perceptrons import (
-    Layers,
     Loss,
     Training,
     fit_perceptrons,

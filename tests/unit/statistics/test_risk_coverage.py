@@ -44,6 +44,14 @@ def test_by_hand() -> None:
     assert curve.by == "confidence"
 
 
+@pytest.mark.parametrize("n_points", [1, 2, 3])
+def test_the_risk_of_all_is_always_kept(n_points: int) -> None:
+    curve = cr.risk_coverage_curve(PROBS, [1, 0, 0, 0], n_points=n_points)
+    assert (curve.coverage[-1], curve.risk[-1]) == (1.0, 0.25)
+    assert len(curve.coverage) == n_points
+    assert "risk 0.25 of all" in str(curve)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.6, 0.75, 0.9]), st.booleans()), min_size=1, max_size=6))
 def test_ties_give_the_mean_over_all_orders(rows: list[tuple[float, bool]]) -> None:

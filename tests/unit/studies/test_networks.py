@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,14 +82,7 @@ def test_refusals(cache: Path) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    genuine = builtins.__import__
-
-    def without(name: str, *args: object, **more: object) -> object:
-        if name.startswith("mlxtend"):
-            raise ImportError(name)
-        return genuine(name, *args, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
     from credibly.studies.networks import _parts
 
     _parts.cache_clear()

@@ -12,7 +12,7 @@ import pytest
 
 import credibly as cr
 from credibly.studies import STUDIES, Claim, Findings, Run, Study, StudyTable, studies
-from credibly.studies.inputs import public_data, trained
+from credibly.studies.inputs import cache_folder, public_data, trained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,10 +101,49 @@ def test_arrays_are_made_once_per_setting(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(made) == 1
     np.testing.assert_array_equal(again["probs"], first["probs"])
     assert trained("net", Draws(6), make)["probs"][0] == 2
-    for path in (tmp_path / "cache").iterdir():
-        path.write_bytes(b"half of a file")
-    with pytest.raises(cr.CrediblyError, match=r"Remove it, and it is made again"):
-        trained("net", Draws(5), make)
+
+
+def ones() -> dict[str, np.ndarray]:
+    return {"probs": np.ones(3)}
+
+
+def never() -> dict[str, np.ndarray]:
+    raise AssertionError("must not be trained")
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "half", "array", "another"])
+def test_damaged_arrays_are_told(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_CACHE", str(tmp_path))
+    trained("net", Draws(5), ones)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    if damage in ("array", "another"):
+        with path.open("wb") as file:
+            np.save(file, np.ones(3)) if damage == "array" else np.savez(file, probs=np.ones(3))
+    else:
+        path.write_bytes({"empty": b"", "text": b"a text", "half": whole[: len(whole) // 2]}[damage])
+    with pytest.raises(
+        cr.CrediblyError, match=r"net-\w+\.npz' must be a whole .* Remove it, and it is made again"
+    ):
+        trained("net", Draws(5), never)
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("CREDIBLY_CACHE", str(tmp_path / "file"))
+    with pytest.raises(cr.CrediblyError, match=r"file' must be a folder .* Set CREDIBLY_CACHE"):
+        trained("net", Draws(5), never)
+
+
+def test_variables_set_to_nothing_are_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "credibly" / "studies"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "credibly" / "studies"
 
 
 def test_absent_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
