@@ -279,6 +279,13 @@ def _others() -> Iterator[tuple[str, Case]]:
             ),
         )
     yield "pit", lambda make: cr.pit(gaussian(make), make(REALS))
+    yield "risk_coverage_curve", lambda make: cr.risk_coverage_curve(ensemble(make), make(LABELS))
+    yield (
+        "mean_over",
+        lambda make: cr.mean_over(
+            cr.scan([(ensemble(make), make(LABELS))] * 2, engine="serial"), cr.credal_distance
+        ),
+    )
     yield "error_over_simplex", lambda make: cr.error_over_simplex(ensemble(make), make(LABELS), n_steps=4)
     yield "error_over_weights", lambda make: cr.error_over_weights(ensemble(make), make(LABELS), n_steps=4)
     yield (
@@ -320,6 +327,7 @@ RATERS = "how many raters a row has"
 BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
 LEAVES: dict[str, str] = {
+    "risk_coverage_curve": "the order of answers by confidence",
     "credal_contains hull": LINEAR_PROGRAMS,
     "credal_boundary hull": LINEAR_PROGRAMS,
     "credal_sample hull": DRAWS_OF_SETS,
