@@ -23,7 +23,7 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
-from credibly.hypotests.chunked import noted, resampled_values_over
+from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.drawable import drawing_notes, require_drawable
 from credibly.hypotests.outcomes import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.pair_chunks import pairwise_values_over
@@ -312,7 +312,9 @@ def _over_chunks(
         plan = Planned(one, one.plan_over(chunks))
         report = share_of(progress, part, len(paired))
         row, notes = pairwise_values_over(plan, chunks, seed, n_resamples, report)
-        found[one.name] = (plan.bind(noted(sample.predictions, notes)), row, None)
+        bound = plan.bind(sample.predictions)
+        bound.notes = notes  # those of all rows
+        found[one.name] = (bound, row, None)
     weighted = sample.labels.weights is not None
     results = [
         single_result(
