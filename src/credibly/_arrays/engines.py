@@ -7,6 +7,7 @@ devices, or the workers of a Dask cluster.
 from __future__ import annotations
 
 import concurrent.futures
+import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -143,7 +144,10 @@ def connected(scheduler: str | None) -> Iterator[Engine]:
     """Give the engine of the Dask cluster at an address, or of workers here, inside a ``with`` block."""
     client_type = _distributed().Client
     try:
-        client = client_type() if scheduler is None else client_type(scheduler, timeout="10s")
+        if scheduler is None:  # what workers here log of a failed task is raised in this process as well
+            client = client_type(silence_logs=logging.CRITICAL)
+        else:
+            client = client_type(scheduler, timeout="10s")
     except (OSError, ValueError) as error:
         raise CrediblyError(
             f"the scheduler {scheduler!r}",

@@ -117,7 +117,7 @@ def test_predictions_are_no_labels():
     ("weights", "words"),
     [
         ([1, 1], r"`sample_weight` must have one entry per prediction \(3\); got 2"),
-        ([0, 0, 0], "positive sum; got minimum 0 and sum 0"),
+        ([0, 0, 0], "positive sum; all are 0"),
         ([1, -1, 1], "non-negative with a positive sum; got minimum -1"),
         ([1, math.nan, 1], "`sample_weight` must be finite; row 1"),
         (2.0, r"`sample_weight` must have shape \(n,\)"),

@@ -66,6 +66,20 @@ def test_rows_that_cannot_be_right_are_found_in_the_middle_of_a_pass(tmp_path, c
     assert "1 of 2 files were left out on purpose" in capsys.readouterr().err
 
 
+def test_workers_here_leave_the_one_sentence_to_the_command(tmp_path, capfd) -> None:
+    pytest.importorskip("distributed", reason="needs the extra dask")
+    probs = np.full((50, K), 1 / K)
+    probs[33] = 7.0
+    np.save(tmp_path / "p.npy", probs)
+    np.save(tmp_path / "y.npy", np.arange(50) % K)
+    words = [str(tmp_path / "p.npy"), "--labels", str(tmp_path / "y.npy"), "--chunk-rows", "20"]
+    assert main(["evaluate", *words, "--engine", "dask", "-q", *FAST]) == 2
+    said = capfd.readouterr()
+    assert "row 33 of all" in said.err
+    assert "Traceback" not in said.out + said.err
+    assert len(said.err.strip().splitlines()) == 1
+
+
 def test_corrupt_shards_are_counted_where_they_may_be_left_out(shards, tmp_path, capsys) -> None:
     damage(shards / "1.npz")
     out = tmp_path / "report.html"
