@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly._arrays.engines import as_engine
 from credibly.simulate import QuadraticWorld
 from credibly.studies import Run, StudyResult
 from credibly.studies.outcomes import Share, more_often, near
@@ -97,7 +98,7 @@ def test_workers_change_nothing() -> None:
     tiny = LocationSize(n=40, data_sets=10, replicates=39, members=(3,), few_n=20, repetitions=4)
     alone = work(tiny, Run((1, 2)))
     with ThreadPoolExecutor(2) as pool:
-        together = work(tiny, Run((1, 2), engine=pool))
+        together = work(tiny, Run((1, 2), engine=as_engine(pool)))
     assert [table.rows for table in alone.tables] == [table.rows for table in together.tables]
     assert work(tiny, Run((1, 3))).tables[1].rows != alone.tables[1].rows
 
