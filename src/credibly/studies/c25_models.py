@@ -12,7 +12,7 @@ from credibly._arrays.namespace import to_host
 from credibly.credal import mass_function
 from credibly.io.bundled import demo
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
-from credibly.studies.inputs import public_data
+from credibly.studies.inputs import public_arrays
 
 HostArray = np.ndarray[Any, Any]
 
@@ -73,8 +73,8 @@ def snli_models(rows: int | None = None) -> Models:
     The Dirichlet has the mean of the members and the concentration whose spread is theirs, in the mean over
     instances: an evidential model of the same knowledge.
     """
-    with np.load(public_data("snli", "snli_dev_ensemble.npz")) as held:
-        ensemble, labels = Ensemble.from_logits(held["logits"][:rows]), held["labels"][:rows]
+    logits, labels = (one[:rows] for one in public_arrays("snli/snli_dev_ensemble.npz", "logits", "labels"))
+    ensemble = Ensemble.from_logits(logits)
     probs = to_host(ensemble.probs).astype(np.float64)
     mean = probs.mean(axis=1)
     spread = float(probs.var(axis=1, ddof=1).sum(axis=1).mean() / (mean * (1 - mean)).sum(axis=1).mean())

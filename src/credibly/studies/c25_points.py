@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from typing import Any
 
@@ -13,6 +12,7 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.namespace import to_host
 from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.score_results import EpistemicScore
+from credibly.io import read_json_object
 from credibly.plots import score_violins
 from credibly.predictions import Point
 from credibly.selection import epistemic_score, rank_models
@@ -20,7 +20,7 @@ from credibly.selection.paper import CLIP
 from credibly.selection.settings import Paper
 from credibly.statistics import accuracy, confidence_ece
 from credibly.studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
-from credibly.studies.inputs import public_data
+from credibly.studies.inputs import public_arrays, public_data
 from credibly.studies.judging import (
     Interval,
     above,
@@ -69,9 +69,9 @@ class Stored:
 
 def stored() -> Stored:
     """Return what is public: probabilities of four models, labels, the list of focal sets."""
-    labels = np.load(public_data("cifar10", "labels.npy"))
-    held = json.loads(public_data("cifar10", "focal_sets.json").read_text())
-    raw = {name: np.load(public_data("cifar10", f"{file}.npy")) for name, file in CIFAR10_STORED.items()}
+    (labels,) = public_arrays("cifar10/labels.npy")
+    held = read_json_object(str(public_data("cifar10", "focal_sets.json")))
+    raw = {name: public_arrays(f"cifar10/{file}.npy")[0] for name, file in CIFAR10_STORED.items()}
     models, own, corrupt = {}, {}, {}
     for name, probs in raw.items():
         kept = np.arange(len(probs))

@@ -19,7 +19,7 @@ from credibly.recalibration import (
 )
 from credibly.recalibration.comparison import stitched
 from credibly.recalibration.penalties import fold_members
-from credibly.studies.inputs import public_data
+from credibly.studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)
 
@@ -59,18 +59,17 @@ def predictions_of(data: str, rows: int) -> tuple[dict[str, ClassPredictions], L
     """
     made: tuple[ClassPredictions, ...]
     if data == "CIFAR-10H":
-        counts = np.load(public_data("cifar10", "cifar10h_counts.npy")).astype(int)[:rows]
-        ddu, snn, mean = (
-            np.load(public_data("cifar10", f"{name}.npy"))[:rows] for name in ("ddu", "snn", "de_avg")
+        counts, ddu, snn, mean = (
+            public_arrays(f"cifar10/{name}.npy")[0][:rows]
+            for name in ("cifar10h_counts", "ddu", "snn", "de_avg")
         )
         pool = np.stack([ddu, snn, mean], axis=1).astype(np.float64)
         made = Point(ddu), Point(mean), Ensemble(pool / pool.sum(axis=-1, keepdims=True))
     else:
-        with np.load(public_data("snli", "chaosnli_snli.npz")) as held:
-            logits, counts = held["logits"][:rows], held["counts"][:rows].astype(int)
+        logits, counts = (one[:rows] for one in public_arrays("snli/chaosnli_snli.npz", "logits", "counts"))
         ensemble = Ensemble.from_logits(logits)
         made = Point.from_logits(logits[:, 0]), ensemble.mean(), ensemble
-    return dict(zip(KINDS[data], made, strict=True)), LabelCounts(counts)
+    return dict(zip(KINDS[data], made, strict=True)), LabelCounts(counts.astype(int))
 
 
 def recalibrated(

@@ -17,7 +17,8 @@ import numpy as np
 from credibly._arrays.errors import FileError
 from credibly._arrays.results import jsonable
 from credibly.io import write_bytes_atomically
-from credibly.io.damage import instead, reading
+from credibly.io.damage import instead
+from credibly.io.npy import read_npy, read_npz
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -42,9 +43,37 @@ def public_data(*parts: str) -> Path:
             f"'{path}'",
             "is needed by this study",
             "it is not there",
-            "Set CREDIBLY_DATA to the folder of the public data sets, see docs/studies.",
+            "Set CREDIBLY_DATA to the folder of the public data sets, see docs/studies/index.md.",
         )
     return path
+
+
+def public_arrays(path: str, *names: str) -> tuple[np.ndarray[Any, Any], ...]:
+    """Return arrays of a file of the public data sets.
+
+    Parameters
+    ----------
+    path : str
+        In the folder, such as ``"cifar10/labels.npy"``.
+    *names : str
+        Arrays of an .npz; none for an .npy, which holds one.
+
+    Returns
+    -------
+    tuple of ndarray
+        In the order of the names.
+    """
+    found = public_data(*path.split("/"))
+    held = (read_npz if names else read_npy)(str(found)).arrays
+    absent = [name for name in names if name not in held]
+    if absent:
+        raise FileError(
+            f"'{found}'",
+            f"must hold {', '.join(names[:3])}",
+            f"{absent[0]!r} is not there",
+            "Make it again, see docs/studies/index.md.",
+        )
+    return tuple(np.asarray(held[name]) for name in names or held)
 
 
 def cache_folder() -> Path:
@@ -89,15 +118,11 @@ def trained(name: str, settings: Any, make: Callable[[], Arrays]) -> dict[str, n
         np.savez_compressed(buffer, **arrays)
         # another process may have been faster
         write_bytes_atomically(path, buffer.getvalue(), overwrite=True)
-    with (
-        instead("Remove it, and it is made again."),
-        reading(str(path), ".npz"),
-        path.open("rb") as opened,  # NumPy leaves a damaged file open
-        np.load(opened, allow_pickle=False) as file,
-    ):
-        if str(file["settings"]) != text:
-            raise ValueError("it was made with other settings")
-        return {key: file[key] for key in file.files if key != "settings"}
+    with instead("Remove it, and it is made again."):
+        found = {name: np.asarray(one) for name, one in read_npz(str(path)).arrays.items()}
+        if str(found.pop("settings", "")) != text:
+            raise FileError(f"'{path}'", "must be what was made with these settings", "it is another", "")
+    return found
 
 
 @contextmanager

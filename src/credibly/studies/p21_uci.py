@@ -15,7 +15,7 @@ from credibly.hypotests import pit_test, predictive_check
 from credibly.plots import pit_data
 from credibly.predictions import Gaussian, RealPredictions
 from credibly.statistics import crps, picp, rmse
-from credibly.studies.inputs import public_data, trained
+from credibly.studies.inputs import public_arrays, trained
 from credibly.studies.p21_uci_tables import LEVEL, Row, claims, tables
 from credibly.studies.perceptrons import Training
 from credibly.studies.regressors import MODELS, Arrays, Splits, standardised
@@ -99,10 +99,12 @@ def splits_of(name: str, count: int) -> Splits:
     Splits
         Both parts of each.
     """
-    with np.load(public_data("uci", name, "data.npz")) as held:
-        data = held["data"]
-        train, test = (np.stack([held[f"{part}_{at}"] for at in range(count)]) for part in ("train", "test"))
-        return standardised(data[:, held["features"]], data[:, int(held["target"])], train, test)
+    path = f"uci/{name}/data.npz"
+    data, features, target = public_arrays(path, "data", "features", "target")
+    train, test = (
+        np.stack(public_arrays(path, *(f"{part}_{at}" for at in range(count)))) for part in ("train", "test")
+    )
+    return standardised(data[:, features], data[:, int(target)], train, test)
 
 
 def _data_set(task: _Task) -> tuple[list[Row], dict[str, EnvelopeCurve]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from credibly.predictions import Ensemble
-from credibly.studies.inputs import public_data
+from credibly.studies.inputs import public_arrays
 from credibly.studies.networks import images, trained_network
 
 SNLI = "snli"
@@ -50,13 +50,15 @@ def real_set(data_set: str, model: str, rows: int) -> RealSet:
         Two parts; the model was trained on neither.
     """
     if data_set == SNLI:
-        parts = [np.load(public_data("snli", f"snli_{part}_ensemble.npz")) for part in ("dev", "test")]
-        chosen = np.random.default_rng(0).permutation(parts[0]["labels"].size)[:rows]
+        (logits, labels), (test_logits, test_labels) = (
+            public_arrays(f"snli/snli_{part}_ensemble.npz", "logits", "labels") for part in ("dev", "test")
+        )
+        chosen = np.random.default_rng(0).permutation(labels.size)[:rows]
         return RealSet(
-            Ensemble.from_logits(parts[0]["logits"][chosen].astype(float)),
-            parts[0]["labels"][chosen].astype(np.int64),
-            Ensemble.from_logits(parts[1]["logits"].astype(float)),
-            parts[1]["labels"].astype(np.int64),
+            Ensemble.from_logits(logits[chosen].astype(float)),
+            labels[chosen].astype(np.int64),
+            Ensemble.from_logits(test_logits.astype(float)),
+            test_labels.astype(np.int64),
         )
     found, network = images(data_set), trained_network(data_set, model)
     validation, test = found["validation"], found["test"]

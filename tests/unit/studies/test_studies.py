@@ -12,7 +12,7 @@ import pytest
 
 import credibly as cr
 from credibly.studies import STUDIES, Claim, Findings, Run, Study, StudyTable, studies
-from credibly.studies.inputs import cache_folder, public_data, trained
+from credibly.studies.inputs import cache_folder, public_arrays, public_data, trained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,9 +122,7 @@ def test_damaged_arrays_are_told(damage: str, tmp_path: Path, monkeypatch: pytes
             np.save(file, np.ones(3)) if damage == "array" else np.savez(file, probs=np.ones(3))
     else:
         path.write_bytes({"empty": b"", "text": b"a text", "half": whole[: len(whole) // 2]}[damage])
-    with pytest.raises(
-        cr.CrediblyError, match=r"net-\w+\.npz' must be a whole .* Remove it, and it is made again"
-    ):
+    with pytest.raises(cr.CrediblyError, match=r"net-\w+\.npz' must .* Remove it, and it is made again"):
         trained("net", Draws(5), never)
 
 
@@ -144,6 +142,21 @@ def test_variables_set_to_nothing_are_not_set(tmp_path: Path, monkeypatch: pytes
     assert cache_folder() == tmp_path / ".cache" / "credibly" / "studies"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "credibly" / "studies"
+
+
+def test_arrays_of_public_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
+    (tmp_path / "set").mkdir()
+    np.savez(tmp_path / "set" / "two.npz", labels=[0, 1], probs=[[1.0], [2.0]])
+    np.save(tmp_path / "set" / "one.npy", [3, 4])
+    probs, labels = public_arrays("set/two.npz", "probs", "labels")
+    assert (probs.tolist(), labels.tolist()) == ([[1.0], [2.0]], [0, 1])
+    assert public_arrays("set/one.npy")[0].tolist() == [3, 4]
+    with pytest.raises(cr.CrediblyError, match=r"two\.npz' must hold logits; 'logits' is not there"):
+        public_arrays("set/two.npz", "logits")
+    (tmp_path / "set" / "one.npy").write_bytes(b"")
+    with pytest.raises(cr.CrediblyError, match=r"one\.npy' must be a whole"):
+        public_arrays("set/one.npy")
 
 
 def test_absent_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
