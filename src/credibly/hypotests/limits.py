@@ -42,9 +42,14 @@ def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None
 
 
 def limits_of(
-    predictions: Predictions, names: Sequence[Hypothesis], n_resamples: int, named: bool, excluded: int
+    predictions: Predictions,
+    names: Sequence[Hypothesis],
+    n_resamples: int,
+    named: bool,
+    excluded: int,
+    together: int,
 ) -> tuple[str, ...]:
-    """Return what the check cannot say, in words."""
+    """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
     limits = ["The data must not have been used to train or recalibrate the model."]
     if named:
         limits = [f"{excluded} rows that had been used before were left out by their names."]
@@ -70,4 +75,17 @@ def limits_of(
         limits.append(
             f"{n_resamples} replicates give no two-sided p-value below {2 / (n_resamples + 1):.2g}."
         )
+    # every row of the replicates has its two extremes, and each may be another replicate's smallest p-value
+    elif 2 * together / (n_resamples + 1) > _LEVEL:
+        limits.append(
+            f"{n_resamples} replicates, adjusted over {together} statistics and groups, may give no adjusted "
+            f"p-value below {min(2 * together / (n_resamples + 1), 1):.2g}, however large the deviation: use "
+            f"{_enough(together)} or more."
+        )
     return tuple(limits)
+
+
+def _enough(together: int) -> int:
+    """Return a round number of replicates, less one, that can give adjusted p-values at the level."""
+    least = 2 * together / _LEVEL
+    return int(-(-least // 1000) * 1000) - 1

@@ -194,7 +194,9 @@ def predictive_check(
         factors={} if grouping is None else grouping.factors,
         adjustment=None if grouping is None else adjustment,
         excluded=excluded,
-        limits=limits_of(given, names, n_resamples, used_ids is not None, excluded),
+        limits=limits_of(
+            given, names, n_resamples, used_ids is not None, excluded, _together(chosen, grouping)
+        ),
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
@@ -206,6 +208,11 @@ def predictive_check(
             simulate_power, given, observed, tuple(chosen), dict(zip(names, totals, strict=True))
         ),
     )
+
+
+def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
+    """Return how many p-values are adjusted for each other."""
+    return len(chosen) * (1 if grouping is None else len(grouping.names))
 
 
 def _observed(predictions: Predictions, labels: Any) -> Classes | Reals:

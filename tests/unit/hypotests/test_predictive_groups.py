@@ -104,3 +104,36 @@ def test_a_group_of_one_row_and_names_of_any_kind() -> None:
     found = cr.predictive_check(members, labels, groups=[1.5, 1.5, 2.0, 2.0, 7.0], n_resamples=19, rng=0)
     assert list(found.bayesian.groups) == ["1.5", "2.0", "7.0"]
     assert found.bayesian.groups["7.0"]["accuracy"].n == 1
+
+
+def test_too_few_replicates_for_so_many_groups_are_told() -> None:
+    """Six groups and 99 replicates: labels in one group that no model can have drawn stay above the level."""
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=600)
+    labels = (rng.random((600, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    groups = np.arange(600) % 6
+    labels[groups == 0] = probs[groups == 0].argmin(axis=1)
+
+    def smallest(n_resamples: int) -> tuple[float, list[str]]:
+        found = cr.predictive_check(
+            cr.Point(probs),
+            labels,
+            statistics=["brier"],
+            hypothesis="independent",
+            groups=groups,
+            n_resamples=n_resamples,
+            rng=1,
+        )
+        own = found.independent.groups.values()
+        return min(one["brier"].adjusted_pvalue for one in own), [
+            one for one in found.limits if "adjusted over 6 statistics and groups" in one
+        ]
+
+    low, told = smallest(99)
+    assert low > 0.05
+    assert len(told) == 1
+    assert "0.12" in told[0]
+    assert "use 999 or more" in told[0]
+    low, told = smallest(999)
+    assert low < 0.05
+    assert told == []
