@@ -158,3 +158,19 @@ def test_progress_after_a_second_then_ctrl_c(world: World, tmp_path: Path) -> No
     assert " s left" in screen.text
     assert screen.text.rstrip().endswith("credibly: stopped.")
     assert "Traceback" not in screen.text
+
+
+def test_a_stopped_study_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:
+    words = ("study", "m23-fig1", "--size", "full", "--out", tmp_path / "study")
+    parts = tmp_path / "study" / "parts" / "power"
+
+    def stopped() -> dict[str, int]:
+        screen = in_terminal(*words, interrupt_at=" s left")
+        assert screen.code == 130
+        assert screen.text.rstrip().endswith("credibly: stopped.")
+        return {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+
+    first = stopped()
+    assert len(first) > 1  # beside the facts about the study
+    assert first.items() <= stopped().items()  # nothing is computed again
+    assert not (tmp_path / "study" / "result.json").exists()
