@@ -6,13 +6,12 @@ python benchmarks/run.py device
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from harness import Row
+from harness import Row, seconds_on_device
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
@@ -32,19 +31,6 @@ def rows(threads: int) -> Iterator[Row]:
         return
     yield from _evaluations(threads)
     yield from _pairs(threads)
-
-
-def seconds(task: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the shortest time of a task, device work included."""
-    task()
-    shortest = float("inf")
-    for _ in range(repeats):
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        task()
-        torch.cuda.synchronize()
-        shortest = min(shortest, time.perf_counter() - began)
-    return shortest
 
 
 def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -68,7 +54,7 @@ def _evaluations(threads: int) -> Iterator[Row]:
             (", mean prediction, 999 replicates, no pairs", None, {"statistics": sums}),
         ):
             given: Any = predictions if "statistics" not in settings else predictions.mean()
-            ours = seconds(
+            ours = seconds_on_device(
                 lambda given=given, settings=settings: cr.evaluate(given, labels, rng=0, **settings), 3
             )
             yield _against(task + words, ours, target, threads)
@@ -84,11 +70,11 @@ def _pairs(threads: int) -> Iterator[Row]:
     labels = Replicates(point.probs, as_seed(0)).labels(slice(0, VECTORS))
     statistic = cr.kde_ce.with_(bandwidth=0.05, precision="tf32")
     with cr.memory_limit(40 * GIB):
-        ours = seconds(lambda: statistic.bind(point)(labels), 3)
+        ours = seconds_on_device(lambda: statistic.bind(point)(labels), 3)
         task = f"kde_ce, n = {PAIR_ROWS:,}, k = {CLASSES}, {VECTORS} label vectors on the device, TF32"
         yield _against(task, ours, 1.0, threads)
         observed = labels.values[0, :]
-        ours = seconds(
+        ours = seconds_on_device(
             lambda: cr.calibration_test(point, observed, statistic=statistic, n_resamples=VECTORS, rng=0), 2
         )
         yield _against(

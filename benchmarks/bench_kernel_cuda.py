@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
+from harness import seconds_on_device
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
@@ -26,19 +26,6 @@ from credibly.predictions import Classes
 K, VECTORS = 10, 1000
 BANDWIDTH = 0.05
 GIB = 2**30
-
-
-def seconds(task: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the shortest time of a task, device work included."""
-    task()
-    shortest = float("inf")
-    for _ in range(repeats):
-        torch.cuda.synchronize()
-        began = time.perf_counter()
-        task()
-        torch.cuda.synchronize()
-        shortest = min(shortest, time.perf_counter() - began)
-    return shortest
 
 
 @contextmanager
@@ -59,7 +46,7 @@ def peak_tflops() -> float:
         for size in (8192, 16384):
             left = torch.rand(size, size, device="cuda")
             right = torch.rand(size, size, device="cuda")
-            took = seconds(lambda left=left, right=right: left @ right)
+            took = seconds_on_device(lambda left=left, right=right: left @ right)
             fastest = max(fastest, 2 * size**3 / took / 1e12)
     return fastest
 
@@ -83,7 +70,7 @@ def resident(name: str, n: int, peak: float) -> dict[str, Any]:
     statistic = cr.registered()[name].with_(bandwidth=bandwidth, precision="tf32")
     found: dict[str, Any] = {"statistic": name, "n": n, "k": K, "resamples": VECTORS}
     with cr.memory_limit(40 * GIB):
-        took = seconds(lambda: statistic.bind(point)(labels))
+        took = seconds_on_device(lambda: statistic.bind(point)(labels))
         values = statistic.bind(point)(labels)
         few = Classes(labels.values[:20], K)
         exact = statistic.with_(precision="float64").bind(point)(few)
@@ -112,8 +99,10 @@ def end_to_end(name: str, n: int) -> dict[str, Any]:
         )
 
     with cr.memory_limit(40 * GIB):
-        found = {"statistic": name, "n": n, "seconds": seconds(lambda: test("tf32"), 3)}
-        found["drawing_seconds"] = seconds(lambda: Replicates(probs, as_seed(0)).labels(slice(0, VECTORS)), 3)
+        found = {"statistic": name, "n": n, "seconds": seconds_on_device(lambda: test("tf32"), 3)}
+        found["drawing_seconds"] = seconds_on_device(
+            lambda: Replicates(probs, as_seed(0)).labels(slice(0, VECTORS)), 3
+        )
         found["pvalue_tf32"] = test("tf32").pvalue
         if n <= 10_000:
             found["pvalue_float64"] = test("float64").pvalue

@@ -55,6 +55,21 @@ def best_of(
     return shortest
 
 
+def seconds_on_device(task: Callable[[], object], repeats: int = 5) -> float:
+    """Return the shortest seconds of a task, work on the CUDA device included."""
+    import torch
+
+    task()
+    shortest = float("inf")
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        task()
+        torch.cuda.synchronize()
+        shortest = min(shortest, time.perf_counter() - began)
+    return shortest
+
+
 @contextmanager
 def limited_threads(threads: int) -> Iterator[None]:
     """Limit the threads of BLAS and torch inside the block."""
