@@ -29,7 +29,16 @@ from credibly.hypotests.resampling import (
     with_observed,
 )
 from credibly.hypotests.shared import selected
-from credibly.predictions import Chunk, Chunks, Classes, ClassPredictions, Predictions, Reals, as_point
+from credibly.predictions import (
+    Chunk,
+    Chunks,
+    Classes,
+    ClassPredictions,
+    Counts,
+    Predictions,
+    Reals,
+    as_point,
+)
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import Bound, Statistic, Subsampled
 from credibly.statistics.chunked import planned
@@ -164,10 +173,11 @@ class _Replicated:
             parts: dict[str, list[State]] = {name: [] for name, _, _ in held}
             kept: list[HostArray] = []
             drawing = draw(chunk.start, rows)
+            assert not isinstance(chunk.labels, Counts)  # counts over raters have no replicates
             with blas_threads(1):
                 for tile in tiles(self.reps.stop - self.reps.start, replicates_per_tile(len(rows), drawing)):
                     reps = slice(self.reps.start + tile.start, self.reps.start + tile.stop)
-                    batch = with_observed(chunk.labels, drawing, reps)  # type: ignore[arg-type]
+                    batch = with_observed(chunk.labels, drawing, reps)
                     for name, bound, inside in held:
                         state = bound.state(batch if inside is None else selected(batch, inside))
                         parts[name].append(_every_replicate(on_host(state), len(batch)))

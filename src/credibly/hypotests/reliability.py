@@ -22,6 +22,7 @@ from credibly.predictions import (
     Chunk,
     Chunks,
     Classes,
+    ClassPredictions,
     Labels,
     as_point,
     as_predictions,
@@ -129,7 +130,8 @@ def classwise_curves(
         require_order(predictions, labels)
         given = as_predictions(predictions)
         observed = kinds["top"].labels(given, labels, sample_weight)
-    k = given.n_classes  # type: ignore[attr-defined]
+    assert isinstance(given, ClassPredictions)  # the errors above take no others
+    k = given.n_classes
     for target in targets:
         if target != "top_label" and not _is_class(target, k):
             raise InputError(
