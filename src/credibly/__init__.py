@@ -7,11 +7,7 @@ import logging as _logging
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from credibly._arrays.check_result import CheckResult
 from credibly._arrays.checks import InvalidRowsError
-from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
-from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.deterministic import deterministic
 from credibly._arrays.errors import (
     CrediblyError,
@@ -21,18 +17,7 @@ from credibly._arrays.errors import (
     MissingExtraError,
     UnsupportedError,
 )
-from credibly._arrays.estimates import Estimates, RootEstimate
-from credibly._arrays.maps import SimplexMap
-from credibly._arrays.member_functions import MemberFunctions
-from credibly._arrays.power_results import PowerCurve
-from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
-from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
-from credibly._arrays.score_results import EpistemicScore, ScoreStability
-from credibly._arrays.study_results import PowerStudy
 from credibly._arrays.tiles import memory_limit
-from credibly._arrays.validity_results import ValidityResult
 from credibly.annotators import (
     RaterStatistic,
     decompose_disagreement,
@@ -110,8 +95,23 @@ from credibly.recalibration import (
     load_recalibration,
     recalibration_report,
 )
+from credibly.results.curves import (
+    EnvelopeCurve,
+    MemberFunctions,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    SimplexMap,
+)
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate, Estimates, RootEstimate
+from credibly.results.power import PowerCurve, PowerStudy
+from credibly.results.predictive import HypothesisCheck, PredictiveCheck
+from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.scale import scan
 from credibly.selection import epistemic_score, rank_models, score_stability
+from credibly.selection.standings import Ranking
 from credibly.simulate import power_study
 from credibly.statistics import (
     BrierDecomposition,

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import credibly
-from credibly._arrays.results import jsonable
+from credibly.results.base import jsonable
 from credibly.studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]

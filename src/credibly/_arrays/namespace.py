@@ -13,6 +13,9 @@ from credibly._arrays.errors import InputTypeError
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard; the standard has no static type yet."""
 
+HostArray: TypeAlias = np.ndarray[Any, Any]
+"""A NumPy array."""
+
 Namespace: TypeAlias = Any
 
 _HOST_DEVICES = frozenset({"cpu"})

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
+
 Pass = Callable[[Callable[[HostArray], Any]], Iterable[Any]]
 """Applies a function to the values (rows, columns) of every piece and yields the results."""
 

@@ -7,6 +7,7 @@ size, worker count or device can change a p-value.
 
 from __future__ import annotations
 
+import enum
 import threading
 from typing import Any
 
@@ -20,6 +21,26 @@ _PIECES = 16  # 16-bit pieces per counter value
 _DOUBLE = 2.0**-53
 
 Seed = tuple[int, int]
+
+
+@enum.unique
+class Stream(enum.IntEnum):
+    """Independent sequences under one seed: whoever draws something else has a number of its own."""
+
+    PIECES = 0  # of uniforms that choose labels: their first 16 bits
+    RESTS = 1  # ... and the rest, where 16 bits do not decide
+    ROWS = 2  # bootstrapped rows
+    MEMBERS = 3  # which member a replicate comes from
+    CHOICES = 4  # raters' labels
+    SIGNS = 5  # of wild replicates
+    SUBSAMPLE = 6  # rows of a part of large data
+    EVENTS = 7  # random events of a non-specificity
+    SHIFTS = 8  # ... and shifts of their order
+    BASIS = 11  # features learned weights are functions of
+    FOLDS = 12
+    WEIGHTS = 13  # starts of a search for weights
+    NETWORKS = 14  # first weights and mini-batches
+    MODELS = 16  # rows drawn to compare models
 
 
 def as_seed(rng: Any) -> Seed:
@@ -55,11 +76,11 @@ class Uniforms:
     ----------
     seed : tuple of int
         The key, from :func:`as_seed`.
-    stream : int
+    stream : Stream
         Independent sequences under one seed (labels, members, ties) have different numbers.
     """
 
-    def __init__(self, seed: Seed, stream: int = 0) -> None:
+    def __init__(self, seed: Seed, stream: Stream = Stream.PIECES) -> None:
         self.seed, self.stream = seed, stream
         self._local = threading.local()
 

@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from credibly.annotators.moments import HostArray, Pairs
+from credibly._arrays.namespace import HostArray
+from credibly.annotators.moments import Pairs
 from credibly.statistics import State
 
 Debias = Literal["full", "paper"]

@@ -16,9 +16,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import find_rows
-from credibly._arrays.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.estimates import RootEstimate
 from credibly._arrays.namespace import Array, namespace
 from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Summary, summarise
@@ -29,6 +27,8 @@ from credibly.annotators.population import Chunk, Population, check_chunk
 from credibly.annotators.predicted import pair_moments
 from credibly.annotators.rater_statistics import BoundRaterStatistic, RaterStatistic
 from credibly.predictions import Chunks, require_no_labels
+from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
+from credibly.results.estimates import RootEstimate
 from credibly.statistics.bins import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.

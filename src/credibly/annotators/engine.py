@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.decompositions import HostArray, RaterBins
-from credibly._arrays.namespace import Array, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
 from credibly.annotators.levels import Level, Terms, levels, products_of
 from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
 from credibly.annotators.population import Chunk, Population
+from credibly.results.decompositions import RaterBins
 from credibly.statistics import State
 from credibly.statistics.bins import Binning, Closed, bin_index, edge_ranks, width_edges, with_ends
 

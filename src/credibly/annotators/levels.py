@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.decompositions import HostArray
-from credibly._arrays.estimates import Estimates
-from credibly._arrays.means import skewness_refusal
-from credibly._arrays.results import Estimate
+from credibly._arrays.namespace import HostArray
+from credibly.results.estimates import Estimate, Estimates, skewness_refusal
 from credibly.statistics import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from credibly._arrays.decompositions import LossDecomposition, LossTerms
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.estimates import RootEstimate
 from credibly._arrays.namespace import as_float64
 from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Cut, summarise
@@ -25,6 +23,8 @@ from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
 from credibly.annotators.moments import Evidence, instances_last
 from credibly.annotators.population import Chunk, Population, check_chunk
 from credibly.predictions import Chunks, as_point, require_no_labels
+from credibly.results.decompositions import LossDecomposition, LossTerms
+from credibly.results.estimates import RootEstimate
 from credibly.statistics.bins import Binning, Closed, check_bins
 
 # Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.

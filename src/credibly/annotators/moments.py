@@ -21,11 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, is_numpy, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.sums import count_cells
 from credibly.statistics import State
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,17 +18,15 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, like, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, as_point
 from credibly.predictions.ensemble import weighted_mean
 
-HostArray = np.ndarray[Any, Any]
 _MOST_ORDERS = 20_000  # calls spent on finding out whether the function is symmetric
 _COSTLY = 3e8  # products; some seconds
 

@@ -12,8 +12,6 @@ import typer
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import FileError
-from credibly._arrays.recalibration_results import Change, RecalibrationReport
-from credibly._arrays.results import Estimate, HypotestResult
 from credibly.cli import options
 from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
@@ -23,6 +21,9 @@ from credibly.cli.wording import with_flags
 from credibly.io import require_target, require_writable, save
 from credibly.recalibration import Recalibration, load_recalibration, recalibration_report
 from credibly.recalibration.files import named_recalibration
+from credibly.results.estimates import Estimate
+from credibly.results.recalibration import Change, RecalibrationReport
+from credibly.results.tests import HypotestResult
 
 METHODS = "temperature, vector, matrix, members, alpha, credal; joined by + for one after the other"
 COLUMNS = (

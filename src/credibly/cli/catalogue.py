@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli.output import Output, Table
+from credibly.results.base import SCHEMA_VERSION
 from credibly.statistics import Statistic, registered
 
 ROOMS = ("statistics", "hypotests", "credal", "annotators", "selection", "recalibration")

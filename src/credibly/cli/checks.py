@@ -8,9 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
-from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.progress import Progress
 from credibly.cli import options
 from credibly.cli.groups import Replication
@@ -23,6 +21,8 @@ from credibly.cli.wording import with_flags
 from credibly.hypotests import predictive_check
 from credibly.hypotests.limits import has_members
 from credibly.io import load
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.tests import CheckResult
 from credibly.statistics import as_statistic
 
 COLUMNS = (

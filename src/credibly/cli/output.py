@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from credibly._arrays.results import jsonable
 from credibly.cli import options
+from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
     from rich.console import Console

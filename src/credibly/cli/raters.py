@@ -7,15 +7,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import InputError
-from credibly._arrays.results import SCHEMA_VERSION, Estimate
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.reading import Reading
 from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
+from credibly.results.base import SCHEMA_VERSION
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate
 
 COLUMNS = ("part", "class", "term", "value", "stderr", "interval", "plugin", "n")
 LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement")

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
@@ -21,6 +20,7 @@ from credibly.cli.streaming import Opened, Streaming
 from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, is_remote, require_writable
+from credibly.results.base import SCHEMA_VERSION
 
 COMPARED = "comparison-report.html"
 """What the report of several files is called, beside the first of them."""

@@ -14,11 +14,11 @@ import typer
 
 from credibly._arrays.engines import connected
 from credibly._arrays.errors import InputError
-from credibly._arrays.results import SCHEMA_VERSION
 from credibly.cli import options
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
 from credibly.io import write_text_atomically
+from credibly.results.base import SCHEMA_VERSION
 from credibly.studies import StudyResult, StudyTable, studies
 from credibly.studies.registry import as_study
 from credibly.studies.results import claims_table, size_in_words

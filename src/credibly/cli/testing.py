@@ -10,8 +10,6 @@ import typer
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import HypotestResult
-from credibly._arrays.validity_results import ValidityResult
 from credibly.cli import options
 from credibly.cli.groups import Counting
 from credibly.cli.numbers import LEVEL, leave, with_bins
@@ -22,6 +20,7 @@ from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.hypotests import calibration_test, credal_test, default_statistic, validity_test
 from credibly.predictions import ClassPredictions, Point
+from credibly.results.tests import HypotestResult, ValidityResult
 from credibly.statistics import Statistic, as_statistic
 
 RESAMPLES = 999

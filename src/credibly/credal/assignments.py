@@ -10,13 +10,11 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
 
 _MAX_NODES = 20_000
 

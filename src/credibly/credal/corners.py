@@ -10,17 +10,15 @@ are then at a bound, where the chord is exact. Branch and bound on that one clas
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, like
+from credibly._arrays.namespace import Array, HostArray, like
 from credibly._arrays.tiles import tiles
 from credibly.credal.envelope import envelope_of, event_sizes, event_tiles
 from credibly.predictions import Belief, Intervals
 
-HostArray = np.ndarray[Any, Any]
 Terms = Callable[[Array, Array], Array]
 """Concave terms of probabilities (r, k) for rows with targets (r, k)."""
 

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.means import moment_sums, standard_error_of
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import Estimate
 from credibly.credal.uncertainty import Uncertainty, uncertainty
 from credibly.predictions import Chunk, Chunks, Dirichlet
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
+from credibly.results.estimates import Estimate, moment_sums, standard_error_of
 
 Measure = Callable[..., Any]
 

@@ -8,15 +8,13 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_distributions
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal, require_tolerance
 from credibly.predictions import Classes, Ensemble, Intervals, LabelCounts, Point, as_labels
 from credibly.predictions.label_checks import number_of_axes
-
-HostArray = np.ndarray[Any, Any]
 
 MEMBERSHIP_TOLERANCE = 1e-7
 

@@ -12,7 +12,6 @@ from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.philox import as_seed
-from credibly._arrays.results import Result
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
 from credibly.credal.gaps import exact_gap_sum
@@ -20,6 +19,7 @@ from credibly.credal.masses import MassFunction, Negative, masses_of
 from credibly.credal.random_events import sampled_gap_sum
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Belief, Point
+from credibly.results.base import Result
 
 Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
 MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.credal_results import SimplexPicture
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distance import soft_target
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.credal.vertices import credal_vertices
 from credibly.predictions import Classes, Ensemble, Intervals, as_labels
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.tests import SimplexPicture
 
 
 def simplex_picture(

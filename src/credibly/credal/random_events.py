@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.namespace import Array, device, like, namespace
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.envelope import all_events
 from credibly.credal.gaps import HullGaps, IntervalGaps, SizeMeasure, gaps_of
@@ -25,7 +25,6 @@ _BATCHES = 32
 _TOGETHER = 8  # batches whose events make one matrix product
 _ENUMERATED = 3
 _TILE = 2**19  # doubles of (rows, members, events of one product)
-_EVENTS, _SHIFTS = 0, 1  # streams of uniforms
 
 
 def sampled_gap_sum(
@@ -34,10 +33,10 @@ def sampled_gap_sum(
     """Return the sum of gaps (n,), its standard errors (n,), and the standard error of the mean over rows."""
     xp, k, leading = credal.xp, credal.n_classes, credal._leading
     per_batch = -(-n_events // _BATCHES)
-    shifts = Uniforms(seed, _SHIFTS).block(slice(0, 1), slice(0, _BATCHES))[0]
+    shifts = Uniforms(seed, Stream.SHIFTS).block(slice(0, 1), slice(0, _BATCHES))[0]
     places = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
     chances = (np.sin(0.5 * np.pi * places) ** 2).reshape(-1)  # batch after batch
-    uniforms = Uniforms(seed, _EVENTS)
+    uniforms = Uniforms(seed, Stream.EVENTS)
     f, e = credal.n_members, _TOGETHER * per_batch
     limit = min(_TILE // (f * e), rows_within_budget(8 * f * (3 * k + 4 * e), 0.5))
     values, errors, totals = [], [], np.zeros(_BATCHES)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.sets import CredalSet
 from credibly.credal.simplex_method import least_total
 from credibly.predictions import Belief, Ensemble, Intervals
-
-HostArray = np.ndarray[Any, Any]
 
 _FLAT = 1e-9  # a direction this far out of the hull's plane (relative to its length) leaves at once
 _POINT = 1e-12  # members this close to each other are one point: rounding of probabilities near 1

@@ -8,14 +8,12 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import as_float64, like, to_host
+from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import as_seed
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_positive_number
 from credibly.predictions import Belief, Ensemble, Intervals, Point
-
-HostArray = np.ndarray[Any, Any]
 
 _MAX_FACET_DIMENSIONS = 6  # beyond, a hull has too many facets and chords come from linear programs
 

@@ -11,7 +11,6 @@ from credibly._arrays.checks import require_integer, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly._arrays.philox import as_seed
-from credibly._arrays.results import require_level
 from credibly._arrays.special import xlogy
 from credibly.predictions import (
     Belief,
@@ -21,6 +20,7 @@ from credibly.predictions import (
     Point,
     as_predictions,
 )
+from credibly.results.base import require_level
 
 CredalSet = Point | Ensemble | Intervals | Belief
 

@@ -6,14 +6,11 @@ the tableaux of all instances are one array and each step pivots every unfinishe
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.tiles import tiles
-
-HostArray = np.ndarray[Any, Any]
 
 _TILE = 2**16  # doubles of tableaux that are pivoted together and stay in cache
 _PIVOT = 1e-10  # smaller entries are rounding (data are scaled to about 1)

@@ -8,14 +8,11 @@ costs are all 1, pivoted for all instances together.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.credal.rays import on_simplex
 from credibly.credal.simplex_method import least_total
-
-HostArray = np.ndarray[Any, Any]
 
 
 def distance_to_hull(members: HostArray, probs: HostArray) -> HostArray:

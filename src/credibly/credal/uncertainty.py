@@ -8,7 +8,6 @@ from typing import Any, Literal
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.memory_order import mean_entropy_of_members
 from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly._arrays.results import Result
 from credibly._arrays.special import digamma
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
 from credibly.credal.objectives import entropy
@@ -16,6 +15,7 @@ from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_tolerance
 from credibly.credal.size import mean_size
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
 from credibly.predictions.ensemble import weighted_mean
+from credibly.results.base import Result
 
 Decomposition = Literal["entropy", "credal", "dirichlet", "belief"]
 

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 
 from credibly._arrays.philox import Seed
-from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, Reasons
@@ -14,6 +13,7 @@ from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
 from credibly.hypotests.limits import has_members
+from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic
 
 MOST_STATISTICS = 6

@@ -11,9 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.results import Estimate, Result, jsonable
-from credibly._arrays.standings import Recommendation
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import source_warnings
@@ -22,11 +19,14 @@ from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
+from credibly.results.base import Result, jsonable
+from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
 from credibly.selection.settings import Paper
+from credibly.selection.standings import Ranking, Recommendation
 from credibly.statistics import Statistic, as_statistic
 
 CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import ReliabilityCurve
 from credibly.evaluation.data import Data
 from credibly.evaluation.results import Curves
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.stages import Progress
 from credibly.evaluation.subsample import random_part
 from credibly.hypotests import classwise_curves
+from credibly.results.curves import ReliabilityCurve
 from credibly.statistics import risk_coverage_curve
 
 MOST_ORDERED = 200_000

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
     Chunk,
@@ -29,8 +29,6 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.scale import scan
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

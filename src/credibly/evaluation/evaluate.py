@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.philox import as_seed
-from credibly._arrays.results import Estimate, HypotestResult, jsonable, require_level
 from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
 from credibly.evaluation.data import Data, as_data
@@ -38,6 +37,9 @@ from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.outcomes import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions
 from credibly.recalibration import Recalibration
+from credibly.results.base import jsonable, require_level
+from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, Subsampled, decompose_brier
 
 

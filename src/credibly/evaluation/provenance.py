@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from credibly._arrays.results import jsonable
+from credibly.results.base import jsonable
 
 
 def silent(stage: str, done: int, total: int) -> None:

@@ -6,11 +6,11 @@ import dataclasses
 import warnings
 from typing import Any
 
-from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import Result
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.evaluation.data import Data
+from credibly.results.base import Result
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 
 KEPT_CLASSES = 100
 _LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")

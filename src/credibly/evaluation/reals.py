@@ -7,13 +7,13 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import HypotestResult
 from credibly.evaluation.data import Data
 from credibly.evaluation.results import RealParts
 from credibly.evaluation.stages import Progress, Reasons, calibration_tests
 from credibly.hypotests import coverage_curve, pit_test
 from credibly.hypotests.drawable import require_drawable
 from credibly.predictions import RealPredictions
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
 

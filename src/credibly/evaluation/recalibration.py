@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
-from credibly._arrays.recalibration_results import RecalibrationReport
 from credibly.evaluation.data import Data
 from credibly.evaluation.stages import Progress
 from credibly.recalibration import Recalibration, recalibration_report
+from credibly.results.recalibration import RecalibrationReport
 
 FOLDS = 5
 MOST_ROWS = 20_000

@@ -9,15 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
-from credibly._arrays.predictive_results import PredictiveCheck
-from credibly._arrays.recalibration_results import RecalibrationReport
-from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.sets import CredalParts, ValidityParts
 from credibly.evaluation.tidy import to_frame
 from credibly.evaluation.verdict import Verdict
+from credibly.results.base import Result
+from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.estimates import Estimate
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.recalibration import RecalibrationReport
+from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import Result
-from credibly._arrays.score_results import EpistemicScore
 from credibly.evaluation.data import Data
 from credibly.predictions import ClassPredictions, Point
+from credibly.results.base import Result
+from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.dependences import spaced_rows
 

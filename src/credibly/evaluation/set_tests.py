@@ -6,13 +6,9 @@ import dataclasses
 from typing import Any
 
 from credibly._arrays.checks import InvalidRowsError
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, like
 from credibly._arrays.philox import Seed
-from credibly._arrays.region_results import LocalDeviations
-from credibly._arrays.results import HypotestResult
-from credibly._arrays.validity_results import ValidityResult
 from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
@@ -24,6 +20,7 @@ from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.basis import check_features
 from credibly.hypotests.pvalues import acceptance_region
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, as_labels
+from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
 

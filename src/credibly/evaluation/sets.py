@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import to_host
-from credibly._arrays.region_results import LocalDeviations
-from credibly._arrays.results import Result
-from credibly._arrays.validity_results import ValidityResult
 from credibly.evaluation.verdict import Verdict
+from credibly.results.base import Result
+from credibly.results.tests import CredalTestResult, LocalDeviations, ValidityResult
 
 _LONG = ("weights", "test_rows", "combination")
 _PER_INSTANCE = (

@@ -11,7 +11,6 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import Estimate, HypotestResult
 from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.subsample import compares_pairs
@@ -29,6 +28,8 @@ from credibly.predictions import (
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, Subsampled, as_statistic, registered
 from credibly.statistics.chunked import StatisticsTask, estimates_over
 

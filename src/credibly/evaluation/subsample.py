@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import tiles
 from credibly.evaluation.data import Data
 from credibly.predictions import RandomRows
@@ -25,7 +25,6 @@ MOST_ROWS_UNASKED = 2500
 """And where nobody named it, at ten classes: its test then takes seconds, not minutes."""
 
 _CLASSES = 10
-_STREAM = 4  # the streams before belong to labels, bootstrapped rows and signs
 _TILE = 2**22
 
 
@@ -66,12 +65,12 @@ def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
     values, rows = _smallest(data.n, most, seed)
     if data.chunks is None:
         return data.rows(np.sort(rows))
-    return RandomRows(data.chunks, most, seed, _STREAM, float(values.max())), None
+    return RandomRows(data.chunks, most, seed, Stream.SUBSAMPLE, float(values.max())), None
 
 
 def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the `most` smallest of n uniform numbers and their rows, a tile of them at a time."""
-    uniforms = Uniforms(seed, stream=_STREAM)
+    uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
     for tile in tiles(n, _TILE):
         values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])

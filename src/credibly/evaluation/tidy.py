@@ -12,9 +12,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from credibly._arrays.errors import MissingExtraError, one_of
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.results import Estimate, HypotestResult
-from credibly._arrays.score_results import Spread
+from credibly.results.estimates import Estimate
+from credibly.results.scores import Spread
+from credibly.results.tests import HypotestResult
+from credibly.selection.standings import Ranking
 
 LIBRARIES = ("pandas", "polars")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from credibly._arrays.results import Result
+from credibly.results.base import Result
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
 

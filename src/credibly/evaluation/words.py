@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from credibly._arrays.results import HypotestResult
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.hypotests.pvalues import acceptance_region
+from credibly.results.tests import HypotestResult
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,13 +14,13 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import HypotestResult
 from credibly._arrays.tiles import memory_budget
 from credibly.hypotests.kernel_bounds import bound_pvalue, bound_upper, largest_term
 from credibly.hypotests.moments import QuadraticForm, leading_eigenvalues, quadratic_null_moments
 from credibly.hypotests.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.wild import wild_null
 from credibly.predictions import Classes, Labels
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Bound
 from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.skce_blocks import BlockBound

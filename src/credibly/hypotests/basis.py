@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.checks import as_real, require_finite, require_integer, require_shape
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
-from credibly._arrays.philox import Seed
+from credibly._arrays.philox import Seed, Stream
 from credibly.credal.sets import require_positive_number
 from credibly.predictions import Predictions
 
@@ -23,7 +23,6 @@ BasisName = Literal["auto", "raw", "polynomial", "fourier"]
 BASES = ("auto", "raw", "polynomial", "fourier")
 
 _MOST_POLYNOMIAL = 2  # features of the automatic cubic; beyond, its columns outnumber what labels can tell
-_STREAM = 11
 """Apart from the streams of labels, rows and signs."""
 
 
@@ -73,7 +72,7 @@ class Basis:
         kind = self.kind
         if kind == "auto":
             kind = "polynomial" if kept.sum() <= _MOST_POLYNOMIAL else "raw"
-        generator = np.random.default_rng([*seed, _STREAM])
+        generator = np.random.default_rng([*seed, Stream.BASIS])
         d = int(kept.sum())
         frequencies = generator.standard_normal((d, self.n_fourier)) / self.length_scale
         phases = generator.uniform(0.0, 2.0 * math.pi, self.n_fourier)

@@ -19,9 +19,9 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.results import HypotestResult
 from credibly.hypotests.analytic import analytic_test
 from credibly.hypotests.chunked import resampled_values_over
 from credibly.hypotests.drawable import drawing_notes, require_drawable
@@ -29,7 +29,6 @@ from credibly.hypotests.outcomes import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.pair_chunks import pairwise_values_over
 from credibly.hypotests.replicates import RealReplicates, Replicates, replicates_of
 from credibly.hypotests.resampling import (
-    HostArray,
     bootstrapped_pairs,
     paired_values,
     resampled_values,
@@ -52,6 +51,7 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Bound, State, Statistic, Subsampled, as_statistic
 from credibly.statistics.chunked import Planned, gathered
 from credibly.statistics.pair_blocks import meets_in_blocks

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.merging import State
-from credibly._arrays.namespace import like, to_host
+from credibly._arrays.namespace import HostArray, like, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
@@ -43,7 +43,6 @@ from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import Bound, Statistic, Subsampled
 from credibly.statistics.chunked import planned
 
-HostArray = np.ndarray[Any, Any]
 Draw = Callable[[int, Predictions], Drawing]
 """From the index of the first row and the predictions of some rows to their labels."""
 

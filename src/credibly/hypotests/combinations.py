@@ -10,8 +10,6 @@ from typing import Any
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, like, namespace
 from credibly._arrays.philox import Seed, as_seed
-from credibly._arrays.region_results import LocalDeviations
-from credibly._arrays.results import Estimate
 from credibly.hypotests.basis import FittedBasis, check_features, log_probabilities
 from credibly.hypotests.calibration import observed_classes, require_resamples
 from credibly.hypotests.learners import LinearLearner
@@ -19,6 +17,8 @@ from credibly.hypotests.mixing import mixed
 from credibly.hypotests.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.hypotests.regions import local_deviations, space_of
 from credibly.predictions import Point, as_point, as_predictions
+from credibly.results.estimates import Estimate
+from credibly.results.tests import LocalDeviations
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, to_host
+from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.mixing import mixed
 from credibly.predictions import Classes, Point
@@ -23,7 +23,6 @@ from credibly.statistics.kernels import distances
 from credibly.statistics.proper import Brier, LogLoss
 from credibly.statistics.skce import Skce
 
-HostArray = np.ndarray[Any, Any]
 Slope = Callable[[HostArray], tuple[float, HostArray]]
 
 _RANDOM_STARTS = 4

@@ -7,17 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from credibly._arrays.namespace import like
-from credibly._arrays.philox import Uniforms
-from credibly._arrays.results import HypotestResult
+from credibly._arrays.philox import Stream, Uniforms
 from credibly.hypotests.combinations import ConstantCombination
 from credibly.hypotests.constant import Minimiser, WeightSearch, combined, on_host
 from credibly.hypotests.credal_tasks import CredalTask, Finding
-from credibly.hypotests.replicates import ROWS, Replicates
+from credibly.hypotests.replicates import Replicates
 from credibly.hypotests.resampling import paired_values, resampled_values
 from credibly.predictions import Classes, Point
+from credibly.results.tests import HypotestResult
 from credibly.statistics import log_loss
 
-_STREAM = 13
 """Of random weights and starts, apart from the streams of labels and features."""
 
 
@@ -30,7 +29,7 @@ def constant_test(task: CredalTask, refit: bool) -> Finding:
     """
     objective = log_loss if task.several else task.statistics[0]
     search = WeightSearch(task.points.probs, objective)
-    best = search.minimum(task.observed, np.random.default_rng([*task.seed, _STREAM]))
+    best = search.minimum(task.observed, np.random.default_rng([*task.seed, Stream.WEIGHTS]))
     probs = like(search.at(best.weights).probs, task.points.probs)
     tested = Point._trusted(probs)
     statistics = task.statistics if task.several else (search.statistic,)
@@ -73,8 +72,8 @@ def m23_test(task: CredalTask) -> Finding:
 def _random_pairs(task: CredalTask, search: WeightSearch, best: Minimiser) -> Iterator[tuple[Point, Classes]]:
     n, a, _ = search.points.shape
     yield search.at(best.weights), on_host(task.observed)
-    weights = np.random.default_rng([*task.seed, _STREAM]).dirichlet(np.ones(a), size=task.n_resamples)
-    rows_of = Uniforms(task.seed, stream=ROWS)
+    weights = np.random.default_rng([*task.seed, Stream.WEIGHTS]).dirichlet(np.ones(a), size=task.n_resamples)
+    rows_of = Uniforms(task.seed, Stream.ROWS)
     for d in range(task.n_resamples):
         rows = (rows_of.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         probs = combined(search.points[rows], weights[d])

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
@@ -33,6 +32,7 @@ from credibly.hypotests.neural import NeuralLearner
 from credibly.hypotests.points import DRAWS, as_class_predictions, points_of
 from credibly.hypotests.resampling import without_graph
 from credibly.predictions import require_order
+from credibly.results.tests import CredalTestResult
 from credibly.statistics import Statistic, as_statistic
 
 Weights = Literal["learned", "constant", "mean"]

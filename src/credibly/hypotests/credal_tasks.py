@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult, Notion
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import HypotestResult
 from credibly.hypotests.combinations import Combination
 from credibly.hypotests.outcomes import omnibus, single_result
 from credibly.hypotests.points import Points
-from credibly.hypotests.resampling import HostArray
 from credibly.predictions import Classes, ClassPredictions
+from credibly.results.tests import CredalTestResult, HypotestResult, Notion
 from credibly.statistics import Bound, Statistic
 
 _NOTIONS: dict[str, Notion] = {

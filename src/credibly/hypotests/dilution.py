@@ -14,11 +14,10 @@ sqrt(share) f + (1 - sqrt(share)) mean, their truth has spread S.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
 
 _LEAST = 1e-200
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly.hypotests.pvalues import HostArray, pooled_pvalues
+from credibly._arrays.namespace import HostArray
+from credibly.hypotests.pvalues import pooled_pvalues
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.pvalues import pooled_two_sided, westfall_young
 from credibly.predictions import Chunk, Chunks
-
-HostArray = np.ndarray[Any, Any]
 
 MOST_GROUPS = 10_000
 _JOINT = " / "

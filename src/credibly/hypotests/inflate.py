@@ -10,12 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array
+from credibly._arrays.namespace import Array, HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.results import Result, require_level
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
 from credibly.hypotests.basis import log_probabilities
@@ -25,8 +23,8 @@ from credibly.hypotests.neural import NeuralLearner
 from credibly.hypotests.points import DRAWS, points_of
 from credibly.hypotests.radius_search import smallest_radius
 from credibly.predictions import Point, Predictions, as_predictions, require_order
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import Result, require_level
+from credibly.results.tests import CredalTestResult
 
 _REFITS = 99  # replicates with refits where not given: a radius needs a decision, not a p-value
 _QUICK = 5  # a fifth of them for radii far from the decision

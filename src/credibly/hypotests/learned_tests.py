@@ -17,7 +17,6 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
-from credibly._arrays.results import HypotestResult
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.basis import check_features, log_probabilities
 from credibly.hypotests.combinations import LearnedCombination
@@ -29,6 +28,7 @@ from credibly.hypotests.neural import NeuralLearner, NeuralPartFit, learn_networ
 from credibly.hypotests.replicates import Replicates
 from credibly.hypotests.resampling import paired_values, resampled_values
 from credibly.predictions import Classes, Point, as_point
+from credibly.results.tests import HypotestResult
 
 AnyFit = PartFit | NeuralPartFit
 

@@ -7,22 +7,17 @@ the observed fit.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, like, namespace, to_host
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.combinations import FittedLearner
 from credibly.hypotests.learners import LinearLearner
 from credibly.hypotests.mixing import Columns, fit_weights, mixed
 from credibly.hypotests.points import Points
-
-HostArray = np.ndarray[Any, Any]
-
-SPLIT = 12
-"""Stream of uniform numbers that put instances into parts."""
 
 _REFIT_STEPS = 60
 LEAST_LEARNED_FROM = 2
@@ -37,7 +32,7 @@ class Part(NamedTuple):
 
 def random_parts(n: int, split: float | None, cv: int | None, seed: Seed) -> list[Part]:
     """Cut instances at random: one split (`split` is the share to learn on), or `cv` folds."""
-    order = np.argsort(Uniforms(seed, stream=SPLIT).block(slice(0, 1), slice(0, n))[0], kind="stable")
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0], kind="stable")
     if cv is None:
         assert split is not None
         learned = min(max(round(split * n), LEAST_LEARNED_FROM), n - 2)

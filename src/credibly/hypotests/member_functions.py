@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.member_functions import MemberFunctions
 from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.philox import as_seed
-from credibly._arrays.results import require_level
 from credibly.hypotests.limits import has_members
 from credibly.hypotests.resampling import without_graph
 from credibly.predictions import (
@@ -19,8 +17,8 @@ from credibly.predictions import (
     as_labels,
     as_predictions,
 )
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import require_level
+from credibly.results.curves import MemberFunctions
 
 
 def member_functions(

@@ -10,14 +10,14 @@ are the same replicates, and those of the consistency test.   P21 section 3.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
-from credibly._arrays.philox import Seed, Uniforms
-from credibly.hypotests.replicates import MEMBERS, RealReplicates, Replicates
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.replicates import RealReplicates, Replicates
 from credibly.hypotests.resampling import Drawing
 from credibly.predictions import (
     Classes,
@@ -30,7 +30,6 @@ from credibly.predictions import (
 )
 
 Hypothesis = Literal["bayesian", "independent"]
-HostArray = np.ndarray[Any, Any]
 
 
 def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> HostArray:
@@ -39,7 +38,7 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
     so that each member is set up once.
     """
-    uniform: HostArray = Uniforms(seed, MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, RealPredictions):

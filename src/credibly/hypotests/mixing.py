@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.lbfgs import Minimum, minimise_batch
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
 from credibly._arrays.special import softmax
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+from credibly.hypotests.lbfgs import Minimum, minimise_batch
 
 Loss = Callable[[Array], tuple[Array, Array]]
 """From parameters (b, p) to sums of losses (b,) and their slopes (b, p)."""

@@ -15,11 +15,10 @@ whole is off by up to 0.1 where one eigenvalue carries most of the variance (two
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
 
 LEADING = 6
 _ITERATIONS = 12

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, MissingExtraError, one_of
 from credibly._arrays.namespace import Array, like, to_host
-from credibly._arrays.philox import Seed
+from credibly._arrays.philox import Seed, Stream
 from credibly._arrays.progress import Progress
 from credibly.credal.sets import require_positive_number
 from credibly.hypotests.basis import Basis, FittedBasis
@@ -29,7 +29,6 @@ from credibly.hypotests.points import Points
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic, brier, kde_ce, kl_ce, log_loss
 
-_STREAM = 14
 _LEAST_TO_STOP_EARLY = 10
 
 
@@ -139,7 +138,7 @@ def learn_network(
     basis = Basis("raw").fit(features, seed)
     members = torch.tensor(to_host(points.probs), dtype=torch.float64, device=where)
     classes = torch.tensor(to_host(labels).astype(np.int64), device=where)
-    generator = np.random.default_rng([*seed, _STREAM])
+    generator = np.random.default_rng([*seed, Stream.NETWORKS])
     inputs = _inputs(basis, features, members)
     network = _network(inputs.shape[1], learner.hidden, members.shape[1], generator).to(where)
     order = generator.permutation(part.learn)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.results import HypotestResult
+from credibly._arrays.namespace import HostArray
 from credibly.hypotests.pvalues import (
     acceptance_region,
     distance,
@@ -17,7 +17,7 @@ from credibly.hypotests.pvalues import (
     require_numbers,
     westfall_young,
 )
-from credibly.hypotests.resampling import HostArray
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Bound, State
 
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"

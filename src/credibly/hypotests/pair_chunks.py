@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.replicates import Replicates
-from credibly.hypotests.resampling import HostArray, columns_of, with_observed
+from credibly.hypotests.resampling import columns_of, with_observed
 from credibly.predictions import Chunks, Classes, Labels
 from credibly.statistics.chunked import Planned
 from credibly.statistics.pair_blocks import Block, Pairs

@@ -16,12 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.results import HypotestResult, require_level
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.chunked import Counted, noted, replicated_over, under
 from credibly.hypotests.drawable import require_drawable
@@ -41,6 +39,9 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
+from credibly.results.base import require_level
+from credibly.results.curves import EnvelopeCurve
+from credibly.results.tests import HypotestResult
 from credibly.statistics import central_coverage, quantile_calibration_error
 from credibly.statistics.coverage import CoverageShares
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.philox import as_seed
-from credibly._arrays.predictive_results import PredictiveCheck
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration import require_resamples
 from credibly.hypotests.drawable import drawing_notes, require_drawable
@@ -41,6 +40,7 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
+from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic, as_statistic
 
 CLASS_STATISTICS = ("accuracy", "confidence_ece")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.progress import Progress
 from credibly.hypotests.chunked import Counted, noted, replicated_over, under
 from credibly.hypotests.grouping import Grouping, grouping_over
@@ -21,8 +21,6 @@ from credibly.hypotests.resampling import columns_of
 from credibly.predictions import Chunks, GroupRows
 from credibly.statistics import Bound, Statistic
 from credibly.statistics.chunked import planned
-
-HostArray = np.ndarray[Any, Any]
 
 
 def require_plain(chunks: Chunks, groups: Any, ids: Any, used_ids: Any) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.check_result import CheckResult
-from credibly._arrays.namespace import as_float64, to_host
-from credibly._arrays.predictive_results import HypothesisCheck
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.hypotests.grouping import Grouping, adjusted_over_groups
 from credibly.hypotests.members import LabelSource
 from credibly.hypotests.pvalues import (
@@ -22,9 +20,9 @@ from credibly.hypotests.pvalues import (
     westfall_young,
 )
 from credibly.predictions import ClassPredictions, Predictions
+from credibly.results.predictive import HypothesisCheck
+from credibly.results.tests import CheckResult
 from credibly.statistics import Bound, Statistic
-
-HostArray = np.ndarray[Any, Any]
 
 
 def hypothesis_check(

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, one_of, require_positive
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import as_seed
-from credibly._arrays.power_results import PowerCurve
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import require_level
 from credibly.hypotests.distortions import AMOUNTS, NEUTRAL, distorted
 from credibly.hypotests.members import LabelSource, drawn_members
 from credibly.hypotests.pvalues import clopper_pearson, two_sided_pvalues
 from credibly.hypotests.shared import Target, shared_values
 from credibly.predictions import Classes, Predictions, Reals
+from credibly.results.base import require_level
+from credibly.results.power import PowerCurve
 from credibly.statistics import Statistic
-
-HostArray = np.ndarray[Any, Any]
 
 
 def simulate_power(

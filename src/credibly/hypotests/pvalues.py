@@ -5,14 +5,12 @@ p = (1 + #{null >= observed}) / (1 + b)           two-sided: min(1, 2 min of the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import Tail
+from credibly._arrays.namespace import HostArray
+from credibly.results.base import Tail
 
-HostArray = np.ndarray[Any, Any]
 _TIE = 100 * float(np.finfo(np.float64).eps)
 
 

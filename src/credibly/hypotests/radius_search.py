@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import UnsupportedError
+from credibly.results.tests import CredalTestResult
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 _CLEAR = 4.0  # a quick p-value of so many times the level is not looked at again

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
@@ -26,8 +26,6 @@ from credibly.credal.sets import CredalSet
 from credibly.credal.vertices import credal_vertices
 from credibly.hypotests.replicates import Replicates
 from credibly.predictions import Belief, Ensemble, Intervals, Point
-
-HostArray = np.ndarray[Any, Any]
 
 ALL_CORNERS = 4
 """Up to this many classes every corner of intervals and beliefs is a candidate (24), beyond that 2k are."""

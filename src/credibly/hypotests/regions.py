@@ -17,15 +17,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import as_float64, like, namespace, to_host
+from credibly._arrays.namespace import HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed
-from credibly._arrays.region_results import LocalDeviations
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.replicates import Replicates
 from credibly.predictions import Classes, Point
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.tests import LocalDeviations
 
 LEAST_INSTANCES = 20
 MOST_REGIONS = 16

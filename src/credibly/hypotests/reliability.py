@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import ReliabilityCurve, require_level
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration import require_resamples
-from credibly.hypotests.chunked import Counted, HostArray, consistent, replicated_over
+from credibly.hypotests.chunked import Counted, consistent, replicated_over
 from credibly.hypotests.replicates import Replicates
 from credibly.hypotests.resampling import replicates_per_tile
 from credibly.predictions import (
@@ -30,6 +29,8 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.predictions.passes import Sums, merged, on_host
+from credibly.results.base import require_level
+from credibly.results.curves import ReliabilityCurve
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.chunked import Planned, one_distribution

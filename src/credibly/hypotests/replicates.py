@@ -26,7 +26,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly._arrays.philox import Seed, Uniforms, torch_pieces, torch_uniforms_at
+from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
 from credibly._arrays.special import ndtri
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
@@ -41,10 +41,6 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.quantile_tables import draw_levels, positions
-
-PIECES, RESTS, ROWS, MEMBERS, CHOICES = range(5)
-"""Streams under one seed: leading parts of labels, their rests (or whole uniforms), bootstrapped rows, which
-member a label is drawn from, and choices among draws."""
 
 _FEW_CLASSES = 48
 _PIECE_VALUES = 2**16
@@ -73,7 +69,7 @@ class Replicates:
     def __init__(self, probs: Array, seed: Seed, first_row: int = 0) -> None:
         self.probs, self.first_row = probs, first_row
         self.n, self.k = probs.shape
-        self.pieces, self.rests = Uniforms(seed, PIECES), Uniforms(seed, RESTS)
+        self.pieces, self.rests = Uniforms(seed, Stream.PIECES), Uniforms(seed, Stream.RESTS)
         self.on_device = on_accelerator(probs)
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
@@ -199,7 +195,7 @@ class RealReplicates:
         leading = predictions._leading
         self.reference, self.first_row, self.shared_member = leading, first_row, shared_member
         self.n, self.m = len(predictions), predictions.n_members
-        self.uniforms, self.choices = Uniforms(seed, RESTS), Uniforms(seed, MEMBERS)
+        self.uniforms, self.choices = Uniforms(seed, Stream.RESTS), Uniforms(seed, Stream.MEMBERS)
         self.on_device = on_accelerator(leading)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
         self.tail = _SHORT_TAIL if isinstance(predictions, Samples) else 1.0

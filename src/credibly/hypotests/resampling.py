@@ -8,16 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, device, is_torch, namespace, on_accelerator, to_host
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.namespace import Array, HostArray, device, is_torch, namespace, on_accelerator, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
-from credibly.hypotests.replicates import ROWS, Replicates
+from credibly.hypotests.replicates import Replicates
 from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Bound, Statistic
 from credibly.statistics.coverage import CoverageShares
-
-HostArray = np.ndarray[Any, Any]
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
@@ -240,7 +238,7 @@ def bootstrapped_pairs(
     """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
     yield predictions, observed
     n, xp = probs.shape[0], namespace(probs)
-    rows_of = Uniforms(seed, stream=ROWS)
+    rows_of = Uniforms(seed, Stream.ROWS)
     for d in range(n_resamples):
         uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
         rows = xp.asarray((uniform * n).astype(np.int64), device=device(probs))

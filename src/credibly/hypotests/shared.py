@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.members import LabelSource
@@ -25,8 +25,6 @@ from credibly.hypotests.resampling import (
 )
 from credibly.predictions import Classes, ClassPredictions, Labels, Predictions, Reals
 from credibly.statistics import Bound, State, Statistic
-
-HostArray = np.ndarray[Any, Any]
 
 _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
 

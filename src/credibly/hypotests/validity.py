@@ -16,11 +16,10 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, beside, like, to_host
-from credibly._arrays.philox import Seed, Uniforms, as_seed
+from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.tiles import memory_budget, tiles
-from credibly._arrays.validity_results import ValidityResult
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distance import nearest_distribution
 from credibly.credal.sets import CredalSet, credal_set
@@ -34,8 +33,7 @@ from credibly.hypotests.rater_draws import (
     deviances,
     draw_from_candidates,
 )
-from credibly.hypotests.replicates import CHOICES
-from credibly.hypotests.resampling import HostArray, without_graph
+from credibly.hypotests.resampling import without_graph
 from credibly.predictions import (
     Counts,
     Dirichlet,
@@ -44,6 +42,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.results.tests import ValidityResult
 
 HYPOTHESIS = "the labels of every instance were drawn from a distribution in its predicted set"
 
@@ -206,7 +205,9 @@ class _Part:
         weights = np.take_along_axis(self.weights[1:], chosen[None, :, None], axis=2)[..., 0]
         steps = np.cumsum(weights, axis=0)
         b, n = weights.shape
-        uniform = Uniforms(self.seed, CHOICES).block(slice(0, b), slice(self.first_row, self.first_row + n))
+        uniform = Uniforms(self.seed, Stream.CHOICES).block(
+            slice(0, b), slice(self.first_row, self.first_row + n)
+        )
         picked = [np.searchsorted(steps[:, i], uniform[:, i] * steps[-1, i], side="right") for i in range(n)]
         return np.take_along_axis(self.drawn, np.minimum(np.stack(picked, axis=1), b - 1), axis=0)
 

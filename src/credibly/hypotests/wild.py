@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import Array, as_float64, namespace, to_host
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import Classes
 from credibly.statistics.skce import QuadraticBound
-
-SIGNS = 3
-"""Stream of uniform numbers, apart from those of labels and rows."""
 
 
 def wild_null(
@@ -47,7 +44,7 @@ def wild_null(
     n = bound.n
     residual = bound.values(observed)  # (k, n)
     xp = namespace(residual)
-    uniforms = Uniforms(seed, stream=SIGNS)
+    uniforms = Uniforms(seed, Stream.SIGNS)
     values = np.empty(n_resamples)
     for reps in tiles(n_resamples, rows_within_budget(24 * n, 0.25)):
         uniform = uniforms.block(reps, slice(0, n), reference=residual)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import FileError
-from credibly._arrays.results import jsonable
 from credibly.io.damage import instead, reading
 from credibly.io.text import read_utf8
 from credibly.io.writing import as_path, told, write_text_atomically
+from credibly.results.base import jsonable
 
 _FACTS = "facts.json"
 

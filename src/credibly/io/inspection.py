@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
 from credibly._arrays.namespace import Array
-from credibly._arrays.results import Result
 from credibly.io.assemble import Assembled, assemble
 from credibly.io.content import KINDS
 from credibly.io.dataset import Source
 from credibly.io.formats import path_text
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Predictions
+from credibly.results.base import Result
 
 
 class _Traits(Protocol):

@@ -13,7 +13,6 @@ import numpy as np
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import to_host
-from credibly._arrays.results import jsonable
 from credibly.io.assemble import assemble
 from credibly.io.content import Content, membership_of
 from credibly.io.encoding import ENCODERS, Record, write_npy, write_npy_labels, write_zarr
@@ -33,6 +32,7 @@ from credibly.predictions import (
     Samples,
     as_predictions,
 )
+from credibly.results.base import jsonable
 
 
 def save(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import INK, ORANGE, SKY, VERMILION
+from credibly.results.predictive import PredictiveCheck
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 
 _FACES = {"conflict": VERMILION, "no conflict found": SKY, "cannot tell": ORANGE}
 _HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "..."}

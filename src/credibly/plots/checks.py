@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError
-from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.tests import CheckResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _FURTHEST = 3.0
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.results import ReliabilityCurve
 from credibly.evaluation import shown
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data
 from credibly.plots.style import new_figure
+from credibly.results.curves import ReliabilityCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Words
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
+from credibly.results.tests import CredalTestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _COLORS = (BLUE, VERMILION, ORANGE, SKY, INK)
 _MARKERS = ("o", "D", "s", "^", "v")
 _HEIGHT = 3**0.5 / 2

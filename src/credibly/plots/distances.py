@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.study_results import PowerStudy
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style
+from credibly.results.power import PowerStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

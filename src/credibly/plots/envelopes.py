@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Words
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
+from credibly.results.curves import EnvelopeCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import to_host
-
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray, to_host
 
 
 def host_vector(values: Any, name: str, axes: int = 1) -> HostArray:

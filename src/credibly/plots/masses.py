@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector
@@ -16,8 +17,6 @@ from credibly.plots.style import BLUE, INK, ORANGE, SKY, draw_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 class Masses(Protocol):

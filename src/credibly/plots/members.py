@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.member_functions import MemberFunctions
-from credibly._arrays.predictive_results import PredictiveCheck
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.null import null_data
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, draw_boxes
+from credibly.results.curves import MemberFunctions
+from credibly.results.predictive import PredictiveCheck
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
 _NUMBERED = 12

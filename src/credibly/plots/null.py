@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import HypotestResult
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
+from credibly.results.tests import HypotestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _MOST_BINS = 30
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import INK, series
+from credibly.results.power import PowerCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

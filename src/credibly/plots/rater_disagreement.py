@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credibly._arrays.decompositions import DisagreementDecomposition
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.reliability import bins_table
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
+from credibly.results.decompositions import DisagreementDecomposition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.decompositions import LossDecomposition
 from credibly._arrays.errors import InputError
-from credibly._arrays.estimates import RootEstimate
-from credibly._arrays.results import Estimate
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
+from credibly.results.decompositions import LossDecomposition
+from credibly.results.estimates import Estimate, RootEstimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _MARKERS = "oDs^vP*X<>"
 _COLOURS = (BLUE, VERMILION, ORANGE, SKY, INK)
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, nearest
-from credibly._arrays.recalibration_results import RecalibrationReport
-from credibly._arrays.results import ReliabilityCurve
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
 from credibly.evaluation.curves import mean_gap
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.rater_loss import interval_or_nan
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
+from credibly.results.curves import ReliabilityCurve
+from credibly.results.recalibration import RecalibrationReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _MARKS = (("o", BLUE, "-"), ("D", VERMILION, "--"), ("s", ORANGE, "-."), ("^", SKY, ":"))
 
 

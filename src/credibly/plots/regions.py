@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.region_results import LocalDeviations
-from credibly._arrays.results import require_level
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Words
 from credibly.plots.style import BLUE, INK, VERMILION
+from credibly.results.base import require_level
+from credibly.results.tests import LocalDeviations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 LINE = 64
 """Letters of a region's name that fit beside the picture; the rest goes on in the next line."""
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.study_results import PowerStudy
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style, new_figure
+from credibly.results.power import PowerStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HostArray = np.ndarray[Any, Any]
 _SPOKEN_LEVEL = 0.05
 
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.results import ReliabilityCurve
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.evaluation.curves import mean_gap
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
+from credibly.results.curves import ReliabilityCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _ROUNDING = 1e-12
 _COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from credibly._arrays.curves import RiskCoverageCurve
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, SKY, line_style
+from credibly.results.curves import RiskCoverageCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table; the curve itself has hundreds of points."""
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.score_results import GROUPS, PARTS, Group
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Words
 from credibly.plots.score_groups import Scores, named_scores
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes, name_ticks
+from credibly.results.scores import GROUPS, PARTS, Group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.ranking_results import Ranking
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector, require_kind
 from credibly.plots.style import INK, ORANGE, SKY, draw_boxes, name_ticks
+from credibly.selection.standings import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

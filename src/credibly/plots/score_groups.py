@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, one_of
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.score_results import PARTS, EpistemicScore, Group
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, draw_boxes, name_ticks
+from credibly.results.scores import PARTS, EpistemicScore, Group
+from credibly.selection.standings import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 Part = Literal["distance", "imprecision", "total"]
 Scores = Ranking | EpistemicScore | Mapping[str, EpistemicScore]
 _TITLES = {"distance": "Distance", "imprecision": "Imprecision", "total": "Score E"}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.score_results import EpistemicScore
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector, require_kind
 from credibly.plots.sizes import rank_correlation
 from credibly.plots.style import BLUE, ORANGE, VERMILION
+from credibly.results.scores import EpistemicScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

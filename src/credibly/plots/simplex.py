@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from credibly._arrays.credal_results import SimplexPicture
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, shortened
+from credibly.results.tests import SimplexPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 """Where the three classes are drawn."""

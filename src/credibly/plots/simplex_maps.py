@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.maps import SimplexMap
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.simplex import CORNERS, from_triangle, in_triangle
 from credibly.plots.style import INK, VERMILION
+from credibly.results.curves import SimplexMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 
 _LEAST_SUPPORT = 5.0
 

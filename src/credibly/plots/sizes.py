@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, require_positive
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector
@@ -15,8 +16,6 @@ from credibly.plots.style import BLUE, INK, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

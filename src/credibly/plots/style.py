@@ -6,13 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from credibly._arrays.namespace import HostArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HostArray = np.ndarray[Any, Any]
 
 BLUE = "#0072b2"
 SKY = "#56b4e9"

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from credibly._arrays.validity_results import ValidityResult
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Words
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
+from credibly.results.tests import ValidityResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 _LEVEL = 0.05
 
 

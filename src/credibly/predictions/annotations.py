@@ -15,9 +15,8 @@ from credibly._arrays.checks import (
     require_shape,
 )
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, is_array, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_array, like, namespace, to_host
 
-HostArray = np.ndarray[Any, Any]
 _WHOLE = 1e-3  # soft labels times raters that are this close to whole numbers are counts that were divided
 
 

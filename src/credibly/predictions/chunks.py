@@ -17,14 +17,13 @@ import numpy as np
 
 from credibly._arrays.engines import Engine, Serial
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import like, namespace
+from credibly._arrays.namespace import HostArray, like, namespace
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
 from credibly.predictions.batches import Counts, Labels
 from credibly.predictions.label_counts import LabelCounts
 
 T = TypeVar("T")
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,9 +17,9 @@ import numpy as np
 from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, to_host
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import Estimate
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.chunks import Chunk, Chunks
+from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
 _DEVICE_ELEMENTS = 2**24

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.chunks import Chunk, Chunks
 
@@ -91,7 +91,7 @@ class RandomRows(RowChoice):
     """
 
     seed: Seed
-    stream: int
+    stream: Stream
     most: float
 
     @property
@@ -100,7 +100,7 @@ class RandomRows(RowChoice):
         return partial(_random_rows, self.seed, self.stream, self.most)
 
 
-def _random_rows(seed: Seed, stream: int, most: float, chunk: Chunk) -> Chunk | None:
+def _random_rows(seed: Seed, stream: Stream, most: float, chunk: Chunk) -> Chunk | None:
     own = slice(chunk.start, chunk.start + len(chunk.predictions))
     return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
 

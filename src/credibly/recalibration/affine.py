@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, like
+from credibly._arrays.namespace import Array, HostArray, like
 from credibly._arrays.tiles import blas_threads
 from credibly.predictions import ClassPredictions
 from credibly.recalibration.affine_loss import curvature, loss_and_gradient, mapped, why_diverging
@@ -32,8 +32,6 @@ from credibly.recalibration.penalties import (
     choose_penalty,
 )
 from credibly.recalibration.scores import IMPOSSIBLE, scores_of
-
-HostArray = np.ndarray[Any, Any]
 
 _LARGEST_HESSIAN = 500
 """Parameters up to which Newton steps are taken: 21 classes of a matrix, 250 of a vector."""

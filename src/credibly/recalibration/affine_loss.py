@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from credibly._arrays.namespace import Array, namespace
+from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly._arrays.special import logsumexp
 from credibly._arrays.tiles import rows_within_budget, tiles
-
-HostArray = np.ndarray[Any, Any]
 
 
 def mapped(z: Array, weights: Array, intercepts: Array) -> Array:

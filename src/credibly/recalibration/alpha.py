@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly.predictions import ClassPredictions, Dirichlet
 from credibly.recalibration.alpha_fit import (
     Head,
@@ -38,7 +38,6 @@ from credibly.recalibration.heads import (
 )
 from credibly.recalibration.penalties import Folds, check_penalty, choose_penalty
 
-HostArray = np.ndarray[Any, Any]
 Kind = Literal["scalar", "linear", "neural"]
 
 

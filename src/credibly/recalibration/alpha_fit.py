@@ -9,7 +9,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibration.counts_likelihood import CountsLikelihood
 from credibly.recalibration.fitting import FitData
@@ -17,8 +17,6 @@ from credibly.recalibration.heads import forward, n_parameters, train
 from credibly.recalibration.optima import minimum
 from credibly.recalibration.penalties import fold_members
 from credibly.recalibration.scores import IMPOSSIBLE, mean_scores, scores_of
-
-HostArray = np.ndarray[Any, Any]
 
 _NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
 _LEAST_LOG = -700.0  # of a positive number in double precision

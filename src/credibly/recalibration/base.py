@@ -15,9 +15,9 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
-from credibly._arrays.results import jsonable
 from credibly.predictions import ClassPredictions, Ensemble
 from credibly.recalibration.fitting import Convergence, FitData, checked, digest_of, fit_data
+from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
     from credibly.recalibration.chain import Chain

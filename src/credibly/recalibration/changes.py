@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly._arrays.means import mean_refusal, standard_error
 from credibly._arrays.namespace import Array, namespace
-from credibly._arrays.recalibration_results import Change
-from credibly._arrays.results import Estimate, HypotestResult
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.annotators.disagreement import overall_evidence
 from credibly.annotators.loss import loss_evidence
 from credibly.annotators.population import check_chunk
 from credibly.predictions import ClassPredictions, LabelCounts, as_labels
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.recalibration import Change
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.proper import MeanBound
 

@@ -10,11 +10,9 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
-from credibly._arrays.namespace import Array, like, to_host
+from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
-from credibly._arrays.recalibration_results import MethodChanges, RecalibrationReport
-from credibly._arrays.results import HypotestResult, ReliabilityCurve
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.hypotests.basis import check_features
 from credibly.hypotests.calibration import require_resamples
@@ -24,9 +22,10 @@ from credibly.recalibration.changes import rater_changes, statistic_changes
 from credibly.recalibration.files import named_recalibration
 from credibly.recalibration.fitting import checked
 from credibly.recalibration.penalties import fold_members
+from credibly.results.curves import ReliabilityCurve
+from credibly.results.recalibration import MethodChanges, RecalibrationReport
+from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, as_statistic
-
-HostArray = np.ndarray[Any, Any]
 
 STATISTICS = ("log_loss", "brier", "accuracy", "confidence_ece", "classwise_ece")
 MOST_PAIRED_ROWS = 2500

@@ -9,12 +9,10 @@ out. Differences of gammas are taken in forms that lose no digits for huge and f
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import betaln, digamma, gammaln
 
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
 
 _LARGE = 1e4
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
-from credibly._arrays.results import require_level
 from credibly.credal.enlargement import enlarged
 from credibly.hypotests import credal_test, inflate
 from credibly.predictions import ClassPredictions, Ensemble
@@ -28,8 +27,7 @@ from credibly.recalibration.fitting import Convergence, FitData, with_scores
 from credibly.recalibration.members import MemberTemperatures, divided
 from credibly.recalibration.scores import IMPOSSIBLE, mean_scores, scores_of
 from credibly.recalibration.temperature import TemperatureScaling
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import require_level
 
 SPREADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, MissingExtraError, one_of
+from credibly._arrays.namespace import HostArray
 from credibly.predictions import Point
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.files import named_recalibration
@@ -31,8 +32,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["ArrayRecalibrator", "RecalibratedClassifier", "scorer"]
-
-HostArray = np.ndarray[Any, Any]
 
 
 class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, is_numpy, is_torch, namespace, to_host
-from credibly._arrays.results import Result
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, is_torch, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions import (
     Classes,
@@ -26,8 +25,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.recalibration.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import Result
 
 
 @dataclasses.dataclass(frozen=True)

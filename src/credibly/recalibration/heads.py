@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, MissingExtraError
-from credibly._arrays.namespace import Array, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.hypotests.basis import check_features
 from credibly.predictions import ClassPredictions
 
-HostArray = np.ndarray[Any, Any]
 Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]
 """Features of instances, and what turns the outputs of a head into a loss and its derivative in each."""
 

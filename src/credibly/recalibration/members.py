@@ -11,20 +11,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, like, to_host
+from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.special import logsumexp
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.fitting import Convergence, FitData, dense, with_scores
 from credibly.recalibration.scores import scores_of
-
-HostArray = np.ndarray[Any, Any]
 
 LIMITS = (1e-3, 1e4)
 """Temperatures of members beyond these are refused as diverging."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray
 
-HostArray = np.ndarray[Any, Any]
 Objective = Callable[[HostArray], tuple[float, HostArray]]
 Outputs = Callable[[HostArray], HostArray]
 

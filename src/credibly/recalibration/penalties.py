@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import as_seed
 
-HostArray = np.ndarray[Any, Any]
 Folds = int | Literal["split"]
 
 PENALTIES = (0.1, 1.0, 10.0)

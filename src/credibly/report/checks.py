@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
 from credibly.evaluation import Evaluation, check_verdicts, shown, shown_range, title
 from credibly.plots import Table, check_data, group_grid_data, member_histogram_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 
 _MEMBER_COLUMN = "p counting the truth as a member"
 _COLUMNS = (

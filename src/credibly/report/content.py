@@ -7,12 +7,12 @@ from pathlib import PurePath
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, shown_range, title, worst_first
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
 from credibly.report.parts import interval_text
+from credibly.results.estimates import Estimate
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16

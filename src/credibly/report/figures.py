@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 
-from credibly._arrays.results import HypotestResult
 from credibly.evaluation import Evaluation, title
 from credibly.plots import (
     NullDisplay,
@@ -18,6 +17,7 @@ from credibly.plots import (
     reliability_data,
 )
 from credibly.report.parts import ReportFigure, drawn_figure, report_figure
+from credibly.results.tests import HypotestResult
 
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"

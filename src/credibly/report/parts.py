@@ -6,10 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.results import Estimate
 from credibly.evaluation import Verdict, shown_range
 from credibly.plots import Display, Table, new_axes
 from credibly.report.svg import inline_svg
+from credibly.results.estimates import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from credibly._arrays.decompositions import LossDecomposition
 from credibly.evaluation import Evaluation, RaterParts, shown
 from credibly.plots import Table, disagreement_data, loss_map_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.results.decompositions import LossDecomposition
 
 _MEANINGS = {
     "expected": "expected loss: squared distance to a rater's label",

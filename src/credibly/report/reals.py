@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from credibly._arrays.curves import EnvelopeCurve
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import Table, coverage_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.results.curves import EnvelopeCurve
 
 METHOD = MethodNote(
     "Curves with envelopes",

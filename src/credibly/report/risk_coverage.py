@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from credibly._arrays.results import Estimate
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import Table, risk_coverage_data
 from credibly.report.parts import MethodNote, Section, interval_text, report_figure
+from credibly.results.estimates import Estimate
 
 METHOD = MethodNote(
     "Risk against coverage",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from credibly._arrays.score_results import GROUPS, PARTS, EpistemicScore, Spread
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import Table, confidence_data, score_scatter_data, violin_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
 
 METHOD = MethodNote(
     "Unified score",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
 from credibly.plots import Table, null_data, region_data, validity_data
 from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.results.tests import CredalTestResult
 
 _LISTED = 10
 _QUESTIONS = {

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from credibly._arrays.philox import Seed, Uniforms
+from credibly._arrays.namespace import HostArray
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import rows_within_budget, tiles
 
-HostArray = np.ndarray[Any, Any]
-
-_STREAM = 16  # rows drawn here share no numbers with labels drawn under the same seed
 _TILE = 64
 
 
@@ -29,7 +25,7 @@ def bootstrap_means(
     infinite = np.isinf(values)
     finite = np.where(infinite, 0.0, values)
     lost = infinite.any(axis=0)
-    uniforms = Uniforms(seed, _STREAM)
+    uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
         rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)

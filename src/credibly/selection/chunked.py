@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import to_host
-from credibly._arrays.score_results import EpistemicScore
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Chunk, Chunks, ClassPredictions, Dirichlet
+from credibly.results.scores import EpistemicScore
 from credibly.selection.dependences import dependence_rows, dependences_of
 from credibly.selection.engine import PER_ROW, Rows, finished, score_rows
 from credibly.selection.settings import ScoreSettings
-
-HostArray = np.ndarray[Any, Any]
 
 _COUNTED = re.compile(r"^(\d+)( of (\d+))? (.*)$")
 _SAMPLED = re.compile(r"^(\d+ random events), standard error .*$")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from credibly._arrays.standings import Crossing
-
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
+from credibly.selection.standings import Crossing
 
 
 def crossings(

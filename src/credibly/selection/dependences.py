@@ -10,11 +10,11 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.namespace import Array, like, namespace
-from credibly._arrays.score_results import Dependence
 from credibly.credal.distance import soft_target
 from credibly.credal.nonspecificity import EXACT_CLASSES
 from credibly.credal.sets import CredalSet
 from credibly.predictions import Belief, Classes, Ensemble, Point, as_labels
+from credibly.results.scores import Dependence
 from credibly.selection.parts import combined, parts_of
 from credibly.selection.settings import ScoreSettings
 

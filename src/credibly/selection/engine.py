@@ -9,7 +9,6 @@ from typing import Any
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly._arrays.score_results import EpistemicScore, Group, Spread
 from credibly.credal.distance import soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.objectives import entropy
@@ -24,6 +23,7 @@ from credibly.predictions import (
     as_labels,
     as_point,
 )
+from credibly.results.scores import EpistemicScore, Group, Spread
 from credibly.selection.dependences import dependences_of
 from credibly.selection.paper import CLIP, is_closed, paper_budget, paper_samples
 from credibly.selection.parts import combined, parts_of

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.standings import require_tradeoff
 from credibly.predictions import Chunks, ClassPredictions, as_predictions, require_no_labels, require_order
+from credibly.selection.standings import require_tradeoff
 
 
 def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Chunks]:

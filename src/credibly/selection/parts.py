@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from credibly._arrays.namespace import Array, namespace
-from credibly._arrays.standings import NEGLIGIBLE
 from credibly.credal import credal_distance
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import OWN_MASSES
@@ -14,6 +13,7 @@ from credibly.credal.sets import CredalSet
 from credibly.selection.imprecision import imprecision_of
 from credibly.selection.paper import CLIP, paper_set
 from credibly.selection.settings import ScoreSettings
+from credibly.selection.standings import NEGLIGIBLE
 
 
 def parts_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tuple[Array, Array, tuple[str, ...]]:

@@ -11,16 +11,14 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import namespace, to_host
+from credibly._arrays.namespace import HostArray, namespace, to_host
 from credibly._arrays.progress import Progress
-from credibly._arrays.ranking_results import Ranking, weighed
-from credibly._arrays.results import require_level
-from credibly._arrays.score_results import EpistemicScore, ScoreStability
-from credibly._arrays.standings import NEGLIGIBLE, Alternative
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import Chunks, ClassPredictions, Ensemble, Point, as_point
+from credibly.results.base import require_level
+from credibly.results.scores import EpistemicScore, ScoreStability
 from credibly.selection.bootstrap import bootstrap_means
 from credibly.selection.chunked import Scored, require_same_labels, require_scorable, scored_over
 from credibly.selection.crossings import crossings
@@ -31,8 +29,8 @@ from credibly.selection.models import checked_models, checked_tradeoffs
 from credibly.selection.paper import paper_budget
 from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
+from credibly.selection.standings import NEGLIGIBLE, Alternative, Ranking, weighed
 
-HostArray = np.ndarray[Any, Any]
 Models = Mapping[str, ClassPredictions | Chunks]
 
 TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)

@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from credibly._arrays.score_results import EpistemicScore
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import as_predictions, require_order
+from credibly.results.scores import EpistemicScore
 from credibly.selection.dependences import NOTABLE
 from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ScoreMeasure

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.philox import Seed, as_seed
-from credibly._arrays.standings import require_tradeoff
 from credibly.credal.distance import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.selection.imprecision import ScoreMeasure, require_measure
+from credibly.selection.standings import require_tradeoff
 
 Paper = Literal["C25"]
 

@@ -12,17 +12,17 @@ from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import namespace
 from credibly._arrays.philox import as_seed
-from credibly._arrays.score_results import ScoreStability
-from credibly._arrays.standings import require_tradeoff
 from credibly.credal import focal_budget
 from credibly.credal.distance import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
+from credibly.results.scores import ScoreStability
 from credibly.selection.dependences import chosen_members, labels_of_rows, spaced_rows
 from credibly.selection.imprecision import ScoreMeasure, require_measure
 from credibly.selection.parts import combined, parts_of
 from credibly.selection.settings import ScoreSettings, as_budget
+from credibly.selection.standings import require_tradeoff
 
 EXACT = "all events"
 SINGLES = "single classes only"

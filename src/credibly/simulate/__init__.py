@@ -1,6 +1,6 @@
 """Worlds whose truth is known, and studies of how tests behave in them."""
 
-from credibly._arrays.study_results import WorldPicture
+from credibly.results.power import WorldPicture
 from credibly.simulate.binary import BinaryWorld
 from credibly.simulate.calibration import CalibrationTest
 from credibly.simulate.ensemble import EnsembleWorld

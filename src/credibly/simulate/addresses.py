@@ -13,7 +13,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.philox import Seed
-from credibly._arrays.results import jsonable
+from credibly.results.base import jsonable
 
 
 def address(seed: Seed, *keys: int) -> np.random.SeedSequence:

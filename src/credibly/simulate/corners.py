@@ -7,15 +7,13 @@ M23 (Algorithm 2) starts at the mean of the prior, which is in the hull in 1 to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray
 from credibly.credal import credal_boundary
 from credibly.predictions import Ensemble
-
-HostArray = np.ndarray[Any, Any]
 
 VOID = 1e-6
 """A corner nearer to the hull than this (in total variation) leaves no room for a truth outside."""

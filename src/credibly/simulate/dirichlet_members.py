@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.predictions import Dirichlet
-
-HostArray = np.ndarray[Any, Any]
 
 _SMALLEST = 1e-290  # a class with a smaller parameter has probability 0 in double precision anyway
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import one_of
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
 from credibly.simulate.corners import (
-    HostArray,
     average_over_corners,
     beyond,
     boundary_point,

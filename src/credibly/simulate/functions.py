@@ -6,13 +6,10 @@ which instances were drawn, and one instance is enough.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credibly._arrays.errors import InputError
-
-HostArray = np.ndarray[Any, Any]
+from credibly._arrays.namespace import HostArray
 
 _NODES_PER_LENGTH = 4  # beyond half of this the spectrum of the kernel is below exp(-70)
 _MOST_NODES = 2000

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from credibly._arrays.results import Result
-from credibly._arrays.study_results import PowerStudy, rejections
+from credibly.results.base import Result
+from credibly.results.power import PowerStudy, rejections
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import as_float64, to_host
-from credibly._arrays.study_results import WorldPicture
 from credibly.predictions import Ensemble, LabelCounts
+from credibly.results.power import WorldPicture
 from credibly.simulate.world import WorldSample
 
 

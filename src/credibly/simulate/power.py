@@ -18,10 +18,10 @@ from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.results import require_level
-from credibly._arrays.study_results import PowerStudy, rejections
 from credibly.hypotests.pvalues import clopper_pearson
 from credibly.io.checkpoints import Checkpoints
+from credibly.results.base import require_level
+from credibly.results.power import PowerStudy, rejections
 from credibly.simulate.addresses import address, by_name, describe, key_of
 from credibly.simulate.world import World, WorldSample
 

@@ -9,17 +9,10 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly.predictions import Gaussian
-from credibly.simulate.world import (
-    LARGEST,
-    HostArray,
-    Truth,
-    World,
-    WorldSample,
-    require_interval,
-    require_number,
-)
+from credibly.simulate.world import LARGEST, Truth, World, WorldSample, require_interval, require_number
 
 
 @dataclasses.dataclass(frozen=True)

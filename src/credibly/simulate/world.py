@@ -11,15 +11,13 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import as_float64, to_host
+from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly._arrays.results import jsonable
 from credibly.credal import credal_contains
 from credibly.credal.total_variation import distance_to_hull
 from credibly.hypotests.replicates import Replicates
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point, Predictions
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import jsonable
 
 LARGEST = 1e100
 """Settings above this are refused: their logarithms would leave double precision."""

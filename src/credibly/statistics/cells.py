@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.means import standard_error
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
 from credibly._arrays.sums import count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly.results.estimates import standard_error
 from credibly.statistics.debiased import SPARSE_REFUSAL, influence, is_sparse
 from credibly.statistics.proper import gather
 from credibly.statistics.protocol import Bound, Plan, State, Statistic

@@ -16,9 +16,9 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import to_host
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import Estimate
 from credibly.predictions import Chunk, Chunks, ClassPredictions, Counts, Predictions, as_point
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
+from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, Plan, Statistic
 
 

@@ -21,10 +21,10 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
-from credibly._arrays.results import require_level
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import Labels, Predictions, Quantiles, RealPredictions
+from credibly.results.base import require_level
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.reals import Loss, LossBound, RealMean, central_interval, real_traits
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.means import mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import like, to_host
-from credibly._arrays.results import Estimate, Result
 from credibly.predictions import Chunk, Chunks, Classes, as_predictions, require_no_labels, require_order
 from credibly.predictions.passes import Sums, merged, on_host
+from credibly.results.base import Result
+from credibly.results.estimates import Estimate, mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
 from credibly.statistics.cells import CellBound

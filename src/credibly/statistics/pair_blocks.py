@@ -15,10 +15,10 @@ from typing import Any
 
 from credibly._arrays.namespace import Array, moved, to_host
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import Estimate
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import Chunk, Chunks, Counts, Labels, as_point
 from credibly.predictions.passes import on_host
+from credibly.results.estimates import Estimate
 from credibly.statistics.chunked import Planned, gathered
 from credibly.statistics.pairwise import BandwidthPlan, PairwiseBound, require_pairs
 from credibly.statistics.protocol import State, Statistic

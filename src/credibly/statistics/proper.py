@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.means import mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, Reals, as_point
+from credibly.results.estimates import mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
 

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Literal, Self
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
 from credibly._arrays.merging import State as State  # part of the protocol; its home is below credal, too
 from credibly._arrays.namespace import Array, to_host
-from credibly._arrays.results import Estimate, Tail
 from credibly.predictions import (
     Chunks,
     Classes,
@@ -31,6 +30,8 @@ from credibly.predictions import (
     require_no_labels,
     require_order,
 )
+from credibly.results.base import Tail
+from credibly.results.estimates import Estimate
 
 LabelKind = Literal["classes", "counts", "reals"]
 _KINDS: dict[type[Any], LabelKind] = {Classes: "classes", Counts: "counts", Reals: "reals"}

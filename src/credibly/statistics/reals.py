@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.namespace import Array
-from credibly._arrays.results import Tail, require_level
 from credibly.predictions import Labels, Predictions, RealPredictions
+from credibly.results.base import Tail, require_level
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, Statistic, Traits
 

@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.curves import RiskCoverageCurve
 from credibly._arrays.errors import InputError
-from credibly._arrays.means import mean_refusal, standard_error
-from credibly._arrays.namespace import is_array, to_host
-from credibly._arrays.results import Estimate
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions import Chunk, Chunks, as_point, as_predictions, require_no_labels, require_order
+from credibly.results.curves import RiskCoverageCurve
+from credibly.results.estimates import Estimate, mean_refusal, standard_error
 from credibly.statistics.proper import accuracy
 from credibly.statistics.top_label import top_label
 
-HostArray = np.ndarray[Any, Any]
 _ROUNDING = 1e-12
 
 

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import is_torch, namespace, to_host
-from credibly._arrays.results import Estimate
 from credibly.predictions import ClassPredictions, Labels, Predictions, as_predictions, require_order
+from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.registry import as_statistic
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.maps import SimplexMap, lattice
 from credibly._arrays.namespace import like, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, require_order
+from credibly.results.curves import SimplexMap, lattice
 from credibly.statistics.dirichlet_kernel import queries_and_keys, safe_log
 from credibly.statistics.kde import KdeCe
 from credibly.statistics.label_rows import label_values

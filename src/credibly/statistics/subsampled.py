@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.namespace import Array, like, namespace
-from credibly._arrays.results import Estimate
 from credibly.predictions import Labels, Predictions
+from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, is_array, like, namespace
-from credibly._arrays.results import Tail
 from credibly.predictions import Classes, Counts, Labels, Predictions
+from credibly.results.base import Tail
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
 
 

@@ -6,15 +6,14 @@ import dataclasses
 import itertools
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
-from credibly._arrays.score_results import EpistemicScore
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import focal_budget
 from credibly.evaluation import shown
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble
+from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.dependences import chosen_members
 from credibly.selection.settings import Paper
@@ -25,8 +24,6 @@ from credibly.studies.outcomes import all_of
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 MODES: dict[str, Paper | None] = {"exact": None, "paper": "C25"}
 SINGLES, ALL = "single classes", "all events"

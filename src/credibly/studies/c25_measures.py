@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import credal_size
 from credibly.evaluation import shown
 from credibly.selection import epistemic_score, rank_models
@@ -17,7 +17,6 @@ from credibly.studies.outcomes import all_of
 from credibly.studies.results import Cell, Claim, StudyTable
 from credibly.studies.study import Run
 
-HostArray = np.ndarray[Any, Any]
 Measured = tuple[float, Interval | None]
 
 ROUNDING = 1e-12

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import mass_function
 from credibly.io.bundled import demo
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.studies.inputs import public_arrays
-
-HostArray = np.ndarray[Any, Any]
 
 STANDS_FOR = {
     "ensemble": "DE",

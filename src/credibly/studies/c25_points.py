@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
-from credibly._arrays.namespace import to_host
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.score_results import EpistemicScore
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.io import read_json_object
 from credibly.plots import score_violins
 from credibly.predictions import Point
+from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score, rank_models
 from credibly.selection.paper import CLIP
 from credibly.selection.settings import Paper
+from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly.studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
 from credibly.studies.inputs import public_arrays, public_data
@@ -32,8 +32,6 @@ from credibly.studies.judging import (
 from credibly.studies.outcomes import all_of
 from credibly.studies.results import Cell, Claim, Findings, StudyTable
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 DIGITS = 5.1e-4
 """Half of the last printed digit of means and deviations."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-
-from credibly._arrays.namespace import to_host
-from credibly._arrays.ranking_results import Ranking
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown
+from credibly.selection.standings import Ranking
 from credibly.studies.c25_models import Models
 from credibly.studies.judging import (
     Interval,
@@ -22,8 +19,6 @@ from credibly.studies.judging import (
 )
 from credibly.studies.outcomes import all_of
 from credibly.studies.results import Claim
-
-HostArray = np.ndarray[Any, Any]
 
 VAGUE = 0.9
 """Share of the largest non-specificity from which on a set says next to nothing."""

@@ -7,22 +7,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.namespace import to_host
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.standings import Crossing
 from credibly.plots import score_violins, tradeoff_data
 from credibly.selection import rank_models
 from credibly.selection.settings import Paper
+from credibly.selection.standings import Crossing, Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly.studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
 from credibly.studies.c25_set_claims import set_claims
 from credibly.studies.judging import mean_interval
 from credibly.studies.results import Cell, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 TRADEOFFS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPOKEN = (0.1, 0.5, 1.0)

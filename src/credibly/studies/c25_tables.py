@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from credibly._arrays.ranking_results import Ranking
 from credibly.evaluation import shown
 from credibly.plots import tradeoff_data
 from credibly.selection.crossings import crossings
+from credibly.selection.standings import Ranking
 from credibly.studies.c25_printed import (
     BY_ENTROPY,
     BY_JS,

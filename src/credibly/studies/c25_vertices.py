@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import credal_distance, credal_vertices, nonspecificity
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
@@ -19,7 +18,6 @@ from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
 
-HostArray = np.ndarray[Any, Any]
 Distances = dict[str, HostArray]
 
 LEAST = 1e-300

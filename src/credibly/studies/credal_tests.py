@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.credal_results import CredalTestResult
 from credibly.hypotests import credal_test
+from credibly.results.tests import CredalTestResult
 from credibly.simulate import WorldSample
 from credibly.statistics import Statistic
 

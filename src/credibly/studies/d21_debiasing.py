@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.annotators import decompose_loss
 from credibly.evaluation import shown
 from credibly.predictions import Point
@@ -17,8 +18,6 @@ from credibly.studies.outcomes import all_of
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 MODELS = {
     "ideal": HistogramWorld(),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.simulate import HistogramWorld
 from credibly.studies.judging import Interval, above, below, holds, told
 from credibly.studies.outcomes import all_of
 from credibly.studies.results import Claim, Outcome
 
-HostArray = np.ndarray[Any, Any]
 Measured = tuple[float, Interval | None]
 
 MODES = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.annotators import decompose_disagreement
 from credibly.plots import disagreement_data
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
@@ -28,9 +28,6 @@ from credibly.studies.d21_posterior import posterior_gain
 from credibly.studies.pictures import intervals_data
 from credibly.studies.results import Cell, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
-
 
 MADE: dict[str, Callable[[], Recalibration]] = {
     "alpha": AlphaCalibration,

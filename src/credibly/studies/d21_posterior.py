@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, LabelCounts, Point
-
-HostArray = np.ndarray[Any, Any]
 
 
 def posterior_mean(predictions: ClassPredictions, labels: HostArray) -> HostArray:

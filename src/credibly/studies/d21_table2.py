@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from credibly._arrays.decompositions import LossDecomposition
-from credibly._arrays.results import Estimate
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.plots import LossMapDisplay, loss_map_data
 from credibly.predictions import ClassPredictions, LabelCounts
 from credibly.recalibration.changes import rater_changes
+from credibly.results.decompositions import LossDecomposition
+from credibly.results.estimates import Estimate
 from credibly.statistics import accuracy
 from credibly.studies.d21_posterior import posterior_gain
 from credibly.studies.d21_recalibrated import KINDS, MEANS, predictions_of, recalibrated

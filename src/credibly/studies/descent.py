@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.io.extras import pip, require_module
 
-HostArray = np.ndarray[Any, Any]
 Layers = tuple[tuple[HostArray, HostArray], ...]
 """Weights (m, wide, narrow) and offsets (m, 1, narrow) of m networks, from the input to the output."""
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError
-from credibly._arrays.results import jsonable
 from credibly.io import write_bytes_atomically
 from credibly.io.damage import instead
 from credibly.io.npy import read_npy, read_npz
+from credibly.results.base import jsonable
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.credal import credal_contains, credal_sample, simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
@@ -19,7 +19,6 @@ from credibly.studies.outcomes import Share, all_of, more_than
 from credibly.studies.results import Cell, Claim, Drawing, Findings, Outcome, StudyTable, drawn
 from credibly.studies.study import Run, Study
 
-HostArray = np.ndarray[Any, Any]
 Part = tuple[StudyTable, list[Claim], dict[str, Drawing]]
 
 _DELTA = 0.2

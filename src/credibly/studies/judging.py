@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.means import mean_refusal
-from credibly._arrays.results import Estimate
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
+from credibly.results.estimates import Estimate, mean_refusal
 from credibly.studies.results import Outcome
 
 LEVEL = 0.95
@@ -21,7 +20,6 @@ LEVEL = 0.95
 _FEW = 10
 _SMALL_SHARE = 0.1  # an error this much smaller than another adds half a per cent to both together
 
-HostArray = np.ndarray[Any, Any]
 Interval = tuple[float, float]
 
 

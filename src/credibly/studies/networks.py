@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import HostArray
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Ensemble
-from credibly.studies.descent import HostArray, Layers, descend, first_weights, torch_module
+from credibly.studies.descent import Layers, descend, first_weights, torch_module
 from credibly.studies.inputs import trained
 
 DATA_SETS = ("digits", "mnist")

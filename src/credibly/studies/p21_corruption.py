@@ -6,19 +6,19 @@ One network, dropout and an ensemble, as trained and with a temperature fitted o
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from scipy import ndimage
 
-from credibly._arrays.check_result import CheckResult
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
-from credibly._arrays.predictive_results import PredictiveCheck
 from credibly.hypotests import predictive_check
 from credibly.plots import before_after_data
 from credibly.predictions import Ensemble
 from credibly.recalibration import MemberTemperatures, TemperatureScaling
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.tests import CheckResult
 from credibly.statistics import accuracy, confidence_ece, log_loss
 from credibly.studies.descent import Layers
 from credibly.studies.networks import Network, images, trained_network
@@ -27,8 +27,6 @@ from credibly.studies.p21_corruption_tables import Row, failures_display, tables
 from credibly.studies.perceptrons import masks, outputs_of, repeated
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 KINDS = ("noise", "blur", "rotation")
 SEVERITIES = (1, 2, 3, 4, 5)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
 from credibly.hypotests.pvalues import monte_carlo_pvalue, two_sided_pvalues
@@ -24,7 +25,6 @@ from credibly.studies.outcomes import Share, all_of, at_most, near
 from credibly.studies.results import Claim, Drawing, Findings, StudyTable, drawn
 from credibly.studies.study import Run, Study
 
-HostArray = np.ndarray[Any, Any]
 Rows = Callable[[np.random.Generator, int, int], HostArray]
 
 NAME = quantile_calibration_error.name

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.member_functions import MemberFunctions
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import member_functions, predictive_check
 from credibly.plots import functions_data, null_data
 from credibly.predictions import Gaussian
+from credibly.results.curves import MemberFunctions
 from credibly.simulate import QuadraticWorld
 from credibly.studies.descent import Layers
 from credibly.studies.inputs import trained
@@ -30,8 +31,6 @@ from credibly.studies.perceptrons import (
 from credibly.studies.regressors import gaussian_loss, mean_and_std
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 STATISTICS = ("picp", CALIBRATION)
 MODELS = ("exact posterior", "single network", "ensemble", "dropout", "dropout, mask per instance")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import title
 from credibly.studies.outcomes import Share, all_of, more_than, near
 from credibly.studies.results import Cell, Claim, StudyTable
-
-HostArray = np.ndarray[Any, Any]
 
 LEVEL = 0.05
 CALIBRATION = "quantile_calibration_error"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from credibly._arrays.check_result import CheckResult
-from credibly._arrays.curves import EnvelopeCurve
 from credibly._arrays.philox import Seed
 from credibly.hypotests import pit_test, predictive_check
 from credibly.plots import pit_data
 from credibly.predictions import Gaussian, RealPredictions
+from credibly.results.curves import EnvelopeCurve
+from credibly.results.tests import CheckResult
 from credibly.statistics import crps, picp, rmse
 from credibly.studies.inputs import public_arrays, trained
 from credibly.studies.p21_uci_tables import LEVEL, Row, claims, tables
@@ -21,8 +20,6 @@ from credibly.studies.perceptrons import Training
 from credibly.studies.regressors import MODELS, Arrays, Splits, standardised
 from credibly.studies.results import Drawing, Findings, drawn
 from credibly.studies.study import Run, Study
-
-HostArray = np.ndarray[Any, Any]
 
 # the largest first, so that no worker is left alone with it
 DATA_SETS = (

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly.studies.descent import HostArray, Layers, descend, first_weights, torch_module
+from credibly._arrays.namespace import HostArray
+from credibly.studies.descent import Layers, descend, first_weights, torch_module
 
 Loss = Callable[[Any, Any], Any]
 """Outputs (m, b, o) and targets (m, b), tensors -> loss of each case (m, b)."""

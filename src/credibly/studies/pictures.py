@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots import INK, Display, Words
 from credibly.plots.style import line_style, name_ticks
@@ -16,7 +17,6 @@ from credibly.studies.judging import Interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HostArray = np.ndarray[Any, Any]
 
 Series = Mapping[str, Mapping[str, tuple[float, Interval | None]]]
 """Values with intervals, by series and by name below the axis."""

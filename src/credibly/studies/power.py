@@ -7,8 +7,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.study_results import PowerStudy
 from credibly.plots import distance_data, rejection_diagrams
+from credibly.results.power import PowerStudy
 from credibly.simulate.power import Test, power_study
 from credibly.simulate.world import World
 from credibly.studies.outcomes import Share

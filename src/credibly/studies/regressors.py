@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from credibly._arrays.namespace import HostArray
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
 from credibly.studies.descent import Layers
@@ -27,7 +28,6 @@ from credibly.studies.perceptrons import (
     repeated,
 )
 
-HostArray = np.ndarray[Any, Any]
 Arrays = dict[str, HostArray]
 
 QUANTILE_LEVELS = np.arange(1, 20) / 20

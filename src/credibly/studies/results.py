@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from credibly._arrays.results import SCHEMA_VERSION, Result, jsonable
 from credibly.evaluation import shown, shown_range
 from credibly.plots import Display
+from credibly.results.base import SCHEMA_VERSION, Result, jsonable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

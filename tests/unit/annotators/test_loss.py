@@ -412,7 +412,7 @@ def test_wrong_inputs() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_that_few_instances_decide_have_no_interval(weighted: bool) -> None:
     """The rule is that of every other mean: skewness of the (weighted) contributions."""
-    from credibly._arrays.means import mean_refusal
+    from credibly.results.estimates import mean_refusal
 
     rng = np.random.default_rng(8)
     seen = set()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.means import mean_refusal, standard_error
+from credibly.results.estimates import mean_refusal, standard_error
 
 
 def test_standard_error_by_hand() -> None:

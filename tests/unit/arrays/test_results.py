@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly._arrays.results import SCHEMA_VERSION, jsonable, require_level
+from credibly.results.base import SCHEMA_VERSION, jsonable, require_level
 
 
 def hypotest(**changes):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from credibly import simulate
-from credibly._arrays.results import jsonable
-from credibly._arrays.study_results import PowerStudy
+from credibly.results.base import jsonable
+from credibly.results.power import PowerStudy
 from credibly.simulate import CalibrationTest, MulticlassWorld
 from credibly.studies import STUDIES, PowerSize, PowerWork, Study
 from unit.cli.runs import Command

@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 import credibly as cr
-from credibly._arrays.standings import Recommendation
 from credibly.io.bundled import demo
+from credibly.selection.standings import Recommendation
 from unit.credal.oracles import random_ensemble
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.results import HypotestResult
 from credibly.evaluation import PredictionSummary, shown, shown_range, title
 from credibly.evaluation.words import joined, verdicts
+from credibly.results.tests import HypotestResult
 
 FORBIDDEN = re.compile(r"\b(calibrated|passed|passes|valid|good|fine|ok)\b", re.IGNORECASE)
 POINT = PredictionSummary("Point", 10, 1, 3, "float64")

@@ -12,9 +12,9 @@ import scipy.stats
 import torch
 
 import credibly as cr
-from credibly._arrays.philox import Uniforms, as_seed
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import resampling
-from credibly.hypotests.replicates import ROWS, Replicates
+from credibly.hypotests.replicates import Replicates
 from kinds import CLASS_STATISTICS
 
 NAMES = CLASS_STATISTICS
@@ -180,7 +180,7 @@ def test_instances_are_bootstrapped_with_their_labels_drawn_anew(data: tuple) ->
     )
     seed = as_seed(4)
     for d in range(15):
-        rows = (Uniforms(seed, stream=ROWS).block(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
+        rows = (Uniforms(seed, Stream.ROWS).block(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
         assert len(set(rows.tolist())) < 80  # with replacement
         drawn = Replicates(probs[rows], seed).labels(slice(d, d + 1)).values[0].astype(int)
         assert result.null_distribution[d] == pytest.approx(float(cr.classwise_ece(probs[rows], drawn)))

@@ -112,8 +112,8 @@ def test_weights_in_a_kernel_test(data: tuple) -> None:
 
 
 def test_random_signs_by_a_loop(data: tuple) -> None:
-    from credibly._arrays.philox import Uniforms
-    from credibly.hypotests.wild import SIGNS, wild_null
+    from credibly._arrays.philox import Stream, Uniforms
+    from credibly.hypotests.wild import wild_null
 
     probs, labels = data[0][:15], data[1][:15]
     for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):
@@ -122,7 +122,7 @@ def test_random_signs_by_a_loop(data: tuple) -> None:
         with cr.memory_limit(2**20):
             values = wild_null(bound, batch, 4, (1, 2))
         between = None if statistic is cr.skce else np.exp(-np.abs(np.subtract.outer(range(3), range(3))))
-        uniform = Uniforms((1, 2), SIGNS).block(slice(0, 4), slice(0, 15))
+        uniform = Uniforms((1, 2), Stream.SIGNS).block(slice(0, 4), slice(0, 15))
         for signs, value in zip(np.where(uniform < 0.5, -1, 1), values, strict=True):
             total = sum(
                 signs[i] * signs[j] * oracle.term(probs, labels, i, j, bandwidth=0.5, between=between)

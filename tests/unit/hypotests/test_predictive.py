@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.philox import Uniforms, as_seed
-from credibly.hypotests.replicates import MEMBERS, PIECES, RESTS
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from libraries import Library
 
 FIVE = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece")
@@ -33,8 +32,8 @@ def drawn_by_loop(probs: np.ndarray, seed: tuple[int, int], replicate: int) -> n
     labels = []
     for i, row in enumerate(probs):
         piece, rest = np.empty(1, dtype=np.uint16), np.empty(1)
-        Uniforms(seed, PIECES).fill_pieces(piece, replicate, i)
-        Uniforms(seed, RESTS).fill(rest, replicate, i)
+        Uniforms(seed, Stream.PIECES).fill_pieces(piece, replicate, i)
+        Uniforms(seed, Stream.RESTS).fill(rest, replicate, i)
         uniform = (float(piece[0]) + rest[0]) / 2**16
         labels.append(sum(uniform >= step for step in np.cumsum(row)[:-1]))
     return np.array(labels)
@@ -47,7 +46,7 @@ def test_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
     chosen = []
     for d in range(40):
         uniform = np.empty(1)
-        Uniforms(seed, MEMBERS).fill(uniform, d, 0)
+        Uniforms(seed, Stream.MEMBERS).fill(uniform, d, 0)
         chosen.append(int(uniform[0] * 5))
     assert check.bayesian is not None
     assert check.bayesian.members.tolist() == sorted(chosen)

@@ -7,8 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 import credibly as cr
-from credibly._arrays.philox import Uniforms, as_seed
-from credibly.hypotests.replicates import MEMBERS, RESTS
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from libraries import Library
 
 NAMES = ("picp", "quantile_calibration_error", "crps", "rmse", "mae")
@@ -27,8 +26,8 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
     check = cr.predictive_check(given, labels, statistics=NAMES, n_resamples=15, rng=3)
     seed = as_seed(3)
     for d in range(15):
-        uniform = Uniforms(seed, RESTS).block(slice(d, d + 1), slice(0, 40))[0]
-        chosen = (Uniforms(seed, MEMBERS).block(slice(d, d + 1), slice(0, 40))[0] * 6).astype(int)
+        uniform = Uniforms(seed, Stream.RESTS).block(slice(d, d + 1), slice(0, 40))[0]
+        chosen = (Uniforms(seed, Stream.MEMBERS).block(slice(d, d + 1), slice(0, 40))[0] * 6).astype(int)
         member = chosen[0]
         assert check.bayesian.members[d] == member
         shared = mean[:, member] + std[:, member] * ndtri(uniform)

@@ -10,9 +10,8 @@ import torch
 
 import credibly as cr
 from credibly._arrays.namespace import to_host
-from credibly._arrays.philox import Uniforms, as_seed
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import RealReplicates
-from credibly.hypotests.replicates import MEMBERS, RESTS
 
 SEED = as_seed(3)
 RNG = np.random.default_rng(0)
@@ -36,7 +35,7 @@ def draw(predictions: cr.Gaussian, reps: int, *, shared: bool = False) -> np.nda
 @pytest.mark.parametrize("shared", [False, True])
 def test_gaussian_labels_against_a_plain_loop(shared: bool) -> None:
     drawn = draw(ALL["gaussian members"], 5, shared=shared)
-    uniform, choice = Uniforms(SEED, RESTS), Uniforms(SEED, MEMBERS)
+    uniform, choice = Uniforms(SEED, Stream.RESTS), Uniforms(SEED, Stream.MEMBERS)
     u, c = np.empty(1), np.empty(1)
     for d in range(5):
         for i in range(N):
@@ -50,7 +49,7 @@ def test_gaussian_labels_against_a_plain_loop(shared: bool) -> None:
 @pytest.mark.parametrize("kind", ["samples members", "quantiles"])
 def test_tabled_labels_against_a_plain_loop(kind: str) -> None:
     drawn = draw(ALL[kind], 5)
-    uniform, choice = Uniforms(SEED, RESTS), Uniforms(SEED, MEMBERS)
+    uniform, choice = Uniforms(SEED, Stream.RESTS), Uniforms(SEED, Stream.MEMBERS)
     u, c = np.empty(1), np.empty(1)
     for d in range(5):
         for i in range(N):

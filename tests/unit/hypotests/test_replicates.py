@@ -12,9 +12,9 @@ import scipy.stats
 import torch
 
 from credibly._arrays.namespace import to_host
-from credibly._arrays.philox import Uniforms, as_seed
+from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import Replicates
-from credibly.hypotests.replicates import PIECES, RESTS, _steps
+from credibly.hypotests.replicates import _steps
 
 SEED = as_seed(3)
 
@@ -60,8 +60,8 @@ def test_few_classes_by_the_definition_in_whole_numbers() -> None:
     own = Replicates(probs, SEED)
     pieces = np.empty((reps, n), dtype=np.uint16)
     for d, row in enumerate(pieces):
-        Uniforms(SEED, PIECES).fill_pieces(row, d, 0)
-    rests = Uniforms(SEED, RESTS).block(slice(0, reps), slice(0, n))
+        Uniforms(SEED, Stream.PIECES).fill_pieces(row, d, 0)
+    rests = Uniforms(SEED, Stream.RESTS).block(slice(0, reps), slice(0, n))
     steps, drawn = _steps(probs), own.labels(slice(0, reps)).values
     ties = 0
     for d, i in itertools.product(range(reps), range(n)):
@@ -81,7 +81,7 @@ def test_many_classes_are_found_by_bisection_as_by_comparison(k: int) -> None:
     probs = np.random.default_rng(k).dirichlet(np.full(k, 0.05), size=40)
     probs[:, ::3] = 0  # exact repeats of the cumulative sum
     probs /= probs.sum(axis=1, keepdims=True)
-    uniform = Uniforms(SEED, RESTS).block(slice(0, 20), slice(0, 40))
+    uniform = Uniforms(SEED, Stream.RESTS).block(slice(0, 20), slice(0, 40))
     by_comparison = (uniform[None, :, :] >= _steps(probs)[:, None, :]).sum(axis=0)
     assert np.array_equal(draw(probs, 20), by_comparison)
 

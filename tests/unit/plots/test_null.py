@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly._arrays.results import HypotestResult
 from credibly.plots import null_data, null_distribution
+from credibly.results.tests import HypotestResult
 
 
 def result(null: Any, observed: float = 0.5, region: tuple[float, float] = (0.0, 0.4)) -> HypotestResult:

@@ -12,13 +12,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly._arrays.results import ReliabilityCurve
 from credibly.plots import (
     classwise_data,
     classwise_diagrams,
     reliability_data,
     reliability_diagram,
 )
+from credibly.results.curves import ReliabilityCurve
 
 
 def curve(name: str = "top label", shift: float = 0.0, band: bool = True) -> ReliabilityCurve:

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly._arrays.maps import SimplexMap, lattice
 from credibly.plots import simplex_heat_map, simplex_map_data
+from credibly.results.curves import SimplexMap, lattice
 
 
 def made(

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.standings import simultaneous_intervals
 from credibly.selection.bootstrap import bootstrap_means
 from credibly.selection.crossings import crossings
+from credibly.selection.standings import Ranking, simultaneous_intervals
 from libraries import Library
 from unit.credal.oracles import every_kind
 

@@ -9,7 +9,7 @@ from scipy.stats import dirichlet
 
 import credibly as cr
 import kernel_oracles as oracle
-from credibly._arrays.maps import lattice
+from credibly.results.curves import lattice
 
 
 def test_lattice() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from credibly._arrays.study_results import PowerStudy
+from credibly.results.power import PowerStudy
 from credibly.studies import STUDIES, StudyResult
 from credibly.studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
 from credibly.studies.j25_figures import _beyond_its_null

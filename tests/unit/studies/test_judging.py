@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credibly._arrays.results import Estimate
+from credibly.results.estimates import Estimate
 from credibly.studies.judging import (
     above,
     below,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.study_results import PowerStudy
+from credibly.results.power import PowerStudy
 from credibly.simulate import EnsembleWorld
 from credibly.statistics import brier
 from credibly.studies import STUDIES, StudyResult

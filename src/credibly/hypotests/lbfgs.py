@@ -12,9 +12,13 @@ from typing import NamedTuple
 from credibly._arrays.namespace import Array, namespace
 
 _MEMORY = 8
+
 _BACKTRACKS = 20
+
 _ARMIJO = 1e-4
+
 _SHRINK = 0.4
+
 _FLAT = 1e-13  # relative decrease that is rounding
 
 

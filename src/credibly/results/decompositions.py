@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.estimates import Estimates, RootEstimate
-from credibly._arrays.results import Estimate, Result, require_level
+from credibly._arrays.namespace import HostArray
+from credibly.results.base import Result, require_level
+from credibly.results.estimates import Estimate, Estimates, RootEstimate
 
-HostArray = np.ndarray[Any, Any]
 T = TypeVar("T")
 
 

@@ -1,4 +1,4 @@
-"""Curves with what belongs to them: shares with an envelope for all levels at once, risk against coverage."""
+"""Curves: reliability, envelopes over levels, risk against coverage, members as functions, simplex maps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,41 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.results import Estimate, Result, require_level
+from credibly._arrays.namespace import HostArray
+from credibly.results.base import Result, require_level
+from credibly.results.estimates import Estimate
 
-HostArray = np.ndarray[Any, Any]
+
+@dataclasses.dataclass(frozen=True)
+class ReliabilityCurve(Result):
+    """Predicted probability against observed frequency, bin by bin; empty bins stay empty.
+
+    Attributes
+    ----------
+    name : str
+        What is predicted: ``"top label"`` or a class.
+    edges : ndarray (n_bins + 1,)
+        Bin edges.
+    weight : ndarray (n_bins,)
+        Instances (or total weight) per bin.
+    predicted, observed : ndarray (n_bins,)
+        Mean predicted probability and observed frequency; NaN where the bin is empty.
+    band : tuple of ndarray or None
+        Lower and upper end, per bin, of what a calibrated model with these predictions shows.
+    level : float or None
+        Coverage of `band` in each bin.
+    n : int
+        Number of instances.
+    """
+
+    name: str
+    edges: np.ndarray[Any, Any]
+    weight: np.ndarray[Any, Any]
+    predicted: np.ndarray[Any, Any]
+    observed: np.ndarray[Any, Any]
+    band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
+    level: float | None
+    n: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,3 +162,86 @@ class RiskCoverageCurve(Result):
             f"risk-coverage curve by {self.by} (n = {self.n}): risk {self.risk[-1]:.4g} of all, area "
             f"{self.area.value:.4g}, {self.excess.value:.4g} above the best order"
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class SimplexMap(Result):
+    """Values over the 2-simplex.
+
+    Attributes
+    ----------
+    name : str
+        What was computed.
+    over : {"predictions", "weights"}
+        What a point of the triangle is: a distribution over three classes, or weights of three members.
+    corners : tuple of str
+        Names of the corners.
+    points : ndarray (g, 3)
+        Barycentric coordinates.
+    values : ndarray (g,)
+        The number at each point; may be infinite.
+    support : ndarray (g,) or None
+        Effective number of instances behind each value, None where all instances are behind all.
+    n : int
+        Number of instances.
+    settings : dict
+        What the values were computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    """
+
+    name: str
+    over: str
+    corners: tuple[str, str, str]
+    points: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any]
+    support: np.ndarray[Any, Any] | None
+    n: int
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def smallest(self) -> np.ndarray[Any, Any]:
+        """The point with the smallest value."""
+        found: np.ndarray[Any, Any] = self.points[int(np.argmin(self.values))]
+        return found
+
+
+def lattice(n_steps: int, *, inner: bool = False) -> np.ndarray[Any, Any]:
+    """Return evenly spaced points of the triangle, (g, 3); `inner` keeps them off the edges."""
+    first, second = np.meshgrid(np.arange(n_steps + 1), np.arange(n_steps + 1), indexing="ij")
+    kept = first + second <= n_steps
+    whole = np.stack([first[kept], second[kept], n_steps - first[kept] - second[kept]], axis=1)
+    points: np.ndarray[Any, Any] = (whole + 1 / 3) / (n_steps + 1) if inner else whole / n_steps
+    return points
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberFunctions(Result):
+    """What some members predict along one feature, and the band of all of them together.
+
+    Attributes
+    ----------
+    x : ndarray (n,)
+        The feature, in increasing order.
+    members : ndarray (f,)
+        Which members are shown.
+    centre, low, high : ndarray (n, f)
+        Median and central interval of each of these members.
+    total_low, total_high : ndarray (n,)
+        Central interval of all members together.
+    level : float
+        Probability that the intervals are said to hold.
+    labels : ndarray (n,) or None
+        What was observed.
+    """
+
+    x: HostArray
+    members: HostArray
+    centre: HostArray
+    low: HostArray
+    high: HostArray
+    total_low: HostArray
+    total_high: HostArray
+    level: float
+    labels: HostArray | None

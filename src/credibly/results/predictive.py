@@ -6,15 +6,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
-from credibly._arrays.check_result import CheckResult, Word
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.power_results import PowerCurve
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
-from credibly._arrays.results import Result, require_level
-
-HostArray = np.ndarray[Any, Any]
+from credibly.results.base import Result, require_level
+from credibly.results.power import PowerCurve
+from credibly.results.tests import CheckResult, Word
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,14 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
+from credibly._arrays.namespace import Array, HostArray
+from credibly.results.base import Result
 
-from credibly._arrays.namespace import Array
-from credibly._arrays.results import Result
-
-HostArray = np.ndarray[Any, Any]
 Group = Literal["all", "right", "wrong"]
+
 GROUPS: tuple[Group, ...] = ("all", "right", "wrong")
+
 PARTS = ("distance", "imprecision", "total")
 
 

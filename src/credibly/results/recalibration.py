@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
-from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve, Result
+from credibly.results.base import Result
+from credibly.results.curves import ReliabilityCurve
+from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What tests and measures return; plots and reports read these, so nothing here computes."""

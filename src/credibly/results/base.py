@@ -1,0 +1,68 @@
+"""What every result has: a dictionary that JSON takes, a schema version, levels that are checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import is_array, to_host
+
+SCHEMA_VERSION = 1
+
+Tail = Literal["greater", "two-sided"]
+
+
+def jsonable(value: Any) -> Any:
+    """Return `value` in types JSON knows; infinities and NaN become the strings JSON tools expect."""
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        if math.isfinite(number):
+            return number
+        return "NaN" if math.isnan(number) else ("Infinity" if number > 0 else "-Infinity")
+    if isinstance(value, np.integer):
+        return int(value)
+    if is_array(value):
+        return jsonable(to_host(value).tolist())
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return [jsonable(item) for item in sorted(value, key=str)]  # sets have no order of their own
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return str(value)
+
+
+class Result:
+    """Shared by all results: `to_dict` with the schema version and the type's name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types."""
+        fields = {
+            field.name: jsonable(getattr(self, field.name))
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+        return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def require_level(level: float) -> None:
+    """Raise unless `level` is a probability strictly between 0 and 1."""
+    if not isinstance(level, (float, int, np.floating)) or not 0 < level < 1:
+        raise InputError(
+            "`level`", "must lie strictly between 0 and 1", f"got {level!r}", "Write 0.95 for 95 %."
+        )

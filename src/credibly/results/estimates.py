@@ -1,0 +1,321 @@
+"""A number with its error: means and when their interval holds, estimates, roots and tables of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly.results.base import Result, require_level
+
+_MOST_SKEW = 0.3
+
+_ROUNDING = 1e-12
+
+_SAME = "all instances contribute the same, which says nothing about the spread of others"
+
+
+def standard_error(values: Array) -> float:
+    """Return the standard error of the mean of values (n,)."""
+    xp = namespace(values)
+    n = values.shape[0]
+    return math.sqrt(float(to_host(xp.sum((values - xp.mean(values)) ** 2))) / (n - 1) / n)
+
+
+def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
+    """Return what the standard error of a weighted mean needs of values (1, n), as sums that can be merged.
+
+    Entry ``wj vi`` is the sum of w^j v^i; an instance of weight zero is not there.
+    """
+    xp = namespace(values)
+    value = values if weights is None else xp.where(weights > 0, values, xp.zeros_like(values))
+    square = value * value
+    powers = [xp.ones_like(value[:, :1]), value, square, square * value]
+    sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
+    sums["infinite"] = xp.sum(xp.astype(xp.isinf(value), xp.float64), axis=-1)
+    plain = [sums["n"], *(xp.sum(power, axis=-1) for power in powers[1:])] if weights is None else []
+    for j in (1, 2, 3):
+        for i in range(j + 1):
+            sums[f"w{j} v{i}"] = plain[i] if weights is None else xp.sum(weights**j * powers[i], axis=-1)
+    return sums
+
+
+def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | None]:
+    """Return standard error and refusal of a mean from `moment_sums`; the same numbers as from the values."""
+    number = {name: float(to_host(total)[0]) for name, total in sums.items()}
+    n = int(number["n"])
+    if number["infinite"]:
+        return None, "the mean is infinite"
+    if n < 2:
+        return None, "one instance has no standard error"
+    mean = number["w1 v1"] / number["w1 v0"]
+    scale = n / number["w1 v0"]
+    # deviations d = scale w (v - mean) have mean zero
+    square = scale**2 * (number["w2 v2"] - 2 * mean * number["w2 v1"] + mean**2 * number["w2 v0"])
+    cube = scale**3 * (
+        number["w3 v3"]
+        - 3 * mean * number["w3 v2"]
+        + 3 * mean**2 * number["w3 v1"]
+        - mean**3 * number["w3 v0"]
+    )
+    variance = square / n
+    if variance <= _ROUNDING * max(1.0, mean**2):
+        return math.sqrt(max(0.0, square) / (n - 1) / n), _SAME
+    return math.sqrt(square / (n - 1) / n), skewness_refusal(abs(cube / n) / variance**1.5, n)
+
+
+def mean_refusal(values: Array) -> str | None:
+    """Return why the mean of values (n,) has no normal interval; None where it has one."""
+    xp = namespace(values)
+    n = values.shape[0]
+    centred = values - xp.mean(values)
+    largest = float(to_host(xp.max(xp.abs(centred))))
+    if largest <= _ROUNDING:
+        return _SAME
+    scaled = centred / largest  # cubes of tiny numbers underflow
+    skewness = abs(float(to_host(xp.mean(scaled**3)))) / float(to_host(xp.mean(scaled**2))) ** 1.5
+    return skewness_refusal(skewness, n)
+
+
+def skewness_refusal(skewness: float, n: int) -> str | None:
+    """Return why n contributions of this skewness have no normal interval of their mean; None if they do.
+
+    Contributions that do not differ have infinite skewness here.
+    """
+    if math.isinf(skewness):
+        return _SAME
+    if skewness <= _MOST_SKEW * math.sqrt(n):
+        return None
+    enough = math.ceil((skewness / _MOST_SKEW) ** 2)
+    return (
+        f"few instances with a large contribution decide the mean (skewness {skewness:.2g}); intervals hold "
+        f"from about {enough} such instances on, here are {n}"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate(Result):
+    """A number with its standard error.
+
+    Attributes
+    ----------
+    name : str
+        The statistic.
+    value : float
+        Its value; ``float(estimate)`` gives the same.
+    stderr : float or None
+        Standard error over instances, None where none can be trusted.
+    n : int
+        Number of instances.
+    settings : mapping
+        What the statistic was computed with.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    interval_refusal : str or None
+        Why no interval is offered, None where it is.
+    interval_method : {"normal", "wilson"}
+        ``value +- z stderr``, or Wilson's interval of a share, which holds near 0 and 1 too.
+    """
+
+    name: str
+    value: float
+    stderr: float | None
+    n: int
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    interval_refusal: str | None = None
+    interval_method: Literal["normal", "wilson"] = "normal"
+
+    def __float__(self) -> float:
+        return self.value
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of `interval_method`, where its coverage was checked by simulation.
+
+        Parameters
+        ----------
+        level : float
+            Coverage.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end.
+
+        Raises
+        ------
+        UnsupportedError
+            If no interval of this statistic keeps its coverage; the message names the alternative.
+        """
+        from scipy.special import ndtri
+
+        require_level(level)
+        if self.interval_refusal is not None or self.stderr is None:
+            reason = self.interval_refusal or "it has no standard error here"
+            raise UnsupportedError(
+                f"an interval for `{self.name}`",
+                "is only given where its coverage was checked",
+                reason,
+                "Use more instances, the debiased variant of a binned error, or `calibration_test`, whose "
+                "acceptance region is valid for any n.",
+            )
+        z = float(ndtri((1 + level) / 2))
+        if self.interval_method == "wilson":
+            return _wilson(self.value, self.n, z)
+        return self.value - z * self.stderr, self.value + z * self.stderr
+
+    def __str__(self) -> str:
+        error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
+        return f"{self.name} {self.value:.6g}{error} (n = {self.n})"
+
+
+def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
+    """Return the shares that a z-test would not reject; Wilson 1927."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def signed_root(value: float) -> float:
+    """Return sign(value) sqrt|value|: increasing, so intervals can be mapped through it."""
+    return math.copysign(math.sqrt(abs(value)), value)
+
+
+@dataclasses.dataclass(frozen=True)
+class RootEstimate(Estimate):
+    """Signed square root of an estimated squared error.
+
+    The root has no standard error of its own near zero; its interval is that of the squared error with
+    both ends mapped through the root, and keeps its coverage.
+
+    Attributes
+    ----------
+    name, value, stderr, n, settings, notes, interval_refusal, interval_method
+        As of any Estimate; `stderr` is None.
+    squared : Estimate
+        What the root is taken of; a negative value gives a negative root, to be read as "below zero".
+    """
+
+    squared: Estimate = dataclasses.field(kw_only=True)
+
+    @classmethod
+    def of(cls, squared: Estimate, name: str) -> RootEstimate:
+        """Return the signed root of an estimate.
+
+        Parameters
+        ----------
+        squared : Estimate
+            A squared error.
+        name : str
+            Name of the root.
+
+        Returns
+        -------
+        RootEstimate
+            The root.
+        """
+        return cls(
+            name,
+            signed_root(squared.value),
+            None,
+            squared.n,
+            squared.settings,
+            squared.notes,
+            squared.interval_refusal,
+            squared=squared,
+        )
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether the squared error was estimated as negative, as noise around zero is."""
+        return self.value < 0
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval of the squared error, mapped through the signed root.
+
+        Parameters
+        ----------
+        level : float
+            Coverage.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end; an end below zero says that zero is not excluded.
+        """
+        low, high = self.squared.interval(level)
+        return signed_root(low), signed_root(high)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.6g}{' (below zero)' if self.below_zero else ''} (n = {self.n})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimates(Result):
+    """One number with its standard error per class, or per class and bin.
+
+    Attributes
+    ----------
+    name : str
+        The term.
+    value : ndarray
+        Values, (k,) or (k, n_bins).
+    stderr : ndarray or None
+        Standard errors over instances, of the same shape.
+    n : int
+        Number of instances.
+    interval_refusal : str or None
+        Why no interval is offered, None where it is.
+    refused : ndarray or None
+        Which entries the refusal concerns; all of them where None.
+    """
+
+    name: str
+    value: HostArray
+    stderr: HostArray | None
+    n: int
+    interval_refusal: str | None = None
+    refused: HostArray | None = None
+
+    def __getitem__(self, index: Any) -> Estimate:
+        if np.ndim(self.value[index]):
+            raise InputError(
+                f"an entry of `{self.name}`",
+                f"needs one index for each of {self.value.ndim} axes",
+                f"got {index!r}",
+                "Take `.value` and `.stderr` for slices.",
+            )
+        stderr = None if self.stderr is None else float(self.stderr[index])
+        why = self.interval_refusal
+        if self.refused is not None and not self.refused[index]:
+            why = None
+        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), why)
+
+    def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
+        """Return normal intervals, one per entry.
+
+        Parameters
+        ----------
+        level : float
+            Coverage of each.
+
+        Returns
+        -------
+        tuple of ndarray
+            Lower and upper ends; NaN for entries without an interval.
+        """
+        from scipy.special import ndtri
+
+        require_level(level)
+        refused = np.full(self.value.shape, self.interval_refusal is not None)
+        if self.interval_refusal is not None and self.refused is not None:
+            refused = self.refused
+        if self.stderr is None or refused.all():
+            self[(0,) * self.value.ndim].interval(level)  # raises with the reason
+        half = float(ndtri((1 + level) / 2)) * np.where(refused, np.nan, np.asarray(self.stderr))
+        return self.value - half, self.value + half

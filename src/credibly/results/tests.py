@@ -1,0 +1,473 @@
+"""What a test returns: p-value, null distribution, effect size; more for checks, sets, regions and raters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray, to_host
+from credibly.results.base import Result, Tail, require_level
+from credibly.results.estimates import Estimate
+
+
+@dataclasses.dataclass(frozen=True)
+class HypotestResult(Result):
+    """A null hypothesis, a statistic and a p-value.
+
+    Attributes
+    ----------
+    name : str
+        The test.
+    hypothesis : str
+        The null hypothesis in words.
+    statistic_name : str
+        What was computed.
+    statistic : float
+        Its value on the observed labels.
+    pvalue : float
+        Probability, under the hypothesis, of a statistic at least as extreme.
+    pvalue_interval : tuple of float or None
+        95 % Monte-Carlo interval of the p-value; None where it is not simulated.
+    tail : {"greater", "two-sided"}
+        Which deviations count as extreme.
+    null_distribution : ndarray or None
+        The replicates' statistics.
+    acceptance_region : tuple of float
+        Values the test would not reject at 5 %.
+    effect_size : float
+        Observed value minus the mean under the hypothesis, in the statistic's own unit.
+    z_score : float
+        The same in standard deviations of the null.
+    n : int
+        Number of instances.
+    n_resamples : int
+        Number of replicates.
+    statistic_range : tuple of float or None
+        Smallest and largest value the statistic can take, None where unbounded.
+    settings : mapping
+        What lets the test run again, the seed included.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    adjusted_pvalue : float or None
+        Westfall-Young adjustment where several statistics were tested together.
+    components : mapping of str to HypotestResult
+        Per-statistic results of an omnibus test.
+    """
+
+    name: str
+    hypothesis: str
+    statistic_name: str
+    statistic: float
+    pvalue: float
+    pvalue_interval: tuple[float, float] | None
+    tail: Tail
+    null_distribution: np.ndarray[Any, Any] | None
+    acceptance_region: tuple[float, float]
+    effect_size: float
+    z_score: float
+    n: int
+    n_resamples: int
+    statistic_range: tuple[float, float] | None = None
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    adjusted_pvalue: float | None = None
+    components: Mapping[str, HypotestResult] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_beyond_replicates(self) -> bool:
+        """Whether the statistic is more extreme than every replicate: no p-value could be smaller."""
+        null = self.null_distribution
+        if null is None:
+            return False
+        above = self.statistic > null.max()
+        return bool(above or (self.tail == "two-sided" and self.statistic < null.min()))
+
+    @property
+    def deciding_pvalue(self) -> float:
+        """The p-value behind the verdict: the adjusted one where several statistics were tested together."""
+        return self.pvalue if self.adjusted_pvalue is None else self.adjusted_pvalue
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether the test's own p-value, not adjusted for any other, is at most `level`."""
+        require_level(level)
+        return self.pvalue <= level
+
+    def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
+        """Return the test's answer in one of three words.
+
+        "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach:
+        no p-value these replicates can give is small enough (also where the statistic lies beyond all of
+        them, but an adjusted p-value does not follow), or the acceptance region spans more than half of all
+        values the statistic can take. Everything else is "no conflict found".
+        """
+        require_level(level)
+        if self.deciding_pvalue <= level:
+            return "conflict"
+        sides = 2 if self.tail == "two-sided" else 1
+        if self.n_resamples and sides / (self.n_resamples + 1) > level:
+            return "cannot tell"
+        if self.is_beyond_replicates:
+            return "cannot tell"
+        if self.statistic_range is not None:
+            width = self.acceptance_region[1] - self.acceptance_region[0]
+            if width > 0.5 * (self.statistic_range[1] - self.statistic_range[0]):
+                return "cannot tell"
+        return "no conflict found"
+
+    def __str__(self) -> str:
+        low, high = self.acceptance_region
+        error = ""
+        if self.pvalue_interval is not None:
+            error = f" (Monte-Carlo {self.pvalue_interval[0]:.3g} to {self.pvalue_interval[1]:.3g})"
+        adjusted = "" if self.adjusted_pvalue is None else f", adjusted {self.adjusted_pvalue:.3g}"
+        return (
+            f"{self.statistic_name} {self.statistic:.4g}, 95 % acceptance {low:.4g} to {high:.4g}, "
+            f"p = {self.pvalue:.3g}{error}{adjusted}: {self.verdict()}"
+        )
+
+
+Word = Literal["conflict", "no conflict found", "cannot tell"]
+
+_LONG = ("null_distribution", "components")
+
+_BY_MEMBER = ("member_counts", "member_below", "member_above")
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckResult(HypotestResult):
+    """One statistic of a predictive check under one hypothesis.
+
+    The p-value is two-sided, whatever the statistic's own tail: a value that is too good contradicts a model
+    as much as one that is too bad.
+
+    Attributes
+    ----------
+    name, hypothesis, statistic_name : str
+        The check, the hypothesis in words, and the statistic.
+    statistic : float
+        Its value on the observed labels.
+    pvalue : float
+        Two-sided p-value.
+    pvalue_interval : tuple of float or None
+        Its 95 % Monte-Carlo interval.
+    tail : {"greater", "two-sided"}
+        Always two-sided.
+    null_distribution : ndarray or None
+        The replicates' statistics.
+    acceptance_region : tuple of float
+        Values the check would not reject at 5 %.
+    effect_size, z_score : float
+        Observed value minus the mean of the replicates, in the statistic's own unit and in their spread.
+    n, n_resamples : int
+        Number of instances and of replicates.
+    statistic_range : tuple of float or None
+        Smallest and largest value the statistic can take.
+    settings : mapping
+        What lets the check run again.
+    notes : tuple of str
+        What was accepted, converted or left out on the way.
+    adjusted_pvalue : float or None
+        Adjusted over the statistics, or over groups and statistics.
+    components : mapping of str to HypotestResult
+        Empty: a check has no parts.
+    paper_pvalue : float
+        P21's p: share of the replicates below the observation, ties counted half.
+    upper_pvalue, lower_pvalue : float
+        One-sided p-values, ``(1 + #{null >= observed}) / (1 + n_resamples)`` and with ``<=``.
+    direction : {"above", "below"}
+        On which side of the replicates the observation lies: the side of the smaller one-sided p-value.
+    sharpness : float
+        Distance between the 5 % and the 95 % quantile of the replicates: how much the check lets pass.
+    n_members : int
+        Members of the ensemble.
+    member_counts : ndarray (m,) or None
+        Replicates drawn by each member; None where no member is drawn.
+    member_below, member_above : ndarray (m,) or None
+        Of these, the share at most, and at least, as large as the observation; NaN where there are none.
+    member_pvalue : float or None
+        Two-sided p-value that counts the truth as one more member: members are then draws from something
+        larger, and no p-value is below 2 / (m + 1).
+    paper_rules : mapping of str to bool
+        Whether P21's rules fail the model; empty outside its paper mode.
+    group : str or None
+        Which instances, where not all.
+    """
+
+    paper_pvalue: float = float("nan")
+    upper_pvalue: float = float("nan")
+    lower_pvalue: float = float("nan")
+    direction: Literal["above", "below"] = "above"
+    sharpness: float = float("nan")
+    n_members: int = 1
+    member_counts: HostArray | None = None
+    member_below: HostArray | None = None
+    member_above: HostArray | None = None
+    member_pvalue: float | None = None
+    paper_rules: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    group: str | None = None
+
+    def verdict(self, level: float = 0.05) -> Word:
+        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1."""
+        if not self.paper_rules:
+            return super().verdict(level)
+        return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
+        found = self.to_dict()
+        return {name: value for name, value in found.items() if name not in (*_LONG, *_BY_MEMBER)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LocalDeviations(Result):
+    """Observed and predicted frequencies in regions of feature space, worst first.
+
+    Attributes
+    ----------
+    regions : tuple of str
+        The conditions that make each region.
+    sizes : ndarray (r,)
+        Instances in it.
+    classes : ndarray (r,)
+        The class whose frequency is farthest off.
+    predicted, observed : ndarray (r,)
+        Mean predicted probability and observed frequency of that class.
+    scores : ndarray (r,)
+        Observed minus expected count in standard deviations.
+    adjusted_pvalues : ndarray (r,)
+        Against the largest deviation of all regions and classes under replicates (Westfall-Young).
+    columns : tuple of str
+        Names of what was cut.
+    lower, upper : ndarray (r, d)
+        Range of every column within the region.
+    n : int
+        Number of instances.
+    n_resamples : int
+        Number of replicates.
+    """
+
+    regions: tuple[str, ...]
+    sizes: HostArray
+    classes: HostArray
+    predicted: HostArray
+    observed: HostArray
+    scores: HostArray
+    adjusted_pvalues: HostArray
+    columns: tuple[str, ...]
+    lower: HostArray
+    upper: HostArray
+    n: int
+    n_resamples: int
+
+    def failing(self, level: float = 0.05) -> tuple[str, ...]:
+        """Return the regions that deviate by more than chance explains.
+
+        Parameters
+        ----------
+        level : float
+            Probability of any false entry, at most, for predictions that do not depend on these labels.
+
+        Returns
+        -------
+        tuple of str
+            Their conditions, worst first.
+        """
+        require_level(level)
+        return tuple(
+            region for region, p in zip(self.regions, self.adjusted_pvalues, strict=True) if p <= level
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class SimplexPicture(Result):
+    """One set of distributions over three classes, as points and polygons of the simplex.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of prediction.
+    row : int
+        Which instance.
+    members : ndarray (m, 3)
+        Members of an ensemble; empty for other kinds.
+    hull : ndarray (v, 3)
+        Corners of the set itself, in order around it; one or two where it is a point or a line.
+    envelope : ndarray (v, 3)
+        Corners of all distributions that keep to its lower and upper probabilities.
+    mean : ndarray (3,)
+        The one distribution that stands for the set.
+    label : int or None
+        The observed class.
+    target : ndarray (3,) or None
+        The observed distribution of labels.
+    """
+
+    kind: str
+    row: int
+    members: HostArray
+    hull: HostArray
+    envelope: HostArray
+    mean: HostArray
+    label: int | None = None
+    target: HostArray | None = None
+
+
+Notion = Literal["confidence", "classwise", "distribution"]
+
+
+@dataclasses.dataclass(frozen=True)
+class CredalTestResult(HypotestResult):
+    """Whether a set of distributions holds a calibrated combination, and the combination that was found.
+
+    The fields of :class:`HypotestResult`, and these.
+
+    Attributes
+    ----------
+    weights : ndarray (n, a) or (a,)
+        Weights on `weight_names`, per instance (learned) or one vector (constant, mean).
+    weight_names : tuple of str
+        What is mixed: members, corners, draws, boundary points.
+    notion : {"confidence", "classwise", "distribution"}
+        Which kind of calibration the statistic looks at; labels are drawn from whole distributions always.
+    test_rows : ndarray
+        Instances the statistic was computed on; weights were learned on the others.
+    combination : object
+        What `combine` and `score` apply to other instances.
+    """
+
+    weights: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
+    weight_names: tuple[str, ...] = ()
+    notion: Notion = "distribution"
+    test_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    combination: Any = dataclasses.field(default=None, repr=False)
+
+    def combine(self, predictions: Any, features: Any = None) -> Any:
+        """Return the combination that was found, for any instances of the same model.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested, with as many members and classes.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+
+        Returns
+        -------
+        Point
+            One distribution per instance, a member of its set.
+        """
+        return self.combination.apply(predictions, features)
+
+    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+        """Return accuracy, proper scores and the tested statistic of the combination on any split.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested.
+        labels : array (n,)
+            What was observed.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+
+        Returns
+        -------
+        dict of str to Estimate
+            By name of the statistic.
+        """
+        found: dict[str, Estimate] = self.combination.score(predictions, labels, features)
+        return found
+
+    def regions(
+        self,
+        predictions: Any,
+        labels: Any,
+        features: Any = None,
+        *,
+        space: Any = None,
+        n_resamples: int = 999,
+        rng: Any = 0,
+    ) -> LocalDeviations:
+        """Return where in feature space the combination that was found fails, worst first.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Predictions of the kind that was tested; best those at `test_rows`, which weights were not
+            learned on.
+        labels : array (n,)
+            What was observed.
+        features : array (n, d), optional
+            Needed where the weights were learned from features.
+        space : array (n, d), optional
+            What to cut into regions: the features where not given, and without them the mean prediction.
+        n_resamples : int
+            Replicates behind the adjusted p-values.
+        rng : None, int or Generator
+            Seed.
+
+        Returns
+        -------
+        LocalDeviations
+            Regions of about equally many instances, cut without looking at labels. Their p-values take the
+            combination as given.
+        """
+        found: LocalDeviations = self.combination.regions(
+            predictions, labels, features, space, n_resamples, rng
+        )
+        return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ValidityResult(HypotestResult):
+    """Whether the distribution of labels lies in the predicted set: of all instances, and of each.
+
+    The fields of :class:`HypotestResult` are those of the test over all instances.
+
+    Attributes
+    ----------
+    deviance : array (n,)
+        Twice the log likelihood that the set lacks: 0 where the observed frequencies lie in it.
+    pvalues : array (n,)
+        P-value of each instance by itself.
+    adjusted_pvalues : array (n,)
+        The same against the largest deviance of all instances: the probability of any false rejection among
+        them is at most the level.
+    nearest : array (n, k)
+        The distribution of each set under which the observed labels are most probable.
+    raters : array (n,)
+        Number of labels per instance.
+    smallest_pvalues : array (n,)
+        The smallest p-value each instance could have had, about: all its raters agree on the class that the
+        set holds least probable.
+    largest_explained : float
+        The largest deviance of an instance that chance among all of them explains, at 5 %.
+    """
+
+    deviance: Any = None
+    pvalues: Any = None
+    adjusted_pvalues: Any = None
+    nearest: Any = None
+    raters: Any = None
+    smallest_pvalues: Any = None
+    largest_explained: float = float("inf")
+
+    def failing(self, level: float = 0.05) -> HostArray:
+        """Return the instances whose own distribution of labels is not in the set, worst first.
+
+        Parameters
+        ----------
+        level : float
+            Probability of any false entry in the list, at most.
+
+        Returns
+        -------
+        ndarray of int
+            Rows whose adjusted p-value is at most `level`.
+        """
+        require_level(level)
+        order = np.argsort(-to_host(self.deviance), kind="stable")
+        return order[to_host(self.adjusted_pvalues)[order] <= level]
