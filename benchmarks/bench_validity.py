@@ -8,7 +8,7 @@ import numpy as np
 from harness import Row, best_of
 
 import credibly as cr
-from credibly.hypotests.rater_draws import draw_counts
+from credibly.hypotests.credal.validity import draw_counts
 
 
 def rows(threads: int) -> Iterator[Row]:

@@ -27,7 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import credibly as cr
-from credibly.hypotests.pvalues import clopper_pearson
+from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.simulate import BinaryWorld, MulticlassWorld, World, WorldSample
 
 N = 800

@@ -16,8 +16,8 @@ import numpy as np
 
 import credibly as cr
 from credibly.credal.distance import nearest_distribution
-from credibly.hypotests.pvalues import clopper_pearson
-from credibly.hypotests.rater_draws import TOLERANCE, deviances, draw_counts
+from credibly.hypotests.credal.validity import TOLERANCE, deviances, draw_counts
+from credibly.hypotests.resampling.pvalues import clopper_pearson
 
 Array = np.ndarray
 INSTANCES, CLASSES, MEMBERS, REPLICATES = 40, 3, 4, 199

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtri
 
 import credibly as cr
-from credibly.hypotests.pvalues import at_least_and_at_most, two_sided_pvalues
+from credibly.hypotests.resampling.pvalues import at_least_and_at_most, two_sided_pvalues
 from credibly.predictions import Reals
 from validity.worlds import bounds
 

@@ -13,7 +13,7 @@ from credibly._arrays.namespace import as_float64, is_torch, namespace
 from credibly.predictions import Classes, Counts, Gaussian, Point, Samples, as_point
 from credibly.statistics import Bound, State, Statistic, Traits
 from credibly.statistics.proper import MeanBound, ProperScore
-from credibly.statistics.reals import RealMean, real_traits
+from credibly.statistics.regression import RealMean, real_traits
 from traits.checks import CHECKS
 
 HONEST = Traits(

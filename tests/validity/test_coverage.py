@@ -2,7 +2,7 @@
 
 Six kinds of instances with known predictions and known truth make every estimand an exact finite sum.
 Normal intervals may miss their level by the error of the normal approximation: 1.5 % for means, 3 % for
-debiased errors, which are quadratic. At calibration the latter are conservative (statistics/debiased.py).
+debiased errors, which are quadratic. At calibration the latter are conservative (statistics/cells.py).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates
 from validity import worlds
 
 pytestmark = pytest.mark.validity

@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests.pvalues import monte_carlo_pvalue
-from credibly.hypotests.replicates import RealReplicates
+from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue
+from credibly.hypotests.resampling.replicates import RealReplicates
 from credibly.predictions import Reals
 from kinds import REAL_STATISTICS
 from validity import worlds

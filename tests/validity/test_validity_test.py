@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.rater_draws import deviances
+from credibly.hypotests.credal.validity import deviances
 from validity import worlds
 
 pytestmark = pytest.mark.validity

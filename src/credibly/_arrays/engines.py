@@ -2,21 +2,223 @@
 
 `as_engine` turns what a user names into one: this process, an executor of `concurrent.futures`, several
 devices, or the workers of a Dask cluster.
+
+Engines of one machine: one after the other, a pool of threads or processes, several devices.
+
+An engine promises the results, never the order of the work, so a number may depend on its inputs alone.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import logging
+import pickle
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
+from typing import Any, TypeVar
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
-from credibly._arrays.workers import AHEAD, RUN_AGAIN, Chain, Devices, Engine, Pool, S, Serial, T
+
+S = TypeVar("S")
+
+T = TypeVar("T")
+
+AHEAD = 4
+"""Inputs under way per worker: enough to keep it busy, few enough not to pile up results."""
+
+RUN_AGAIN = "What was finished is kept where `out` was given: run it again."
+
+Chain = Sequence[tuple[Any, ...]]
+"""Arguments of the steps of one fold, in order."""
+
+
+class Engine(ABC):
+    """Runs one function on many inputs."""
+
+    name: str
+
+    @abstractmethod
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield ``function(one)`` for every input, in order."""
+
+    @abstractmethod
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield (place, ``function(input)``) for every input, each as soon as it is known."""
+
+    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+        """Return ``function(one)`` for every input as something `folds` takes, kept where it was computed."""
+        return list(self.map(function, inputs))
+
+    @abstractmethod
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Yield ``finish(step(step(None, *first), *second) ...)`` for every chain, in order.
+
+        Arguments may be what `held` returned. Only those of one step need to be in one place at a time.
+        """
+
+
+class Serial(Engine):
+    """One input after the other, in the calling process."""
+
+    name = "serial"
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield ``function(one)`` for every input, in order."""
+        return map(function, inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield (place, ``function(input)``) for every input, in order."""
+        return enumerate(map(function, inputs))
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold one chain after the other."""
+        return (_folded(step, chain, finish) for chain in chains)
+
+
+class Pool(Engine):
+    """An executor of `concurrent.futures`: threads or processes of this machine.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        Where to run; it stays open.
+    """
+
+    name = "pool"
+
+    def __init__(self, executor: concurrent.futures.Executor) -> None:
+        self.executor = executor
+        self._processes = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
+        workers = getattr(executor, "_max_workers", None)
+        self._running = max(2, AHEAD * workers) if isinstance(workers, int) else None
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield results in order; a few inputs per worker are under way at a time."""
+        return self._in_order(self._submit(function, one) for one in inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield results as they come; what has not begun is cancelled when the caller stops early."""
+        places: dict[Any, int] = {}
+        try:
+            with _living_workers():
+                for place, one in enumerate(inputs):
+                    places[self._submit(function, one)] = place
+                for future in concurrent.futures.as_completed(places):
+                    yield places[future], future.result()
+        finally:
+            for future in places:
+                future.cancel()
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold every chain in one worker, which is sent all its arguments."""
+        return self._in_order(self._submit(_folded, step, chain, finish) for chain in chains)
+
+    def _submit(self, function: Callable[..., T], *given: Any) -> Any:
+        if self._processes:
+            _require_picklable((function, given))
+        return self.executor.submit(function, *given)
+
+    def _in_order(self, futures: Iterator[Any]) -> Iterator[Any]:
+        waiting: deque[Any] = deque()
+        try:
+            with _living_workers():
+                for future in futures:
+                    waiting.append(future)
+                    if self._running is not None and len(waiting) >= self._running:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class Devices(Serial):
+    """Several devices of this machine: one thread for each, and every chain of tasks on one of them.
+
+    Parameters
+    ----------
+    devices : sequence
+        Devices of one array library, such as ``["cuda:0", "cuda:1"]``. Arguments of tasks that can move (they
+        have `on`) are copied to the device of their chain.
+    """
+
+    name = "devices"
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        if isinstance(devices, str) or not len(devices):
+            raise InputTypeError("`devices`", "must be a sequence", f"got {devices!r}", 'Use ["cuda:0"].')
+        self.devices = tuple(devices)
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold chains on the devices in turns; results come in order."""
+        with ExitStack() as opened:
+            threads = [
+                (opened.enter_context(concurrent.futures.ThreadPoolExecutor(1)), device)
+                for device in self.devices
+            ]
+            room = 2 * len(threads)
+            waiting: deque[Any] = deque()
+            opened.callback(lambda: [future.cancel() for future in waiting])
+            for (thread, device), chain in zip(cycle(threads), chains, strict=False):
+                waiting.append(thread.submit(_folded_on, device, step, chain, finish))
+                if len(waiting) >= room:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+
+def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+    total = None
+    for given in chain:
+        total = step(total, *given)
+    return finish(total)
+
+
+def _folded_on(device: Any, step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+    total = None
+    for given in chain:
+        total = step(total, *(one.on(device) if hasattr(one, "on") else one for one in given))
+    return finish(total)
+
+
+@contextmanager
+def _living_workers() -> Iterator[None]:
+    try:
+        yield
+    except concurrent.futures.BrokenExecutor as error:
+        raise CrediblyError(
+            "the workers",
+            "must live until the work is done",
+            "one ended abruptly, perhaps for want of memory",
+            f"Try fewer of them. {RUN_AGAIN}",
+        ) from error
+
+
+def _require_picklable(given: tuple[Any, ...]) -> None:
+    """Raise unless processes can be told what to do."""
+    try:
+        pickle.dumps(given)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputTypeError(
+            "what is sent to an engine of processes",
+            "must be picklable",
+            str(error),
+            "Define functions at the top of a module (no lambda), or use a `ThreadPoolExecutor`.",
+        ) from error
+
 
 __all__ = ["Cluster", "Devices", "Engine", "Pool", "Serial", "as_engine", "connected"]
 

@@ -19,7 +19,7 @@ from credibly.cli.reading import Reading
 from credibly.cli.streaming import Opened, Streaming
 from credibly.cli.wording import with_flags
 from credibly.hypotests import predictive_check
-from credibly.hypotests.limits import has_members
+from credibly.hypotests.predictive.outcomes import has_members
 from credibly.io import load
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult

@@ -1,12 +1,11 @@
 """Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
 from credibly.credal.bounds import lower_probability, upper_probability
-from credibly.credal.budgets import focal_budget
 from credibly.credal.decisions import credal_decision, discounted_utility
 from credibly.credal.distance import credal_distance
 from credibly.credal.entropy import lower_entropy, upper_entropy
 from credibly.credal.envelope import lower_envelope
-from credibly.credal.masses import MassFunction, mass_function
+from credibly.credal.masses import MassFunction, focal_budget, mass_function
 from credibly.credal.means import mean_over
 from credibly.credal.membership import credal_boundary, credal_contains
 from credibly.credal.nonspecificity import (
@@ -17,8 +16,7 @@ from credibly.credal.nonspecificity import (
 from credibly.credal.pictures import simplex_picture
 from credibly.credal.sampling import credal_sample
 from credibly.credal.sets import credal_set
-from credibly.credal.size import credal_size
-from credibly.credal.uncertainty import Uncertainty, uncertainty
+from credibly.credal.uncertainty import Uncertainty, credal_size, uncertainty
 from credibly.credal.vertices import credal_vertices
 
 __all__ = [

@@ -29,9 +29,8 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly._arrays.special import xlogy
-from credibly.credal.assignments import least_over_assignments
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.corners import least_over_intervals, least_over_orders
+from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights

@@ -10,9 +10,8 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.special import xlogy
-from credibly.credal.assignments import least_over_assignments
 from credibly.credal.bounds import tight_bounds
-from credibly.credal.corners import least_over_intervals, least_over_orders
+from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES
 from credibly.credal.filling import nearest_in_belief, nearest_in_intervals
 from credibly.credal.newton import nearest_weights

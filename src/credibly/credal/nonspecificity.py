@@ -14,9 +14,8 @@ from credibly._arrays.namespace import Array, as_float64, device, like, namespac
 from credibly._arrays.philox import as_seed
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
-from credibly.credal.gaps import exact_gap_sum
+from credibly.credal.event_gaps import exact_gap_sum, sampled_gap_sum
 from credibly.credal.masses import MassFunction, Negative, masses_of
-from credibly.credal.random_events import sampled_gap_sum
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
 from credibly.predictions import Belief, Point
 from credibly.results.base import Result

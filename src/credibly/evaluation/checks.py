@@ -12,7 +12,7 @@ from credibly.evaluation.stages import Progress, Reasons
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
-from credibly.hypotests.limits import has_members
+from credibly.hypotests.predictive.outcomes import has_members
 from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic
 

@@ -16,8 +16,8 @@ from credibly.evaluation.data_warnings import data_warnings, input_limits, surve
 from credibly.evaluation.provenance import origin as origin_of
 from credibly.evaluation.provenance import silent, version
 from credibly.evaluation.raters import RaterParts, rater_parts
-from credibly.evaluation.reals import real_parts, real_tests
 from credibly.evaluation.recalibration import recalibrations
+from credibly.evaluation.regression import real_parts, real_tests
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.score import score_notes, score_parts
 from credibly.evaluation.set_tests import credal_parts, validity_parts
@@ -33,8 +33,8 @@ from credibly.evaluation.stages import (
 )
 from credibly.evaluation.subsample import rows_for_pairs, subsampled
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
-from credibly.hypotests.calibration import require_resamples
-from credibly.hypotests.outcomes import HYPOTHESIS
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions
 from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level

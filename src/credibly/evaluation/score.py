@@ -13,7 +13,7 @@ from credibly.predictions import ClassPredictions, Point
 from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.dependences import spaced_rows
+from credibly.selection.instance_scores import spaced_rows
 
 MOST_ROWS, FEW_ROWS = 20_000, 1000
 """Instances scored at most: with few classes all events are summed, with many they are sampled."""

@@ -17,8 +17,8 @@ from credibly.evaluation.subsample import MOST_ROWS_UNASKED
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.evaluation.words import evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
-from credibly.hypotests.basis import check_features
-from credibly.hypotests.pvalues import acceptance_region
+from credibly.hypotests.credal.basis import check_features
+from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 

@@ -15,7 +15,7 @@ from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.subsample import compares_pairs
 from credibly.hypotests import calibration_test
-from credibly.hypotests.grouping import group_sizes
+from credibly.hypotests.predictive.groups import group_sizes
 from credibly.predictions import (
     Chunk,
     Chunks,

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.verdict import Verdict, Word
-from credibly.hypotests.pvalues import acceptance_region
+from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.results.tests import HypotestResult
 
 

@@ -1,17 +1,17 @@
 """A null hypothesis, a statistic, a p-value."""
 
-from credibly.hypotests.basis import Basis
-from credibly.hypotests.calibration import calibration_test, default_statistic
-from credibly.hypotests.credal import credal_test
-from credibly.hypotests.inflate import Inflation, inflate
-from credibly.hypotests.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
-from credibly.hypotests.member_functions import member_functions
-from credibly.hypotests.neural import NeuralLearner
-from credibly.hypotests.pit import coverage_curve, observation_check, pit_test
-from credibly.hypotests.predictive import predictive_check
-from credibly.hypotests.reliability import classwise_curves, reliability_curve
-from credibly.hypotests.replicates import RealReplicates, Replicates
-from credibly.hypotests.validity import validity_test
+from credibly.hypotests.calibration.calibration_test import calibration_test, default_statistic
+from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
+from credibly.hypotests.calibration.reliability import classwise_curves, reliability_curve
+from credibly.hypotests.credal.basis import Basis
+from credibly.hypotests.credal.credal_test import credal_test
+from credibly.hypotests.credal.inflate import Inflation, inflate
+from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
+from credibly.hypotests.credal.neural import NeuralLearner
+from credibly.hypotests.credal.validity import validity_test
+from credibly.hypotests.predictive.member_functions import member_functions
+from credibly.hypotests.predictive.predictive_check import predictive_check
+from credibly.hypotests.resampling.replicates import RealReplicates, Replicates
 
 __all__ = [
     "Basis",

@@ -1,7 +1,6 @@
 """The nouns: what a model predicted and what was observed. Each validates itself once, at birth."""
 
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
-from credibly.predictions.batches import Classes, Counts, Labels, Reals
 from credibly.predictions.belief import Belief
 from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
@@ -10,7 +9,7 @@ from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import as_labels, as_point
+from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_labels, as_point
 from credibly.predictions.point import Point
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples

@@ -20,8 +20,8 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, like, namespace
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
-from credibly.predictions.batches import Counts, Labels
 from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.labels import Counts, Labels
 
 T = TypeVar("T")
 

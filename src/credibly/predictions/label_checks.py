@@ -1,4 +1,4 @@
-"""Are these labels of those predictions: one per instance, whole numbers in range."""
+"""Labels as users give them, checked against the number of classes and rows."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, MissingExtraError
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
-from credibly.hypotests.basis import check_features
+from credibly.hypotests.credal.basis import check_features
 from credibly.predictions import ClassPredictions
 
 Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]

@@ -8,8 +8,8 @@ from credibly.evaluation import Evaluation
 from credibly.report.checks import check_section
 from credibly.report.parts import Section
 from credibly.report.raters import rater_section
-from credibly.report.reals import real_section
 from credibly.report.recalibration import recalibration_section
+from credibly.report.regression import real_section
 from credibly.report.risk_coverage import risk_coverage_section
 from credibly.report.score import score_section
 from credibly.report.sets import credal_section, validity_section

@@ -18,8 +18,14 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Chunk, Chunks, ClassPredictions, Dirichlet
 from credibly.results.scores import EpistemicScore
-from credibly.selection.dependences import dependence_rows, dependences_of
-from credibly.selection.engine import PER_ROW, Rows, finished, score_rows
+from credibly.selection.instance_scores import (
+    PER_ROW,
+    Rows,
+    dependence_rows,
+    dependences_of,
+    finished,
+    score_rows,
+)
 from credibly.selection.settings import ScoreSettings
 
 _COUNTED = re.compile(r"^(\d+)( of (\d+))? (.*)$")

@@ -8,14 +8,23 @@ from typing import Literal
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64
 from credibly._arrays.philox import Seed
-from credibly.credal import credal_decision, credal_size, nonspecificity_estimate, uncertainty
+from credibly.credal import (
+    credal_decision,
+    credal_size,
+    nonspecificity_estimate,
+    uncertainty,
+)
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import CredalSet
-from credibly.predictions import Point
+from credibly.predictions import (
+    Point,
+)
 
 ScoreMeasure = Literal["hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"]
+
 MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80")
+
 ON_MASSES = ("dubois_prade", "koerner")
 """Measures that a budget of focal sets means something for."""
 
@@ -24,6 +33,7 @@ _REFUSED = {
     "have no mass",
     "pal": "is a specificity: 1 for a point, smaller for larger sets",
 }
+
 _DISCOUNTS = {"u65": (1.6, 0.6), "u80": (2.2, 1.2)}
 
 

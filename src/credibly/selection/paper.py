@@ -12,9 +12,8 @@ from credibly._arrays.namespace import as_float64, like, to_host
 from credibly._arrays.philox import Seed
 from credibly.credal import credal_sample
 from credibly.credal.bounds import event_bounds, event_table
-from credibly.credal.budgets import closest_pairs
 from credibly.credal.envelope import all_events
-from credibly.credal.masses import clamped
+from credibly.credal.masses import clamped, closest_pairs
 from credibly.credal.sets import CredalSet, credal_set
 from credibly.predictions import Belief, Dirichlet, Intervals, Point, Predictions
 from credibly.predictions.belief import check_focal_sets

@@ -1,4 +1,11 @@
-"""A fair choice between unlike models: scores over trade-offs, crossings, ties."""
+"""A fair choice between unlike models: scores over trade-offs, crossings, ties.
+
+Means on bootstrapped instances, the same instances for all models.
+
+What is compared: models over the same instances and classes, at trade-offs from 0 to infinity.
+
+Where models change places: exact crossing points of their lines over the trade-off.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +19,181 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, namespace, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
+from credibly._arrays.sums import count_cells
+from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import Chunks, ClassPredictions, Ensemble, Point, as_point
+from credibly.predictions import (
+    Chunks,
+    ClassPredictions,
+    Ensemble,
+    Point,
+    as_point,
+    as_predictions,
+    require_no_labels,
+    require_order,
+)
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.selection.bootstrap import bootstrap_means
 from credibly.selection.chunked import Scored, require_same_labels, require_scorable, scored_over
-from credibly.selection.crossings import crossings
-from credibly.selection.dependences import NOTABLE
-from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ON_MASSES, ScoreMeasure, require_measure
-from credibly.selection.models import checked_models, checked_tradeoffs
+from credibly.selection.instance_scores import NOTABLE, score_of
 from credibly.selection.paper import paper_budget
 from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
-from credibly.selection.standings import NEGLIGIBLE, Alternative, Ranking, weighed
+from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
+
+_TILE = 64
+
+
+def bootstrap_means(
+    values: HostArray, n_resamples: int, seed: Seed, progress: Progress | None = None
+) -> HostArray:
+    """Return column means (b, c) of values (n, c) over rows drawn with replacement.
+
+    Row counts times values is one product per tile of draws. An infinite entry makes the means of the draws
+    that hold its row infinite.
+    """
+    n = len(values)
+    infinite = np.isinf(values)
+    finite = np.where(infinite, 0.0, values)
+    lost = infinite.any(axis=0)
+    uniforms = Uniforms(seed, Stream.MODELS)
+    means = np.empty((n_resamples, values.shape[1]))
+    for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
+        rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
+        counts = count_cells(rows, n)
+        means[reps] = counts @ finite / n
+        if lost.any():
+            hit = counts @ infinite[:, lost].astype(np.float64) > 0
+            means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
+        if progress is not None:
+            progress(reps.stop, n_resamples)
+    return means
+
+
+def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Chunks]:
+    """Return predictions by name; all must be over the same instances and classes, in memory or in chunks."""
+    if not isinstance(models, Mapping):
+        raise InputTypeError(
+            "`models`",
+            "must be a mapping of names to predictions",
+            f"got {type(models).__name__}",
+            'Write `{"first": predictions, "second": others}`.',
+        )
+    if not models:
+        raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
+    found: dict[str, ClassPredictions | Chunks] = {}
+    kinds: dict[str, ClassPredictions] = {}
+    in_chunks = [isinstance(one, Chunks) for one in models.values()]
+    if any(in_chunks):
+        require_no_labels(labels)
+    if any(in_chunks) and not all(in_chunks):
+        raise InputTypeError(
+            "the models",
+            "must all be in chunks, or all in memory",
+            f"{sum(in_chunks)} of {len(in_chunks)} are chunks",
+            "Make chunks of the others, too: `scan(predictions, labels)`.",
+        )
+    for name, predictions in models.items():
+        if isinstance(predictions, Chunks):
+            one = predictions.sample.predictions
+        else:
+            require_order(predictions, labels)
+            one = as_predictions(predictions)
+        if not isinstance(one, ClassPredictions):
+            raise InputTypeError(
+                f"model {name!r}",
+                "must hold class predictions",
+                f"got {type(one).__name__}",
+                "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
+            )
+        if str(name) in found:
+            raise InputError(
+                "names of models",
+                "must be distinct as text",
+                f"{str(name)!r} is there twice",
+                "Rename one.",
+            )
+        kinds[str(name)] = one
+        found[str(name)] = predictions if isinstance(predictions, Chunks) else one
+    first_name, first = next(iter(found.items()))
+    k = kinds[first_name].n_classes
+    for name, given in found.items():
+        if (len(given), kinds[name].n_classes) != (len(first), k):
+            raise InputError(
+                "the models",
+                "must predict the same instances and classes",
+                f"{first_name!r} has n = {len(first)}, k = {k}, {name!r} has n = {len(given)}, "
+                f"k = {kinds[name].n_classes}",
+                "Predict one test set with all of them.",
+            )
+    return found
+
+
+def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
+    """Return trade-offs as numbers; there must be at least one."""
+    if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
+        raise InputTypeError(
+            "`tradeoffs`", "must be a sequence of numbers", f"got {tradeoffs!r}", "Pass a list, also for one."
+        )
+    listed = tuple(tradeoffs)
+    if not listed:
+        raise InputError("`tradeoffs`", "must hold at least one number", "got none", "Try [0.1, 1, 2].")
+    for one in listed:
+        require_tradeoff(one)
+    return tuple(map(float, listed))
+
+
+def crossings(
+    names: tuple[str, ...],
+    distance: HostArray,
+    imprecision: HostArray,
+    draws: tuple[HostArray, HostArray],
+    scale: float,
+    level: float,
+) -> tuple[Crossing, ...]:
+    """Return all positive trade-offs at which two lines meet, in order.
+
+    Lines ``d_a + t i_a`` and ``d_b + t i_b`` meet at ``t = (d_b - d_a) / (i_a - i_b)``. `draws` are the means
+    (b, m) on bootstrapped instances.
+    """
+    found = []
+    for a in range(len(names)):
+        for b in range(len(names)):
+            # a is the more imprecise one, nearer to the labels: better below the crossing
+            if not (distance[a] < distance[b] < math.inf and imprecision[a] > imprecision[b]):
+                continue
+            at = (distance[b] - distance[a]) / (imprecision[a] - imprecision[b])
+            lines = distance + at * imprecision
+            others = np.delete(lines, [a, b])
+            rank = 1 + int((others < lines[a] - 1e-12 * max(1.0, abs(lines[a]))).sum())
+            ends = _interval(draws[0][:, [a, b]], draws[1][:, [a, b]], level)
+            interval = (ends[0] / scale, ends[1] / scale)
+            found.append(Crossing(float(at / scale), names[a], names[b], rank, interval))
+    return tuple(sorted(found, key=lambda one: one.tradeoff))
+
+
+def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tuple[float, float]:
+    """Return percentiles of the crossing over draws; where there is none it lies at 0 or at infinity."""
+    nearer = distance[:, 1] - distance[:, 0]  # how much nearer a is
+    wider = imprecision[:, 0] - imprecision[:, 1]
+    # Without a crossing a is always better where it is nearer, and b elsewhere.
+    at = np.where(nearer > 0, math.inf, 0.0)
+    meets = (nearer > 0) & (wider > 0) & np.isfinite(nearer)
+    at[meets] = nearer[meets] / wider[meets]
+    tail = (1 - level) / 2
+    low, high = np.quantile(at, [tail, 1 - tail], method="nearest")
+    return float(low), float(high)
+
 
 Models = Mapping[str, ClassPredictions | Chunks]
 
 TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
+
 AVERAGE = "{} Avg"
 """Name of the mean prediction of a set, as C25 calls it."""
 

@@ -15,9 +15,8 @@ from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import as_predictions, require_order
 from credibly.results.scores import EpistemicScore
-from credibly.selection.dependences import NOTABLE
-from credibly.selection.engine import score_of
 from credibly.selection.imprecision import ScoreMeasure
+from credibly.selection.instance_scores import NOTABLE, score_of
 from credibly.selection.settings import Paper, checked_settings
 
 

@@ -18,9 +18,8 @@ from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
 from credibly.results.scores import ScoreStability
-from credibly.selection.dependences import chosen_members, labels_of_rows, spaced_rows
 from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.parts import combined, parts_of
+from credibly.selection.instance_scores import chosen_members, combined, labels_of_rows, parts_of, spaced_rows
 from credibly.selection.settings import ScoreSettings, as_budget
 from credibly.selection.standings import require_tradeoff
 

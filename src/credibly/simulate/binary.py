@@ -12,8 +12,7 @@ from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import Ensemble
-from credibly.simulate.dirichlet_members import draw_prior
-from credibly.simulate.functions import gaussian_process_paths, polynomial_weights
+from credibly.simulate.functions import draw_prior, gaussian_process_paths, polynomial_weights
 from credibly.simulate.world import (
     LARGEST,
     Truth,

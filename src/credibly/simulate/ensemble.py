@@ -20,7 +20,7 @@ from credibly.simulate.corners import (
     draw_with_room,
     redraw_notes,
 )
-from credibly.simulate.dirichlet_members import draw_members, draw_prior
+from credibly.simulate.functions import draw_members, draw_prior
 from credibly.simulate.world import LARGEST, Truth, World, WorldSample, draw_labels, mixture, require_number
 
 

@@ -2,6 +2,8 @@
 
 Functions are drawn over a whole range and scaled by their extremes on that range, so they do not depend on
 which instances were drawn, and one instance is enough.
+
+Members scattered around a prior mean: P_m ~ Dir(k p / u), the ensembles of M23 and J25.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
+from credibly.predictions import Dirichlet
 
 _NODES_PER_LENGTH = 4  # beyond half of this the spectrum of the kernel is below exp(-70)
+
 _MOST_NODES = 2000
+
 _SCALING_POINTS = 4001
+
 _SMALLEST_EIGENVALUE = 1e-13
 
 
@@ -98,3 +104,24 @@ def polynomial_weights(
     scores = ends[0] + (ends[1] - ends[0]) * polynomial_paths(x, n_members, x_range, degree, generator)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+_SMALLEST = 1e-290  # a class with a smaller parameter has probability 0 in double precision anyway
+
+
+def draw_prior(n: int, n_classes: int, concentration: float, generator: np.random.Generator) -> HostArray:
+    """Draw n distributions from a symmetric Dirichlet, in log space, (n, k)."""
+    alpha = np.full((n, n_classes), concentration)
+    return np.asarray(Dirichlet(alpha).sample(1, rng=generator).probs[:, 0, :])
+
+
+def draw_members(
+    prior: HostArray, spread: HostArray | float, n_members: int, generator: np.random.Generator
+) -> HostArray:
+    """Draw members from Dir(k p / u), (n, m, k), for prior means p (n, k) and spreads u, a number or (n,).
+
+    E P = p and Var P_c = p_c (1 - p_c) / (k / u + 1).
+    """
+    shape = np.broadcast_to(np.asarray(spread, dtype=float), prior.shape[:1])
+    alpha = np.maximum(prior.shape[1] * prior / shape[:, None], _SMALLEST)
+    return np.asarray(Dirichlet(alpha).sample(n_members, rng=generator).probs)

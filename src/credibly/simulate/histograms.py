@@ -11,7 +11,7 @@ from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.predictions import LabelCounts, Point
-from credibly.simulate.dirichlet_members import draw_members, draw_prior
+from credibly.simulate.functions import draw_members, draw_prior
 from credibly.simulate.world import LARGEST, Truth, World, WorldSample, require_number
 
 

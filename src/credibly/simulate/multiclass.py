@@ -21,8 +21,7 @@ from credibly.simulate.corners import (
     draw_with_room,
     redraw_notes,
 )
-from credibly.simulate.dirichlet_members import draw_members, draw_prior
-from credibly.simulate.functions import polynomial_weights
+from credibly.simulate.functions import draw_members, draw_prior, polynomial_weights
 from credibly.simulate.world import (
     LARGEST,
     Truth,

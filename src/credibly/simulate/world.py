@@ -14,8 +14,8 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.credal import credal_contains
-from credibly.credal.total_variation import distance_to_hull
-from credibly.hypotests.replicates import Replicates
+from credibly.credal.rays import distance_to_hull
+from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point, Predictions
 from credibly.results.base import jsonable
 

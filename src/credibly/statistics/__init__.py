@@ -1,20 +1,21 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
-from credibly.statistics.central import central_coverage
-from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
-from credibly.statistics.crps import crps
+from credibly.statistics.coverage import (
+    central_coverage,
+    interval_score,
+    picp,
+    pit,
+    quantile_calibration_error,
+)
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
-from credibly.statistics.gaussian_log_loss import gaussian_log_loss
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
-from credibly.statistics.kde import kde_ce
-from credibly.statistics.kl import kl_ce
+from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.pit import pit
-from credibly.statistics.point_errors import mae, rmse
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights

@@ -20,9 +20,8 @@ from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_refusal, moment_sums, standard_error, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.bins import Binning, Closed
-from credibly.statistics.cells import CellBound
+from credibly.statistics.cells import SPARSE_REFUSAL, CellBound, are_sparse, influence, is_sparse
 from credibly.statistics.chunked import Planned, StatisticsTask, one_distribution, planned
-from credibly.statistics.debiased import SPARSE_REFUSAL, are_sparse, influence, is_sparse
 from credibly.statistics.proper import MeanBound, brier
 
 

@@ -11,15 +11,12 @@ from typing import Any
 from credibly._arrays.errors import InputError, InputTypeError, nearest
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
-from credibly.statistics.crps import crps
-from credibly.statistics.gaussian_log_loss import gaussian_log_loss
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
-from credibly.statistics.kde import kde_ce
-from credibly.statistics.kl import kl_ce
+from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.point_errors import mae, rmse
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Statistic
+from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
 from credibly.statistics.user import statistic
 

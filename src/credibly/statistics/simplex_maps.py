@@ -12,12 +12,12 @@ from credibly._arrays.namespace import like, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, require_order
 from credibly.results.curves import SimplexMap, lattice
-from credibly.statistics.dirichlet_kernel import queries_and_keys, safe_log
 from credibly.statistics.kde import KdeCe
 from credibly.statistics.label_rows import label_values
 from credibly.statistics.pairwise import BandwidthPlan
 from credibly.statistics.protocol import Statistic
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.smoother import queries_and_keys, safe_log
 
 
 def error_over_simplex(

@@ -9,7 +9,7 @@ import numpy as np
 
 from credibly.evaluation import shown
 from credibly.plots import tradeoff_data
-from credibly.selection.crossings import crossings
+from credibly.selection.ranking import crossings
 from credibly.selection.standings import Ranking
 from credibly.studies.c25_printed import (
     BY_ENTROPY,

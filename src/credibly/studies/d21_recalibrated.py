@@ -18,7 +18,7 @@ from credibly.recalibration import (
     VectorScaling,
 )
 from credibly.recalibration.comparison import stitched
-from credibly.recalibration.penalties import fold_members
+from credibly.recalibration.fitting import fold_members
 from credibly.studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)

@@ -8,7 +8,7 @@ from typing import Any
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.plots import LossMapDisplay, loss_map_data
 from credibly.predictions import ClassPredictions, LabelCounts
-from credibly.recalibration.changes import rater_changes
+from credibly.recalibration.comparison import rater_changes
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.statistics import accuracy

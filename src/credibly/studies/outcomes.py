@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from credibly.evaluation import shown, shown_range
-from credibly.hypotests.pvalues import clopper_pearson
+from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.studies.results import Outcome
 
 SLACK = 0.05

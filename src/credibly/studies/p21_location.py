@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
-from credibly.hypotests.pvalues import monte_carlo_pvalue, two_sided_pvalues
+from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue, two_sided_pvalues
 from credibly.plots import null_data
 from credibly.predictions import Gaussian, Reals
 from credibly.simulate import LocationWorld

@@ -9,8 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.credal import corners as corners_module
-from credibly.credal.assignments import least_over_assignments
-from credibly.credal.corners import least_over_intervals, least_over_orders
+from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.filling import _sweep
 from credibly.credal.newton import _gradient, nearest_weights
 from unit.credal.oracles import (
@@ -131,7 +130,7 @@ def test_assignments_are_the_shortest_path() -> None:
 
 
 def test_assignments_that_do_not_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credibly.credal.assignments._MAX_NODES", 1)
+    monkeypatch.setattr("credibly.credal.corners._MAX_NODES", 1)
     with pytest.raises(cr.UnsupportedError, match=r"the gap is .* after 1 nodes\. Pass a larger"):
         cr.lower_entropy(random_belief(np.random.default_rng(6), 5, 18, f=20), tolerance=1e-12)
 

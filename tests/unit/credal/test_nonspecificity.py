@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.credal.gaps import size_weights
+from credibly.credal.event_gaps import size_weights
 from unit.credal.oracles import (
     every_kind,
     lower_by_loop,

@@ -13,8 +13,8 @@ import torch
 
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests import resampling
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.resampling.loop import loop as resampling
+from credibly.hypotests.resampling.replicates import Replicates
 from kinds import CLASS_STATISTICS
 
 NAMES = CLASS_STATISTICS

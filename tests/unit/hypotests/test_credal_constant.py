@@ -7,7 +7,7 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly.hypotests.constant import WeightSearch, on_weights
+from credibly.hypotests.credal.constant_weights import WeightSearch, on_weights
 from credibly.predictions import Classes
 
 

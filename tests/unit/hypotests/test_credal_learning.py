@@ -10,12 +10,12 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly.hypotests.basis import Basis, log_probabilities
-from credibly.hypotests.learners import Points
-from credibly.hypotests.learning import learn_part, random_parts
-from credibly.hypotests.mixing import Columns, fit_weights, likelihoods, mixed
-from credibly.hypotests.neural import learn_network
-from credibly.hypotests.points import points_of
+from credibly.hypotests.credal.basis import Basis, log_probabilities
+from credibly.hypotests.credal.folds import learn_part, random_parts
+from credibly.hypotests.credal.learners import Points
+from credibly.hypotests.credal.mixing import Columns, fit_weights, likelihoods, mixed
+from credibly.hypotests.credal.neural import learn_network
+from credibly.hypotests.credal.points import points_of
 from credibly.simulate import BinaryWorld, MulticlassWorld
 
 SEED = (1, 2)

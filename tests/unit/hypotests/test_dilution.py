@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.dilution import held_out_share, kept_spread
+from credibly.hypotests.credal.learned_weights import held_out_share, kept_spread
 
 
 def test_the_share_has_the_largest_likelihood() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.radius_search import smallest_radius
+from credibly.hypotests.credal.inflate import smallest_radius
 
 QUICK = {"weights": "constant", "n_resamples": 199}
 

@@ -12,9 +12,9 @@ import torch
 import credibly as cr
 import kernel_oracles as oracle
 from credibly._arrays.progress import TerminalLine, as_progress
-from credibly.hypotests import resampling
-from credibly.hypotests.kernel_bounds import bound_upper, largest_term
-from credibly.hypotests.replicates import Replicates
+from credibly.hypotests.calibration.analytic import bound_upper, largest_term
+from credibly.hypotests.resampling.loop import loop as resampling
+from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
 
 FAMILY = ("skce", "kl_ce", "log_loss")
@@ -113,7 +113,7 @@ def test_weights_in_a_kernel_test(data: tuple) -> None:
 
 def test_random_signs_by_a_loop(data: tuple) -> None:
     from credibly._arrays.philox import Stream, Uniforms
-    from credibly.hypotests.wild import wild_null
+    from credibly.hypotests.calibration.analytic import wild_null
 
     probs, labels = data[0][:15], data[1][:15]
     for statistic in (cr.skce, cr.mmd_ce.with_(label_kernel="ordinal")):

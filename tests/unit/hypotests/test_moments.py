@@ -11,7 +11,7 @@ import scipy.stats
 
 import credibly as cr
 import kernel_oracles as oracle
-from credibly.hypotests.moments import (
+from credibly.hypotests.calibration.analytic import (
     QuadraticForm,
     covariance_overlap,
     leading_eigenvalues,

@@ -10,8 +10,8 @@ import scipy.stats
 import torch
 
 import credibly as cr
-from credibly.hypotests.envelopes import curve_pvalues, envelope
-from credibly.hypotests.replicates import RealReplicates
+from credibly.hypotests.calibration.pit import curve_pvalues, envelope
+from credibly.hypotests.resampling.replicates import RealReplicates
 from kinds import REAL_STATISTICS
 
 RNG = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.distortions import distorted
+from credibly.hypotests.predictive.power import distorted
 from unit.hypotests.test_predictive import BOTH, draw
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from credibly.hypotests.pvalues import (
+from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     clopper_pearson,
     monte_carlo_pvalue,

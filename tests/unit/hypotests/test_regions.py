@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.regions import cut
+from credibly.hypotests.credal.combinations import cut
 from libraries import Library
 
 

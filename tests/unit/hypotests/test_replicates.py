@@ -14,7 +14,7 @@ import torch
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import Replicates
-from credibly.hypotests.replicates import _steps
+from credibly.hypotests.resampling.replicates import _steps
 
 SEED = as_seed(3)
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests import validity
+from credibly.hypotests.credal.credal_test import validity
 from libraries import Library, read
 
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import credibly as cr
 import strategies
-from credibly.predictions.quantile_tables import draw_levels, positions
+from credibly.predictions.quantiles import draw_levels, positions
 from libraries import Library, read
 
 LEVELS = np.arange(1, 20) / 20

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.recalibration.affine_loss import curvature, loss_and_gradient
+from credibly.recalibration.affine import curvature, loss_and_gradient
 from credibly.recalibration.files import METHODS
 from libraries import Library, read
 from recalibrations import cases, draw, members, rated, world

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.selection.bootstrap import bootstrap_means
-from credibly.selection.crossings import crossings
+from credibly.selection.ranking import bootstrap_means, crossings
 from credibly.selection.standings import Ranking, simultaneous_intervals
 from libraries import Library
 from unit.credal.oracles import every_kind

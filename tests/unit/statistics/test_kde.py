@@ -14,13 +14,13 @@ from scipy.stats import dirichlet
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes
-from credibly.statistics.dirichlet_kernel import (
+from credibly.statistics.pairwise import flushed
+from credibly.statistics.smoother import (
     BANDWIDTHS,
     leave_one_out_likelihoods,
     likelihood_bandwidth,
     queries_and_keys,
 )
-from credibly.statistics.pairwise import flushed
 from strategies import points
 
 

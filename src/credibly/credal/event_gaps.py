@@ -1,0 +1,290 @@
+"""Sums of gaps over random events, for any number of classes, with their standard errors.
+
+The sum over all events is the integral over q of E[gap(A)] density(q), each class being in A with
+probability q. Five things keep its error small: q follows the arcsine law, which tames both ends of the
+integral; inside each of 32 independent batches q is taken at systematic places; every event is used with its
+complement; the classes an instance disputes most are not drawn, all their patterns are averaged; and what
+squares (and, for intervals, sums) of the drawn functionals explain is subtracted, their means being known.
+
+Measures of a set as sums of gaps P(A) - lower(A) over events.
+
+A measure that gives every focal set a weight by its size, sum_A m(A) f(|A|), is linear in the lower
+probability. With any member P of the set it becomes a sum of non-negative gaps,
+
+    sum_A m(A) f(|A|) = f(1) + sign * sum_A w_|A| [P(A) - lower(A)],
+    w_b = integral_0^1 q^b (1 - q)^(k - b) density(q) dq,
+
+so it needs no masses, and where 2^k events are too many the sum is an expectation over random ones:
+each class is in A with probability q, and q is integrated against the density
+
+    f = ln size          sign +    density 1 / (q (-ln q))     generalised Hartley
+    f = 1 / size         sign -    density 1 / q               specificity
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import scalar
+from credibly._arrays.namespace import Array, as_float64, device, like, namespace, on_accelerator
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly.credal.envelope import all_events
+from credibly.predictions import Ensemble, Intervals
+
+SizeMeasure = Literal["hartley", "pal"]
+
+_TILE = 2**14  # doubles of (rows, events) in one pass
+
+_LEAST_ROWS = 2
+
+
+@cache
+def size_weights(measure: SizeMeasure, k: int) -> np.ndarray[Any, Any]:
+    """Return w_b for b = 0 .. k, exactly; w_0 and w_k, whose gap is 0, are 0."""
+    weights = np.zeros(k + 1)
+    with decimal.localcontext() as context:
+        context.prec = 60  # the differences of logarithms cancel almost completely
+        for b in range(1, k):
+            if measure == "pal":
+                weights[b] = 1.0 / (b * math.comb(k, b))
+            else:
+                signed = (
+                    (-1) ** (j + 1) * math.comb(k - b, j) * decimal.Decimal(b + j).ln()
+                    for j in range(k - b + 1)
+                )
+                weights[b] = float(sum(signed, decimal.Decimal(0)))
+    weights.flags.writeable = False  # all callers share it
+    return weights
+
+
+class HullGaps:
+    """Gaps of hulls: with D_m = P_m - mean they are -min_m D_m(A), and max_m D_m(A) of the complement."""
+
+    def __init__(self, credal: Ensemble, rows: slice) -> None:
+        probs = as_float64(credal.probs[rows, ...])
+        self.functionals = probs - namespace(probs).mean(probs, axis=1, keepdims=True)  # (r, m, k)
+
+    def disputed(self) -> Array:
+        """Return how far members differ on every class, (r, k)."""
+        xp = namespace(self.functionals)
+        return xp.max(self.functionals, axis=1) - xp.min(self.functionals, axis=1)
+
+    def both(self, sums: Array) -> tuple[Array, Array]:
+        """Return the gaps of A and of its complement, (r, e), from D(A), (r, m, e)."""
+        xp = namespace(sums)
+        return -xp.min(sums, axis=1), xp.max(sums, axis=1)
+
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e), one member after the other: what is compared stays in cache."""
+        if on_accelerator(self.functionals):
+            return self.both(self.functionals @ columns)
+        xp = namespace(self.functionals)
+        least = most = self.functionals[:, 0, :] @ columns
+        for m in range(1, self.functionals.shape[1]):
+            sums = self.functionals[:, m, :] @ columns
+            least, most = xp.minimum(least, sums), xp.maximum(most, sums)
+        return -least, most
+
+
+class IntervalGaps:
+    """Gaps of interval sets around the intersection probability, which cuts all widths in one proportion a.
+
+    With widths w = u - l of total W they are min(a w(A), (1 - a) (W - w(A))), and the same of W - w(A).
+    """
+
+    def __init__(self, credal: Intervals, rows: slice) -> None:
+        xp = credal.xp
+        lower, upper = as_float64(credal.lower[rows, ...]), as_float64(credal.upper[rows, ...])
+        self.functionals = (upper - lower)[:, None, :]  # (r, 1, k)
+        self.total = xp.sum(upper - lower, axis=-1)[:, None]
+        self.below = 1.0 - xp.sum(lower, axis=-1)[:, None]  # a W
+        self.share = self.below / xp.where(self.total > 0, self.total, xp.ones_like(self.total))
+
+    def disputed(self) -> Array:
+        """Return the widths, (r, k)."""
+        return self.functionals[:, 0, :]
+
+    def both(self, sums: Array) -> tuple[Array, Array]:
+        """Return the gaps of A and of its complement, (r, e), from w(A), (r, 1, e)."""
+        xp = namespace(sums)
+        inside = sums[:, 0, :]
+        outside = self.total - inside
+        return (
+            xp.minimum(self.share * inside, (1.0 - self.share) * outside),
+            xp.minimum(self.share * outside, (1.0 - self.share) * inside),
+        )
+
+    def over(self, columns: Array) -> tuple[Array, Array]:
+        """Return the same for events (k, e)."""
+        return self.both(self.functionals @ columns)
+
+
+def gaps_of(credal: Ensemble | Intervals, rows: slice) -> HullGaps | IntervalGaps:
+    """Return the gaps of some rows of a set."""
+    return HullGaps(credal, rows) if isinstance(credal, Ensemble) else IntervalGaps(credal, rows)
+
+
+def exact_gap_sum(credal: Ensemble | Intervals, measure: SizeMeasure) -> Array:
+    """Return sum_A w_|A| gap(A) over all events, (n,); A and its complement come from one product."""
+    xp, k = credal.xp, credal.n_classes
+    table = all_events(k - 1)[1:]  # events without the last class: one of each complementary pair
+    table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
+    sizes = table.sum(axis=1).astype(np.int64)
+    weights = size_weights(measure, k)
+    leading = credal._leading
+    columns = like(np.ascontiguousarray(table.T), leading, dtype=xp.float64)
+    weight = like(weights[sizes], leading, dtype=xp.float64)
+    mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
+    found = []
+    step = max(_LEAST_ROWS, _TILE // len(table))
+    if on_accelerator(leading):  # a launch costs more than a tile that fits the cache
+        step = rows_within_budget(8 * len(table) * (credal.n_members + 2), 0.5)
+    for rows in tiles(len(credal), step):
+        gap, other = gaps_of(credal, rows).over(columns)
+        found.append(gap @ weight + other @ mirrored)
+    return xp.concat(found, axis=0)
+
+
+_BATCHES = 32
+
+_TOGETHER = 8  # batches whose events make one matrix product
+
+_ENUMERATED = 3
+
+_PRODUCT = 2**19  # doubles of (rows, members, events of one product)
+
+
+def sampled_gap_sum(
+    credal: Ensemble | Intervals, measure: SizeMeasure, n_events: int, seed: Seed
+) -> tuple[Array, Array, float]:
+    """Return the sum of gaps (n,), its standard errors (n,), and the standard error of the mean over rows."""
+    xp, k, leading = credal.xp, credal.n_classes, credal._leading
+    per_batch = -(-n_events // _BATCHES)
+    shifts = Uniforms(seed, Stream.SHIFTS).block(slice(0, 1), slice(0, _BATCHES))[0]
+    places = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
+    chances = (np.sin(0.5 * np.pi * places) ** 2).reshape(-1)  # batch after batch
+    uniforms = Uniforms(seed, Stream.EVENTS)
+    f, e = credal.n_members, _TOGETHER * per_batch
+    limit = min(_PRODUCT // (f * e), rows_within_budget(8 * f * (3 * k + 4 * e), 0.5))
+    values, errors, totals = [], [], np.zeros(_BATCHES)
+    for rows in tiles(len(credal), limit):
+        instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k), measure)
+        drawn, controls = [], []
+        for part in tiles(chances.size, e):
+            uniform = uniforms.block(part, slice(0, k), reference=leading)
+            events = xp.astype(uniform < like(chances[part], leading)[:, None], xp.float64)
+            sums = instances.rest @ events.T  # (r, f, e)
+            drawn.append(instances.weighted_gaps(sums, chances[part]))
+            controls.append(instances.controls(sums, chances[part]))
+        value, control = xp.concat(drawn, axis=-1), xp.concat(controls, axis=-1)
+        value = xp.reshape(value, (*value.shape[:-1], _BATCHES, per_batch))
+        block = _subtract_controls(value, xp.reshape(control, (*control.shape[:-1], _BATCHES, per_batch)))
+        values.append(xp.mean(block, axis=1))
+        errors.append(xp.std(block, axis=1, correction=1) / _BATCHES**0.5)
+        totals += np.asarray([scalar(total) for total in xp.sum(block, axis=0)])
+    mean_error = float(np.std(totals / len(credal), ddof=1) / _BATCHES**0.5)
+    return xp.concat(values, axis=0), xp.concat(errors, axis=0), mean_error
+
+
+def _importance(measure: SizeMeasure, q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """density(q) over the arcsine density 1 / (pi sqrt(q (1 - q)))."""
+    arcsine = np.pi * np.sqrt(q * (1.0 - q))
+    return np.asarray(arcsine / q if measure == "pal" else arcsine / (q * -np.log(q)))
+
+
+class _Instances:
+    """Some rows of a set: the functionals of their most disputed classes, and of the others."""
+
+    def __init__(self, gaps: HullGaps | IntervalGaps, n_top: int, measure: SizeMeasure) -> None:
+        self.gaps, self.measure = gaps, measure
+        xp = namespace(gaps.functionals)
+        self.top, self.rest = _split_disputed(gaps, n_top)
+        self.patterns = all_events(n_top)
+        self.fixed = self.top @ like(np.ascontiguousarray(self.patterns.T), self.top)  # (r, f, 2^top)
+        self.whole = xp.sum(self.rest, axis=-1)[:, :, None]
+        self.top_square = xp.sum(self.top**2, axis=-1)[:, :, None]
+        self.square = xp.sum(self.rest**2, axis=-1)[:, :, None] + self.top_square
+
+    def weighted_gaps(self, sums: Array, chance: np.ndarray[Any, Any]) -> Array:
+        """Return (r, e): gaps of events and complements over the density of q, averaged over patterns."""
+        xp = namespace(sums)
+        n_top = self.patterns.shape[1]
+        weight, mirrored = _importance(self.measure, chance), _importance(self.measure, 1.0 - chance)
+        total = xp.zeros((sums.shape[0], sums.shape[2]), dtype=xp.float64, device=device(sums))
+        for index, held in enumerate(self.patterns.sum(axis=1)):
+            share = 0.5 * chance**held * (1.0 - chance) ** (n_top - held)
+            gap, other = self.gaps.both(sums + self.fixed[:, :, index, None])
+            total = total + gap * like(weight * share, sums) + other * like(mirrored * share, sums)
+        return total
+
+    def controls(self, sums: Array, chance: np.ndarray[Any, Any]) -> Array:
+        """Return (r, c, e): quantities of the same events whose mean is known to be 0.
+
+        Over events a functional x has mean q x(all) and variance q (1 - q) sum x^2; the patterns of the
+        disputed classes are averaged here too.
+        """
+        xp = namespace(sums)
+        q, spread = like(chance, sums), like(chance * (1.0 - chance), sums)
+        off = sums - self.whole * q
+        weight, mirrored = _importance(self.measure, chance), _importance(self.measure, 1.0 - chance)
+        if isinstance(self.gaps, HullGaps):
+            known = xp.mean(self.square - self.top_square, axis=1)
+            scale = xp.mean(self.square, axis=1)
+            excess = (xp.mean(off**2, axis=1) - known * spread) / xp.where(
+                scale > 0, scale, xp.ones_like(scale)
+            )
+            # A gap is about the root of the mean square; the constant keeps rare events from ruling the ends.
+            level = (weight + mirrored) / np.sqrt(chance * (1.0 - chance) + 4.0 / self.rest.shape[2])
+            return (excess * like(level, sums))[:, None, :]
+        excess = (off**2 - (self.square - self.top_square) * spread)[:, 0, :]
+        straight = off[:, 0, :]
+        first, second = like(weight, sums), like(mirrored, sums)
+        return xp.stack([straight * first, straight * second, excess * first, excess * second], axis=1)
+
+
+def _subtract_controls(values: Array, controls: Array) -> Array:
+    """Return batch means (r, b) of values (r, b, e) minus what controls (r, c, b, e) explain.
+
+    The slopes used for one half of the batches are fitted on the other half, so the result stays unbiased.
+    """
+    xp = namespace(values)
+    half = values.shape[1] // 2
+    first, second = slice(0, half), slice(half, None)
+    slopes = [_slopes(values[:, part, :], controls[:, :, part, :]) for part in (second, first)]
+    parts = [
+        xp.mean(values[:, part, :], axis=2) - xp.sum(slope * xp.mean(controls[:, :, part, :], axis=3), axis=1)
+        for part, slope in zip((first, second), slopes, strict=True)
+    ]
+    return xp.concat(parts, axis=1)
+
+
+def _slopes(values: Array, controls: Array) -> Array:
+    """Regress values (r, b, e) on controls (r, c, b, e), what depends on q alone taken out: (r, c, 1)."""
+    xp = namespace(values)
+    r, c, b, e = controls.shape
+    moved = xp.reshape(controls - xp.mean(controls, axis=2, keepdims=True), (r, c, b * e))
+    target = xp.reshape(values - xp.mean(values, axis=1, keepdims=True), (r, b * e, 1))
+    scale = xp.sqrt(xp.sum(moved**2, axis=-1, keepdims=True))
+    scale = xp.where(scale > 0, scale, xp.ones_like(scale))
+    moved = moved / scale
+    ridge = like(1e-10 * np.eye(c), values)  # a set that is a point has neither gaps nor controls
+    gram = moved @ xp.matrix_transpose(moved) + ridge
+    return xp.linalg.solve(gram, moved @ target) / scale
+
+
+def _split_disputed(gaps: HullGaps | IntervalGaps, n_top: int) -> tuple[Array, Array]:
+    """Return the functionals of the most disputed classes (r, f, top), and all with these set to 0."""
+    functionals = gaps.functionals
+    xp = namespace(functionals)
+    order = xp.argsort(gaps.disputed(), axis=-1, descending=True)
+    shape = (*functionals.shape[:2], n_top)
+    top = xp.take_along_axis(functionals, xp.broadcast_to(order[:, None, :n_top], shape), axis=2)
+    rank = xp.argsort(order, axis=-1)
+    rest = xp.where((rank >= n_top)[:, None, :], functionals, xp.zeros_like(functionals))
+    return top, rest

@@ -1,0 +1,1 @@
+"""Is a single predictor calibrated? Tests of classes and real values, bands of reliability."""

@@ -1,0 +1,342 @@
+"""Is a model calibrated? Consistency resampling: labels drawn from the predictions themselves.
+
+H0: the label of every instance was drawn from its predicted distribution. Resampling labels given
+predictions is exact in finite samples; bootstrapping the instances as well (as printed in M23 and J25) is
+not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import (
+    InputError,
+    InputTypeError,
+    UnsupportedError,
+    one_of,
+    require_positive,
+)
+from credibly._arrays.namespace import HostArray
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly.hypotests.calibration.analytic import analytic_test
+from credibly.hypotests.resampling.chunked import resampled_values_over
+from credibly.hypotests.resampling.loop import (
+    bootstrapped_pairs,
+    paired_values,
+    resampled_values,
+    share_of,
+    without_graph,
+)
+from credibly.hypotests.resampling.pairs import pairwise_values_over
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
+from credibly.hypotests.resampling.replicates import (
+    RealReplicates,
+    Replicates,
+    drawing_notes,
+    replicates_of,
+    require_drawable,
+)
+from credibly.predictions import (
+    Chunks,
+    Classes,
+    ClassPredictions,
+    Counts,
+    LabelCounts,
+    Point,
+    Predictions,
+    RealPredictions,
+    Reals,
+    as_labels,
+    as_point,
+    as_predictions,
+    require_no_labels,
+    require_order,
+)
+from credibly.results.tests import HypotestResult
+from credibly.statistics import Bound, State, Statistic, Subsampled, as_statistic
+from credibly.statistics.chunked import Planned, gathered
+from credibly.statistics.pair_blocks import meets_in_blocks
+
+MOST_RESAMPLES = 10_000_000
+
+OMNIBUS = ("skce", "log_loss")
+"""The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
+
+
+def calibration_test(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
+    method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
+    resample: Literal["labels", "instances"] = "labels",
+    n_resamples: int = 999,
+    sample_weight: Any = None,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> HypotestResult:
+    """Test whether the observed labels could have been drawn from the predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Chunks
+        Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
+        where members are represented by their mixture.
+    labels : array (n,)
+        Observed classes or real numbers, one per instance. LabelCounts are refused: raters of one instance
+        share its truth, and counted as independent draws they reject calibrated models; draw one with
+        ``counts.draw(rng=0)``.
+    statistic : str, Statistic or a sequence of them, optional
+        What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
+        is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
+        statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
+        the pair that sees every kind of miscalibration; it compares all pairs of instances, so its time
+        grows with n squared.
+    method : {"resample", "moments", "asymptotic", "bound"}
+        Replicates of the labels, exact for every statistic. "moments": Pearson III with the exact null
+        moments, for the unbiased `skce` and n up to a few thousand. "asymptotic": a limit or reference
+        distribution, where the statistic has one. "bound": a distribution-free upper bound of the p-value,
+        for kernel errors.
+    resample : {"labels", "instances"}
+        What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
+        is not exact.
+    n_resamples : int
+        Number of replicates.
+    sample_weight : array (n,), optional
+        Non-negative weights of the instances.
+    rng : None, int or Generator
+        Seed; the same seed gives the same p-value on every array library and device.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+
+    Returns
+    -------
+    HypotestResult
+        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
+
+    Notes
+    -----
+    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level.
+    The data must not have been used to fit or recalibrate the model.
+
+    References
+    ----------
+    Vaicenavicius et al., *Evaluating model calibration in classification*, AISTATS 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> probs = rng.dirichlet(np.ones(3), size=500)
+    >>> overconfident = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    >>> labels = (rng.random((500, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> cr.calibration_test(overconfident, labels, rng=0).pvalue
+    0.001
+    """
+    one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
+    one_of("`resample`", resample, ("labels", "instances"))
+    report = as_progress(progress)
+    if not isinstance(predictions, Chunks):
+        require_order(predictions, labels)
+        predictions = without_graph(as_predictions(predictions))
+    if statistic is None:
+        some = predictions.sample.predictions if isinstance(predictions, Chunks) else predictions
+        statistic = default_statistic(some)
+    statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
+    several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
+    chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
+    require_distinct(chosen)
+    require_resamples(n_resamples)
+    seed = as_seed(rng)
+    settings = {"method": method, "resample": resample, "seed": list(seed)}
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels, sample_weight)
+        if (
+            method == "resample"
+            and resample == "labels"
+            and all(_comes_in_chunks(one, predictions) for one in chosen)
+        ):
+            return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
+        _require_means(chosen, predictions)
+        predictions, labels = gathered(predictions)
+    given: Predictions = predictions
+    observed = _observed(given, labels, sample_weight)
+    bounds = [one.bind(given) for one in chosen]
+    if method != "resample":
+        if several:
+            raise UnsupportedError(
+                "an omnibus test",
+                "shares replicates between its statistics",
+                f"got method={method!r}",
+                'Use method="resample".',
+            )
+        return analytic_test(
+            bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
+        )
+    if resample == "labels":
+        replicates = _replicates(given, bounds, seed)
+        values = resampled_values(bounds, observed, replicates, n_resamples, report)
+    else:
+        if not isinstance(observed, Classes):
+            raise UnsupportedError(
+                'resample="instances"',
+                "repeats what papers print about classes",
+                f"got {type(given).__name__}",
+                'Use resample="labels", whose level is exact.',
+            )
+        if observed.weights is not None:
+            raise UnsupportedError(
+                "`sample_weight`",
+                'cannot be used with resample="instances"',
+                "got both",
+                'Use resample="labels", whose level is exact.',
+            )
+        pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
+        values = paired_values(chosen, pairs, n_resamples + 1, report)
+    weighted = observed.weights is not None
+    results = [
+        single_result(bound, row, settings, referred=not weighted, notes=drawing_notes(given, bound))
+        for bound, row in zip(bounds, values, strict=True)
+    ]
+    return omnibus(results, values, settings) if several else results[0]
+
+
+def _require_means(chosen: Sequence[Statistic], chunks: Chunks) -> None:
+    """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
+    for one in chosen:
+        if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
+            raise UnsupportedError(
+                f"`{one.name}` of rows in chunks",
+                "must be a sum over instances, or compare pairs of mean predictions",
+                "it is a function of all predictions at once",
+                "Read the rows into memory: `load`.",
+            )
+
+
+def default_statistic(predictions: Predictions) -> str:
+    """Return the name of the statistic that a test compares where none is named."""
+    return "quantile_calibration_error" if isinstance(predictions, RealPredictions) else "confidence_ece"
+
+
+def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:
+    """Return one label per instance, of classes or real values."""
+    require_single_labels(labels, "calibration_test")
+    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
+        raise InputTypeError(
+            "`calibration_test`",
+            "needs predictions",
+            f"got {type(predictions).__name__}",
+            "Pass predictions first, then labels.",
+        )
+    batch = as_labels(predictions, labels, sample_weight)
+    assert not isinstance(batch, Counts)
+    return batch
+
+
+def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classes:
+    """Return one class per instance, checked against class predictions."""
+    if not isinstance(predictions, ClassPredictions):
+        raise InputTypeError(
+            f"`{test}`",
+            "needs class predictions",
+            f"got {type(predictions).__name__}",
+            "Test real-valued predictions with `calibration_test` or `predictive_check`.",
+        )
+    require_single_labels(labels, test)
+    batch = as_labels(predictions, labels)
+    assert isinstance(batch, Classes)
+    return batch
+
+
+def require_single_labels(labels: Any, test: str) -> None:
+    """Raise where instances have several labels."""
+    if isinstance(labels, (LabelCounts, Counts)):
+        raise UnsupportedError(
+            f"`{test}`",
+            "takes one label per instance: raters of one instance share its truth, and counting them as "
+            "independent draws rejects calibrated models",
+            "got LabelCounts",
+            "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of them.",
+        )
+
+
+def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
+    if isinstance(predictions, RealPredictions):
+        require_drawable(predictions, bounds)
+    return replicates_of(predictions, seed)
+
+
+def require_distinct(chosen: list[Statistic]) -> None:
+    """Raise unless there is at least one statistic and each has a name of its own."""
+    if not chosen:
+        raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names):
+        raise InputError("`statistic`", "must be distinct", f"got {names}", "Name each statistic once.")
+
+
+def require_resamples(n_resamples: int) -> None:
+    """Raise unless there is at least one replicate and the values of all of them can be kept."""
+    require_positive("`n_resamples`", n_resamples, "Try 999.")
+    if n_resamples > MOST_RESAMPLES:
+        raise InputError(
+            "`n_resamples`",
+            f"must be at most {MOST_RESAMPLES}",
+            f"got {n_resamples}",
+            "Try 9999: it gives p-values down to 0.0001.",
+        )
+
+
+def _over_chunks(
+    chosen: list[Statistic],
+    chunks: Chunks,
+    several: bool,
+    n_resamples: int,
+    seed: Seed,
+    settings: dict[str, Any],
+    progress: Progress | None,
+) -> HypotestResult:
+    """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
+    sample = chunks.sample
+    require_single_labels(sample.labels, "calibration_test")
+    if isinstance(sample.predictions, RealPredictions):
+        require_drawable(sample.predictions, [one.bind(sample.predictions) for one in chosen])
+    paired = [one for one in chosen if meets_in_blocks(one, chunks)]
+    summed = [one for one in chosen if one not in paired]
+    found: dict[str, tuple[Bound, HostArray, State | None]] = {}
+    if summed:
+        own = resampled_values_over(summed, chunks, seed, n_resamples, None if paired else progress)
+        parts = zip(own.bounds, own.values, own.observed, strict=True)
+        found |= {one.name: part for one, part in zip(summed, parts, strict=True)}
+    for part, one in enumerate(paired):
+        plan = Planned(one, one.plan_over(chunks))
+        report = share_of(progress, part, len(paired))
+        row, notes = pairwise_values_over(plan, chunks, seed, n_resamples, report)
+        bound = plan.bind(sample.predictions)
+        bound.notes = notes  # of all rows, in place of the few that it is bound to
+        found[one.name] = (bound, row, None)
+    weighted = sample.labels.weights is not None
+    results = [
+        single_result(
+            bound,
+            row,
+            settings,
+            referred=not weighted,
+            notes=drawing_notes(sample.predictions, bound),
+            sums=sums,
+        )
+        for bound, row, sums in (found[one.name] for one in chosen)
+    ]
+    values = np.stack([found[one.name][1] for one in chosen])
+    return omnibus(results, values, settings) if several else results[0]
+
+
+def _comes_in_chunks(statistic: Statistic, chunks: Chunks) -> bool:
+    """Tell whether a statistic needs no more than a chunk, a part of the rows, or two blocks at a time."""
+    single = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
+    return single or meets_in_blocks(statistic, chunks)

@@ -1,0 +1,396 @@
+"""Are labels where the predicted distributions say, over all levels at once? And one label alone.
+
+Under a calibrated prediction with known members F(y) is uniform. Where one member, drawn once, generated all
+labels it is not: labels share that member, and the curve wanders. So the envelope is simulated under the
+hypothesis and never taken from uniform numbers.   P21; Saeilynoja, Buerkner and Vehtari 2022.
+
+Simultaneous envelopes of curves by simulation, and the p-value that belongs to them.
+
+At every level the curves of the observation and the replicates are ranked together. A curve is as extreme as
+its most extreme level, and of curves that tie there the next most extreme level decides, and so on: with many
+levels nearly every curve is the most extreme one somewhere, and the first rank alone would not tell a curve
+that is extreme everywhere from one that is so by chance. The share of curves at least as extreme is an exact
+p-value, and the envelope holds all curves that are not among the rejected.
+Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2022.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.philox import as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.chunked import Counted, noted, replicated_over, under
+from credibly.hypotests.resampling.loop import columns_of, resampled_shares, without_graph
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
+from credibly.hypotests.resampling.replicates import RealReplicates, require_drawable
+from credibly.predictions import (
+    Chunks,
+    Gaussian,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Samples,
+    as_labels,
+    as_predictions,
+    require_no_labels,
+    require_order,
+)
+from credibly.results.base import require_level
+from credibly.results.curves import EnvelopeCurve
+from credibly.results.tests import HypotestResult
+from credibly.statistics import central_coverage, quantile_calibration_error
+from credibly.statistics.coverage import CoverageShares
+
+
+def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
+    """Return the p-value of the first curve and the lower and upper ends of the envelope.
+
+    Parameters
+    ----------
+    curves : ndarray (1 + b, l)
+        Row 0 is the observation, the others are replicates.
+    level : float
+        Probability of a replicate among the rejected, at most.
+
+    Returns
+    -------
+    tuple
+        p-value, lower ends (l,), upper ends (l,). A curve that leaves the envelope has a p-value of at most
+        `level`; the other way round holds but for ties, where a rejected curve may only touch it.
+    """
+    pvalues = curve_pvalues(curves)
+    kept = curves[pvalues > level]
+    return float(pvalues[0]), kept.min(axis=0), kept.max(axis=0)
+
+
+def curve_pvalues(curves: HostArray) -> HostArray:
+    """Return the p-value that every curve would have among all of them, (1 + b,); the largest is 1."""
+    pooled = pooled_pvalues(curves.T, ("two-sided",) * curves.shape[1])
+    # whole numbers: equal ranks must compare as equal
+    ranks = np.sort(np.rint(pooled * curves.shape[0]).astype(np.int64), axis=0)
+    order = np.lexsort(ranks[::-1])  # the last key is the first to decide
+    ordered = ranks[:, order]
+    last_of_tie = np.append((ordered[:, 1:] != ordered[:, :-1]).any(axis=0), True)
+    ends = np.flatnonzero(last_of_tie) + 1
+    place = np.searchsorted(ends, np.arange(1, order.size + 1))
+    pvalues = np.empty(order.size)
+    pvalues[order] = ends[place] / order.size
+    return pvalues
+
+
+SHARED_MEMBER = "one member, drawn once, generated the labels of all instances"
+
+Hypothesis = Literal["independent", "bayesian"]
+
+
+def pit_test(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    levels: int | tuple[float, ...] = 100,
+    hypothesis: Hypothesis = "independent",
+    level: float = 0.05,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> EnvelopeCurve:
+    """Test the distribution of F(y), the probability integral transform, at all levels at once.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples, Quantiles or Chunks
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers; chunks bring their own.
+    levels : int or tuple of float
+        M for the levels j / M, or the levels themselves; `Quantiles` have their own.
+    hypothesis : {"independent", "bayesian"}
+        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+    level : float
+        Level of the test; 1 minus the coverage of the envelope.
+    n_resamples : int
+        Number of replicates.
+    rng : None, int or Generator
+        Seed; the same seed gives the same envelope on every array library and device.
+    progress : callable or True, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    EnvelopeCurve
+        Shares of labels below quantiles, simultaneous envelope and exact p-value. The difference-ECDF is its
+        `difference`.
+
+    References
+    ----------
+    Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society
+    B 2017; Säilynoja, Bürkner and Vehtari, *Graphical test for discrete uniformity and its applications in
+    goodness-of-fit evaluation and multiple sample comparison*, Statistics and Computing 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> predictions = cr.Gaussian(np.zeros(200), np.full(200, 0.5))
+    >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
+    0.001
+    """
+    data = _checked(predictions, labels, "`pit_test`")
+    bind = partial(_quantiles, levels)
+    return _curve("pit", data, bind, hypothesis, level, n_resamples, rng, progress)
+
+
+def coverage_curve(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    levels: int = 50,
+    hypothesis: Hypothesis = "independent",
+    level: float = 0.05,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> EnvelopeCurve:
+    """Compare the stated and the observed coverage of central intervals, at all levels at once.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples, Quantiles or Chunks
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers; chunks bring their own.
+    levels : int
+        M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
+    hypothesis : {"independent", "bayesian"}
+        Labels drawn from the mixture, or all labels of a replicate from one drawn member.
+    level : float
+        Level of the test; 1 minus the coverage of the envelope.
+    n_resamples : int
+        Number of replicates.
+    rng : None, int or Generator
+        Seed.
+    progress : callable or True, optional
+        Called with (done, total).
+
+    Returns
+    -------
+    EnvelopeCurve
+        Shares of labels inside the intervals, simultaneous envelope and exact p-value.
+
+    References
+    ----------
+    Kuleshov, Fenner and Ermon, *Accurate uncertainties for deep learning using calibrated regression*,
+    ICML 2018; Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal
+    Statistical Society B 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(1)
+    >>> predictions = cr.Gaussian(np.zeros(200), np.full(200, 0.5))
+    >>> curve = cr.coverage_curve(predictions, rng.normal(size=200), levels=10, rng=0)
+    >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
+    (0.9, 0.64)
+    """
+    data = _checked(predictions, labels, "`coverage_curve`")
+    bind = partial(_intervals, levels)
+    return _curve("coverage", data, bind, hypothesis, level, n_resamples, rng, progress)
+
+
+def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> CoverageShares:
+    bound = quantile_calibration_error.with_(levels=levels).bind(predictions)
+    assert isinstance(bound, CoverageShares)
+    return bound
+
+
+def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
+    assert isinstance(predictions, RealPredictions)
+    return central_coverage(predictions, levels)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Data:
+    """Checked predictions and labels; of chunks a few, and the chunks."""
+
+    predictions: RealPredictions
+    labels: Reals
+    chunks: Chunks | None = None
+
+
+def _checked(predictions: Any, labels: Any, name: str) -> _Data:
+    if isinstance(predictions, Chunks):
+        require_no_labels(labels)
+        some = _checked(predictions.sample.predictions, predictions.sample.labels, name)
+        return dataclasses.replace(some, chunks=predictions)
+    require_order(predictions, labels)
+    given = without_graph(as_predictions(predictions))
+    if not isinstance(given, RealPredictions):
+        raise InputTypeError(
+            name,
+            "needs real-valued predictions",
+            f"got {type(given).__name__}",
+            "For classes see `calibration_test` and `reliability_curve`.",
+        )
+    batch = as_labels(given, labels)
+    if not isinstance(batch, Reals):
+        raise InputTypeError(
+            "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
+        )
+    return _Data(given, batch)
+
+
+def _curve(
+    name: Literal["pit", "coverage"],
+    data: _Data,
+    bind: Callable[[Predictions], CoverageShares],
+    hypothesis: Hypothesis,
+    level: float,
+    n_resamples: int,
+    rng: Any,
+    progress: Progress | Literal[True] | None,
+) -> EnvelopeCurve:
+    one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
+    require_level(level)
+    require_resamples(n_resamples)
+    predictions = data.predictions
+    if hypothesis == "bayesian":
+        require_members(predictions)
+    bound = bind(predictions)
+    require_drawable(predictions, [bound])
+    seed, report = as_seed(rng), as_progress(progress)
+    if data.chunks is None:
+        replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
+        curves = resampled_shares(bound, data.labels, replicates, n_resamples, report)
+    else:
+        members = (
+            np.empty(0) if hypothesis == "bayesian" else None
+        )  # of real values every replicate knows its own
+        draws = {"": under(hypothesis, seed, members)}
+        curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
+        for reps, total in replicated_over({"curve": Counted(bind)}, draws, data.chunks, n_resamples, report):
+            bound = bind(noted(predictions, total.notes))
+            assert isinstance(bound, CoverageShares)
+            curves[columns_of(reps)] = to_host(bound.shares(total.states["curve"]))
+    pvalue, lower, upper = envelope(curves, level)
+    return EnvelopeCurve(
+        name=name,
+        levels=to_host(bound.levels),
+        observed=curves[0],
+        lower=np.maximum(lower, 0.0),
+        upper=np.minimum(upper, 1.0),
+        coverage=1.0 - level,
+        pvalue=pvalue,
+        hypothesis=HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER,
+        n=len(predictions) if data.chunks is None else data.chunks.n,
+        m=predictions.n_members,
+        n_resamples=n_resamples,
+        settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
+        notes=bound.notes,
+    )
+
+
+def require_members(predictions: Predictions) -> None:
+    """Raise unless there is an axis of members to draw one from."""
+    axes = 2 if isinstance(predictions, Gaussian) else 3  # quantiles have no members and two axes
+    if predictions._leading.ndim != axes:
+        raise UnsupportedError(
+            'hypothesis="bayesian"',
+            "draws one member for all instances, so the members are needed",
+            f"got {predictions!r}, one distribution per instance",
+            'Pass the members, or use hypothesis="independent".',
+        )
+
+
+def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> HypotestResult:
+    """Ask of one label whether its predicted distribution expected it.
+
+    F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
+    for all, so one label needs no replicates. It says little: the check accepts 95 % of all labels.
+
+    Parameters
+    ----------
+    predictions : Gaussian, Samples or dense Quantiles
+        Members are represented by their mixture.
+    labels : array (n,)
+        Observed numbers.
+    instance : int
+        Which of them.
+
+    Returns
+    -------
+    HypotestResult
+        F(y), and the two-sided p-value 2 min(F(y), 1 - F(y)); of draws, the share of draws at least as
+        extreme, the label itself counted.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
+    0.0455
+    """
+    if isinstance(predictions, Chunks):
+        raise UnsupportedError(
+            "`observation_check`",
+            "takes an instance in memory",
+            "got chunks",
+            "Read it with `load`.",
+        )
+    data = _checked(predictions, labels, "`observation_check`")
+    given, observed = data.predictions, data.labels
+    at = require_integer(instance, "instance", 0)
+    if at >= len(given):
+        raise InputError(
+            "`instance`",
+            f"must be below the number of instances ({len(given)})",
+            f"got {at}",
+            "Count from 0.",
+        )
+    one, label = given[at : at + 1], observed.values[0, at : at + 1]
+    share = float(to_host(one.cdf(label))[0])
+    if isinstance(one, Samples):
+        draws, own = to_host(one.pooled())[0], float(to_host(label)[0])
+        fewer = min(np.count_nonzero(draws >= own), np.count_nonzero(draws <= own))
+        pvalue = min(1.0, 2.0 * (1 + int(fewer)) / (1 + draws.size))
+    else:
+        # 1 - F(y) loses every digit in the upper tail; the mirrored prediction has it as its own F
+        above = float(to_host(_mirrored(one).cdf(-label))[0]) if isinstance(one, Gaussian) else 1.0 - share
+        pvalue = max(2.0 * min(share, above), float(np.finfo(np.float64).tiny))
+    return HypotestResult(
+        name="observation_check",
+        hypothesis="the label was drawn from its predicted distribution",
+        statistic_name="predictive CDF",
+        statistic=share,
+        pvalue=pvalue,
+        pvalue_interval=None,
+        tail="two-sided",
+        null_distribution=None,
+        acceptance_region=(0.025, 0.975),
+        effect_size=share - 0.5,
+        z_score=(share - 0.5) * math.sqrt(12.0),
+        n=1,
+        n_resamples=0,
+        statistic_range=(0.0, 1.0),
+        settings={"instance": at},
+        notes=given.notes,
+    )
+
+
+def _mirrored(predictions: Gaussian) -> Gaussian:
+    return predictions.replace_rows(mean=-predictions.mean)

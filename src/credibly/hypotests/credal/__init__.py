@@ -1,0 +1,1 @@
+"""Is some combination of a set calibrated, and is the truth in the set?"""

@@ -1,0 +1,347 @@
+"""What a credal test found, usable on any split: points of a set and weights on them.
+
+Where in feature space predictions fail: cut the space without looking at labels, compare in each part.
+
+Instances are halved at the median of the column that is widest among them, again and again, so that regions
+hold about equally many. In region g and class c
+
+    z_gc = sum_i (1[y_i = c] - f_ic) / sqrt(sum_i f_ic (1 - f_ic)),    i in g
+
+is the deviation in standard errors; the largest of a region stands for it, and p-values are adjusted by the
+largest of all regions and classes under labels drawn from f.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.sums import count_cells
+from credibly._arrays.tiles import tiles
+from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
+from credibly.hypotests.credal.basis import FittedBasis, check_features, log_probabilities
+from credibly.hypotests.credal.learners import LinearLearner
+from credibly.hypotests.credal.mixing import mixed
+from credibly.hypotests.credal.points import Points, as_class_predictions, points_of, require_same_points
+from credibly.hypotests.resampling.replicates import Replicates
+from credibly.predictions import Classes, Point, as_point, as_predictions
+from credibly.results.estimates import Estimate
+from credibly.results.tests import LocalDeviations
+from credibly.statistics import Statistic, accuracy, brier, log_loss
+
+LEAST_INSTANCES = 20
+
+MOST_REGIONS = 16
+
+_LABELS_AT_ONCE = 2**22
+
+
+def local_deviations(
+    point: Point,
+    observed: Classes,
+    space: HostArray,
+    columns: Sequence[str],
+    *,
+    n_resamples: int,
+    seed: Seed,
+) -> LocalDeviations:
+    """Return deviations by region, worst first.
+
+    Parameters
+    ----------
+    point : Point
+        What is compared with the labels.
+    observed : Classes
+        One row of labels.
+    space : ndarray (n, d)
+        What is cut.
+    columns : sequence of str
+        Its names.
+    n_resamples : int
+        Replicates behind the adjusted p-values.
+    seed : tuple of int
+        Key of the replicates.
+
+    Returns
+    -------
+    LocalDeviations
+        One entry per region.
+    """
+    parts = cut(space)
+    n, k = point.probs.shape
+    region = np.empty(n, dtype=np.int64)
+    for number, (rows, _) in enumerate(parts):
+        region[rows] = number
+    probs = to_host(as_float64(point.probs))
+    expected = np.stack([probs[rows].sum(axis=0) for rows, _ in parts])
+    variance = np.stack([(probs[rows] * (1 - probs[rows])).sum(axis=0) for rows, _ in parts])
+    counted = _counts(observed.values, region, len(parts), k)
+    scores = _scores(counted, expected, variance)[0]
+    largest = np.empty(n_resamples)
+    replicates = Replicates(point.probs, seed)
+    for reps in tiles(n_resamples, max(1, _LABELS_AT_ONCE // n)):
+        drawn = _counts(replicates.labels(reps).values, region, len(parts), k)
+        largest[reps] = np.abs(_scores(drawn, expected, variance)).max(axis=(1, 2))
+    classes = np.abs(scores).argmax(axis=1)
+    own = scores[np.arange(len(parts)), classes]
+    order = np.argsort(-np.abs(own), kind="stable")
+    sizes = np.array([len(rows) for rows, _ in parts])
+    chosen = np.arange(len(parts)), classes
+    adjusted = (1 + (largest[None, :] >= np.abs(own)[:, None] * (1 - 1e-12)).sum(axis=1)) / (1 + n_resamples)
+    return LocalDeviations(
+        regions=tuple(_words(parts[g][1], columns) for g in order),
+        sizes=sizes[order],
+        classes=classes[order],
+        predicted=(expected[chosen] / sizes)[order],
+        observed=(counted[0][chosen] / sizes)[order],
+        scores=own[order],
+        adjusted_pvalues=adjusted[order],
+        columns=tuple(columns),
+        lower=np.stack([space[parts[g][0]].min(axis=0) for g in order]),
+        upper=np.stack([space[parts[g][0]].max(axis=0) for g in order]),
+        n=n,
+        n_resamples=n_resamples,
+    )
+
+
+Cut = tuple[int, float, bool]
+"""Column, threshold, and whether the region lies above it."""
+
+
+def cut(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
+    """Return rows and conditions of every region."""
+    spread = space.std(axis=0)
+    scaled = space / np.where(spread > 0, spread, 1.0)
+    least = max(LEAST_INSTANCES, -(-len(space) // MOST_REGIONS))
+    done: list[tuple[HostArray, tuple[Cut, ...]]] = []
+    waiting: list[tuple[HostArray, tuple[Cut, ...]]] = [(np.arange(len(space)), ())]
+    while waiting:
+        rows, conditions = waiting.pop()
+        halves = _halves(space, scaled, rows, least)
+        if halves is None:
+            done.append((rows, conditions))
+            continue
+        column, threshold, above = halves
+        waiting += [
+            (rows[above], (*conditions, (column, threshold, True))),
+            (rows[~above], (*conditions, (column, threshold, False))),
+        ]
+    return done
+
+
+def _halves(
+    space: HostArray, scaled: HostArray, rows: HostArray, least: int
+) -> tuple[int, float, HostArray] | None:
+    """Return the widest column that halves these rows at its median, leaving `least` on both sides."""
+    if len(rows) < 2 * least:
+        return None
+    for column in np.argsort(-scaled[rows].std(axis=0), kind="stable"):
+        values = space[rows, column]
+        for threshold in (np.median(values), values[values < np.median(values)].max(initial=-np.inf)):
+            above = values > threshold  # many equal values may all lie at the median: try just below it
+            if least <= above.sum() <= len(rows) - least:
+                return int(column), float(threshold), above
+    return None
+
+
+def _words(conditions: tuple[Cut, ...], columns: Sequence[str]) -> str:
+    """Say a region in words; of several cuts of one column the last on either side counts."""
+    kept = {(column, above): threshold for column, threshold, above in conditions}
+    ordered = sorted(kept.items(), key=lambda entry: (entry[0][0], not entry[0][1]))
+    return (
+        " and ".join(
+            f"{columns[column]} {'>' if above else '<='} {threshold:.3g}"
+            for (column, above), threshold in ordered
+        )
+        or "all instances"
+    )
+
+
+def _counts(labels: Any, region: HostArray, n_regions: int, k: int) -> HostArray:
+    """Count labels (b, n) by region and class, (b, regions, k)."""
+    xp = namespace(labels)
+    cells = xp.astype(labels, xp.int64) + like(region * k, labels)
+    return to_host(count_cells(cells, n_regions * k)).reshape(-1, n_regions, k)
+
+
+def _scores(counted: HostArray, expected: HostArray, variance: HostArray) -> HostArray:
+    """Return deviations in standard errors; infinite where what was certain did not happen."""
+    gap = counted - expected
+    certain = variance <= 1e-12
+    scores = gap / np.sqrt(np.where(certain, 1.0, variance))
+    return np.where(certain, np.where(np.abs(gap) > 1e-9, np.copysign(np.inf, gap), 0.0), scores)
+
+
+def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ...]]:
+    """Return what to cut and its names: the given columns, or the predicted probabilities."""
+    if space is None:
+        probs = to_host(as_float64(point.probs))
+        return probs, tuple(f"mean P({c})" for c in range(probs.shape[1]))
+    columns = np.asarray(to_host(space) if hasattr(space, "shape") else space, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != n or 0 in columns.shape or not np.isfinite(columns).all():
+        raise InputError(
+            "`space`",
+            f"must be finite columns, one row per prediction ({n})",
+            f"got shape {columns.shape}" + ("" if np.isfinite(columns).all() else " with NaN or infinities"),
+            "Give an array (n, d), or leave it out to cut by predicted probabilities.",
+        )
+    return columns, tuple(f"feature {j}" for j in range(columns.shape[1]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Combination(ABC):
+    """Turns predictions into one distribution per instance."""
+
+    statistics: tuple[Statistic, ...]
+
+    @abstractmethod
+    def apply(self, predictions: Any, features: Any = None) -> Point:
+        """Return the combination."""
+
+    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+        """Return accuracy, proper scores and the tested statistics."""
+        point = self.apply(predictions, features)
+        asked = {one.name: one for one in (accuracy, brier, log_loss, *self.statistics)}
+        return {name: one(point, labels) for name, one in asked.items()}
+
+    def regions(
+        self, predictions: Any, labels: Any, features: Any, space: Any, n_resamples: int, rng: Any
+    ) -> LocalDeviations:
+        """Return where in feature space the combination fails."""
+        require_resamples(n_resamples)
+        given = as_class_predictions(predictions)
+        observed = observed_classes(given, labels, test="regions")
+        point = self.apply(given, features)
+        cut = features if space is None else space
+        columns, names = space_of(as_point(given)[0], cut, len(given))
+        return local_deviations(point, observed, columns, names, n_resamples=n_resamples, seed=as_seed(rng))
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it is, in JSON-safe types."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanCombination(Combination):
+    """The one distribution that stands for each set."""
+
+    def apply(self, predictions: Any, features: Any = None) -> Point:
+        """Return the mean (pignistic for beliefs)."""
+        return as_point(as_predictions(predictions))[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the name."""
+        return {"combination": "mean"}
+
+
+@dataclasses.dataclass(frozen=True)
+class PointCombination(Combination):
+    """Weights on named points of the set."""
+
+    names: tuple[str, ...]
+    n_classes: int
+    n_draws: int
+    seed: Seed
+
+    def _points(self, predictions: Any) -> Points:
+        given = points_of(predictions, self.n_draws, self.seed)
+        require_same_points(given, self.names, self.n_classes)
+        return given
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstantCombination(PointCombination):
+    """One weight vector for all instances."""
+
+    weights: Any = None  # host (a,)
+
+    def apply(self, predictions: Any, features: Any = None) -> Point:
+        """Return the weighted mean."""
+        points = self._points(predictions).probs
+        xp = namespace(points)
+        weights = xp.broadcast_to(like(self.weights, points), points.shape[:2])
+        return Point._trusted(mixed(weights[None, ...], points)[0, ...])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return names and weights."""
+        return {
+            "combination": "constant",
+            "weights": dict(zip(self.names, self.weights.tolist(), strict=True)),
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class FittedLearner:
+    """A learner with its parameters: weights for any instances."""
+
+    learner: LinearLearner
+    basis: FittedBasis
+    uses_features: bool
+    scale: Any  # host (s,)
+    parameters: Array  # (1, p)
+    penalty: float
+
+    def weights(self, points: Points, features: Array) -> Array:
+        """Return weights on the points of the learner, (n, a)."""
+        columns = self.learner.scaled_columns(points, self.basis, features, self.uses_features, self.scale)
+        return columns.weights(self.parameters)[0, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnedCombination(PointCombination):
+    """Weights that depend on the instance; several fits (of cross-fitting) are averaged."""
+
+    fits: Sequence[Any] = ()
+    n_features: int | None = None
+
+    def apply(self, predictions: Any, features: Any = None) -> Point:
+        """Return the combination at other instances."""
+        given = self._points(predictions)
+        made = self.features(given, predictions, features)
+        points = self.fits[0].learner.points(given)
+        weights = sum(fit.weights(points, made) for fit in self.fits) / len(self.fits)
+        return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
+
+    def features(self, given: Points, predictions: Any, features: Any) -> Array:
+        """Return the features of other instances, as they were made for the test."""
+        if self.n_features is None:
+            if features is not None:
+                raise InputError(
+                    "`features`",
+                    "were not given to the test, whose weights look at the members' log-probabilities",
+                    "got some",
+                    "Leave them out.",
+                )
+            return log_probabilities(given.probs)
+        if features is None:
+            raise InputError(
+                "`features`",
+                f"are needed: the weights were learned from {self.n_features} of them",
+                "got none",
+                "Pass the features of these instances.",
+            )
+        made = check_features(features, as_predictions(predictions))
+        if made.shape[1] != self.n_features:
+            raise InputError(
+                "`features`",
+                f"must have {self.n_features} columns, as in the test",
+                f"got {made.shape[1]}",
+                "Make them the same way.",
+            )
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the learner's settings, penalties and parameters."""
+        return {
+            "combination": "learned",
+            "learner": self.fits[0].learner.settings(),
+            "penalty": [fit.penalty for fit in self.fits],
+        }

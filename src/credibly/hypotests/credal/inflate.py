@@ -1,0 +1,360 @@
+"""How much larger would a set have to be to hold a calibrated combination?
+
+J25 names this as the step after a rejection: the smallest enlargement that `credal_test` no longer rejects.
+
+The smallest radius that a test does not reject: doubling, then bisection, with a quick look first.
+
+Far from the decision a fifth of the replicates tells as much as all of them. They are the first ones of the
+whole test, and both ends of what is returned are tested in full.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly.credal.enlargement import By, enlarged
+from credibly.credal.sets import CredalSet, credal_set, require_positive_number
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.credal.basis import log_probabilities
+from credibly.hypotests.credal.credal_test import credal_test
+from credibly.hypotests.credal.neural import NeuralLearner
+from credibly.hypotests.credal.points import DRAWS, points_of
+from credibly.predictions import Point, Predictions, as_predictions, require_order
+from credibly.results.base import Result, require_level
+from credibly.results.tests import CredalTestResult
+
+_FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
+
+_CLEAR = 4.0  # a quick p-value of so many times the level is not looked at again
+
+Test = Callable[[float, bool], CredalTestResult]
+"""From a radius, and whether a quick look is enough, to the test."""
+
+
+class Bracket(NamedTuple):
+    """A radius that is not rejected, its test, and one just below it that is (None at radius 0)."""
+
+    radius: float
+    result: CredalTestResult
+    rejected: float | None
+
+
+def smallest_radius(test: Test, level: float, resolution: float, *, quick: bool) -> Bracket:
+    """Find a radius that is not rejected next to one that is.
+
+    Parameters
+    ----------
+    test : callable
+        The test at a radius; its second argument asks for fewer replicates.
+    level : float
+        Level of the decision.
+    resolution : float
+        How close the two radii have to be.
+    quick : bool
+        Whether to look with fewer replicates first.
+
+    Returns
+    -------
+    Bracket
+        Both decisions are those of all replicates.
+    """
+    whole: set[float] = set()
+    rejected: set[float] = set()
+
+    def decide(radius: float, quick: bool) -> CredalTestResult:
+        if quick:
+            found = test(radius, True)
+            smallest = (1.0 + 1e-9) / (found.n_resamples + 1)
+            if found.pvalue > _CLEAR * level or found.pvalue <= smallest:
+                return found
+        whole.add(radius)
+        return test(radius, False)
+
+    low, high = 0.0, 0.0
+    result = decide(0.0, quick)
+    while True:
+        while result.rejects(level):
+            if high == 1.0:
+                raise UnsupportedError(
+                    "the set of all distributions",
+                    "holds a calibrated combination, yet the test rejects it",
+                    f"p = {result.pvalue:.3g} at radius 1",
+                    "These weights cannot represent it: give `features`, or another `learner`.",
+                )
+            rejected.add(high)
+            low, high = high, min(1.0, max(_FIRST, 2 * high))
+            result = decide(high, quick)
+        while high > 0 and high - low > resolution:
+            middle = (low + high) / 2
+            found = decide(middle, quick)
+            if found.rejects(level):
+                rejected.add(middle)
+                low = middle
+            else:
+                high, result = middle, found
+        if high not in whole:
+            result = decide(high, False)
+        elif high > 0 and low not in whole:
+            found = decide(low, False)
+            if not found.rejects(level):
+                rejected.discard(low)
+                high, result = low, found
+                low = max((radius for radius in rejected if radius < high), default=0.0)
+        else:
+            return Bracket(high, result, low if high > 0 else None)
+
+
+_REFITS = 99  # replicates with refits where not given: a radius needs a decision, not a p-value
+
+_QUICK = 5  # a fifth of them for radii far from the decision
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inflation(Result):
+    """The smallest enlargement of a set that is not rejected.
+
+    Attributes
+    ----------
+    radius : float
+        0 where the set itself is not rejected; at most 1, where it holds all distributions.
+    by : {"vacuous", "ball"}
+        What the set is enlarged by.
+    level : float
+        Level of the tests.
+    radii, pvalues : ndarray
+        What was tried, in that order; twice where a few replicates were not enough.
+    rejected_radius : float or None
+        The largest radius below `radius` that was rejected; None where `radius` is 0.
+    test : CredalTestResult
+        The test of the enlarged set.
+    own_features : bool
+        Whether learned weights look at the log-probabilities of the set as it was given.
+    n_draws : int
+        Draws per instance that stand for a Dirichlet.
+    seed : tuple of int
+        Seed of everything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> members = cr.Ensemble(rng.dirichlet([2.0, 2.0, 2.0], size=(200, 3)))
+    >>> found = cr.inflate(members, np.zeros(200, dtype=int), weights="constant", n_resamples=99, rng=0)
+    >>> found.radius > 0.1, found.apply(members[:5]).n_members
+    (True, 9)
+    >>> found.combine(members[:5])
+    Point(n=5, k=3, dtype=float64)
+    """
+
+    radius: float
+    by: By
+    level: float
+    radii: HostArray
+    pvalues: HostArray
+    rejected_radius: float | None
+    test: CredalTestResult
+    own_features: bool
+    n_draws: int
+    seed: Seed
+
+    def apply(self, predictions: Any) -> CredalSet:
+        """Return predictions of the same model with their sets enlarged by `radius`.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Any instances.
+
+        Returns
+        -------
+        Point, Ensemble, Intervals or Belief
+            The larger sets.
+        """
+        return enlarged(_as_set(predictions, self.n_draws, self.seed), self.radius, self.by)
+
+    def combine(self, predictions: Any, features: Any = None) -> Point:
+        """Return the combination of the enlarged sets that the test found.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            Any instances, as they were before they are enlarged.
+        features : array (n, d), optional
+            Their features, where `inflate` was given some.
+
+        Returns
+        -------
+        Point
+            One distribution per instance.
+        """
+        if self.own_features and features is None:
+            features = _log_probabilities(
+                _as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed
+            )
+        found: Point = self.test.combine(self.apply(predictions), features)
+        return found
+
+    def __str__(self) -> str:
+        if self.radius == 0:
+            return f"radius 0: the set itself is not rejected (p = {self.pvalues[0]:.3g})"
+        return (
+            f"radius {self.radius:.3g} ({self.by}): p = {self.test.pvalue:.3g}, and "
+            f"radius {self.rejected_radius:.3g} is rejected"
+        )
+
+
+def inflate(
+    predictions: Any,
+    labels: Any,
+    features: Any = None,
+    *,
+    by: By = "vacuous",
+    level: float = 0.05,
+    resolution: float = 0.01,
+    n_draws: int = DRAWS,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+    **settings: Any,
+) -> Inflation:
+    """Find the smallest enlargement of the sets that `credal_test` does not reject.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions as sets, of data that the model was not trained on.
+    labels : array (n,)
+        Observed classes.
+    features : array (n, d), optional
+        What learned weights may depend on, as in :func:`credal_test`; where not given, at every radius the
+        log-probabilities of the set as it was.
+    by : {"vacuous", "ball"}
+        Mixture with the set of all distributions: the radius is its share. Or every member moved by the
+        total variation `radius` towards each class: for two classes this is the ball around the set, for
+        more it is inside it; intervals become wider by `radius` on both sides.
+    level : float
+        Level at which a set counts as rejected.
+    resolution : float
+        How close the returned radius and a rejected one have to be.
+    n_draws : int
+        Draws per instance that stand for a Dirichlet.
+    rng : None, int or Generator
+        Seed; every radius is tested with the same split and the same replicates.
+    progress : callable or True, optional
+        Called with (done, total) tests, where the total is what is needed at most; True writes to standard
+        error after one second, where that is a terminal.
+    **settings
+        Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ... Refits have 99
+        replicates where `n_resamples` is not given.
+
+    Returns
+    -------
+    Inflation
+        The radius, what was tried, the last test, and ``apply`` and ``combine`` for other instances.
+
+    Notes
+    -----
+    Radii 1/32, 1/16, ... are tried until one is not rejected, then bisection; with refits a fifth of the
+    replicates decides where it leaves no doubt, and all of them at both ends of what is found. P-values of
+    learned weights need not fall smoothly with the radius: what is found is a radius that is not rejected
+    next to one that is. Not rejected does not mean calibrated: with few instances a small radius is enough.
+    The radius was chosen on these data; test the enlarged set on others. Of a hull of m members an
+    enlargement has m k.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> members = rng.dirichlet([8, 1], size=(300, 3))
+    >>> labels = (rng.random(300) > 0.5).astype(int)
+    >>> found = cr.inflate(members, labels, weights="constant", rng=1)
+    >>> bool(0.3 < found.radius < 0.9), found.test.rejects()
+    (True, False)
+    """
+    one_of("`by`", by, ("vacuous", "ball"))
+    require_level(level)
+    require_positive_number(resolution, "resolution", "Try 0.01.")
+    report = as_progress(progress)
+    require_order(predictions, labels)
+    seed = as_seed(rng)
+    credal = _as_set(predictions, n_draws, seed)
+    learns = settings.get("weights") in (None, "learned") and settings.get("paper") != "M23"
+    own_features = features is None and learns
+    if own_features:  # those of the enlarged set would be k times as many, and others at every radius
+        features = _log_probabilities(credal, n_draws, seed)
+    looks = 0
+    if learns and _refits(settings):
+        if settings.get("n_resamples") is None:
+            settings["n_resamples"] = _REFITS
+        require_resamples(settings["n_resamples"])
+        looks = settings["n_resamples"] // _QUICK
+    most = 2 * (int(np.log2(32)) + 2 + max(1, int(np.ceil(np.log2(1 / resolution)))))
+    tried: list[tuple[float, float]] = []
+
+    def test(radius: float, quick: bool) -> CredalTestResult:
+        fewer = {"n_resamples": looks} if quick else {}
+        found = credal_test(enlarged(credal, radius, by), labels, features, rng=seed, **(settings | fewer))
+        if not quick:
+            _require_reach(found, level)
+        tried.append((radius, found.pvalue))
+        if report is not None:
+            report(min(len(tried), most), most)
+        return found
+
+    found = smallest_radius(test, level, resolution, quick=level * (looks + 1) >= 1)
+    if report is not None:
+        report(most, most)
+    return Inflation(
+        radius=found.radius,
+        by=by,
+        level=float(level),
+        radii=np.array([radius for radius, _ in tried]),
+        pvalues=np.array([pvalue for _, pvalue in tried]),
+        rejected_radius=found.rejected,
+        test=found.result,
+        own_features=own_features,
+        n_draws=n_draws,
+        seed=seed,
+    )
+
+
+def _refits(settings: dict[str, Any]) -> bool:
+    """Tell whether weights are learned again in every replicate, which is what takes time."""
+    learner = settings.get("learner")
+    neural = learner == "neural" or isinstance(learner, NeuralLearner)
+    return not neural and settings.get("paper") is None and settings.get("refit") is not False
+
+
+def _require_reach(result: CredalTestResult, level: float) -> None:
+    """Raise where so few replicates cannot reject anything: every set would pass."""
+    least = (2 if result.tail == "two-sided" else 1) / (result.n_resamples + 1)
+    if result.n_resamples and least > level:
+        raise InputError(
+            "`n_resamples`",
+            f"must be large enough to reject at level {level:g}",
+            f"the smallest p-value of {result.n_resamples} replicates is {least:.3g}",
+            f"Use at least {round(1 / level) * 2}.",
+        )
+
+
+def _log_probabilities(credal: CredalSet, n_draws: int, seed: Seed) -> Array:
+    return log_probabilities(points_of(credal, n_draws, seed).probs)
+
+
+def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:
+    given: Predictions = as_predictions(predictions)
+    credal: CredalSet = credal_set(given, n_samples=n_draws, rng=seed)
+    return credal

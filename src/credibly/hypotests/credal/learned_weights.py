@@ -1,0 +1,237 @@
+"""Tests with weights learned on a part of the data (J25): a split, or folds that take turns.
+
+With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that
+was found, less the spread that is noise (`dilution`), weights are learned again from them, and the statistic
+is computed as for the observed labels; so the error of learning is in the null too. Without it only labels of
+the tested part change.
+
+How much of what a learned combination says about instances is noise it was learned from.
+
+Learned f = truth + error, and the error is independent of what the truth says about held-out instances. So f
+is spread out more than the truth, and labels follow only a share of it (regression dilution):
+
+    share = argmax over s in [0, 1] of  sum_i log( s f(x_i)_y + (1 - s) mean(x_i)_y ),    i held out,
+          ~ S / (S + E),    S the spread of the truth around the mean prediction, E that of the error.
+
+Replicates drawn from f itself have a truth of spread S + E and again an error of spread E: the share looks
+larger in them than it is, and a test finds them better calibrated than the observation. Drawn from
+sqrt(share) f + (1 - sqrt(share)) mean, their truth has spread S.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly.hypotests.credal.basis import check_features, log_probabilities
+from credibly.hypotests.credal.combinations import LearnedCombination
+from credibly.hypotests.credal.folds import Part, PartFit, learn_part, random_parts, require_enough
+from credibly.hypotests.credal.learners import Learner, LinearLearner
+from credibly.hypotests.credal.neural import NeuralLearner, NeuralPartFit, learn_network
+from credibly.hypotests.credal.tasks import CredalTask, Finding
+from credibly.hypotests.resampling.loop import paired_values, resampled_values
+from credibly.hypotests.resampling.replicates import Replicates
+from credibly.predictions import Classes, Point, as_point
+from credibly.results.tests import HypotestResult
+
+_LEAST = 1e-200
+
+
+def held_out_share(learned: HostArray, mean: HostArray) -> float:
+    """Return the share of `learned` in its likeliest mixture with `mean`; both hold f(x_i)_y, (n,)."""
+    from scipy.optimize import brentq  # slow to load, and few tests need it
+
+    learned, mean = np.maximum(learned, _LEAST), np.maximum(mean, _LEAST)
+
+    def slope(share: float) -> float:  # falls with the share: the likelihood is concave in it
+        return float(((learned - mean) / (share * learned + (1.0 - share) * mean)).sum())
+
+    if slope(1.0) >= 0:
+        return 1.0
+    if slope(0.0) <= 0:
+        return 0.0
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-9))
+
+
+def kept_spread(learned: HostArray, mean: HostArray) -> float:
+    """Return the factor that gives deviations of the learned combination from the mean their true spread."""
+    return math.sqrt(held_out_share(learned, mean))
+
+
+AnyFit = PartFit | NeuralPartFit
+
+_ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
+
+
+def learned_test(
+    task: CredalTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
+) -> Finding:
+    """Learn weights, test the combination on instances it was not learned on."""
+    n = len(task.given)
+    require_enough(n, cv)
+    if refit and not isinstance(learner, LinearLearner):
+        raise UnsupportedError(
+            "`refit`",
+            "learns again for every replicate, all of them in one program",
+            f"got refit=True with the {learner.name} learner",
+            "Use refit=False, or a light learner.",
+        )
+    made = log_probabilities(task.points.probs) if features is None else check_features(features, task.given)
+    points = learner.points(task.points)
+    labels = task.observed.values[0, :]
+
+    def learn(part: Part) -> AnyFit:
+        if isinstance(learner, NeuralLearner):
+            return learn_network(learner, points, made, labels, part, task.seed, task.progress)
+        assert isinstance(learner, LinearLearner)
+        return learn_part(learner, points, made, labels, part, task.seed)
+
+    fits = [learn(part) for part in random_parts(n, split, cv, task.seed)]
+    whole = np.arange(n)
+    source = fits[0] if cv is None else learn(Part(whole, whole))
+    if refit:
+        result, unfinished, kept = _refitted(task, source, fits)
+    elif cv is None:
+        result, unfinished, kept = _resampled(task, fits[0]), 0, 1.0
+    else:
+        result, unfinished, kept = fold_result([_resampled(task, fit) for fit in fits]), 0, 1.0
+    combination = LearnedCombination(
+        task.statistics,
+        task.points.names,
+        task.given.n_classes,
+        task.n_draws,
+        task.seed,
+        fits=(source.fitted,),
+        n_features=None if features is None else int(made.shape[1]),
+    )
+    rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
+    notes = (*task.points.notes, *_notes(task, fits, source, unfinished, kept, features is None))
+    return Finding(result, combination, to_host(source.weights()), points.names, rows, notes)
+
+
+def _notes(
+    task: CredalTask,
+    fits: Sequence[AnyFit],
+    source: AnyFit,
+    unfinished: int,
+    kept: float,
+    own_features: bool,
+) -> Iterator[str]:
+    if own_features:
+        yield "weights look at the members' log-probabilities: no features were given"
+    yield from source.notes
+    labels = to_host(task.observed.values)[0]
+    for what in ("learn", "test"):
+        missing = [
+            set(range(task.given.n_classes)) - set(labels[getattr(fit.part, what)].tolist()) for fit in fits
+        ]
+        absent = sorted(set.union(*missing))
+        if absent:
+            word = "learned on" if what == "learn" else "tested"
+            shown = ", ".join(map(str, absent[:10]))
+            yield f"classes without a label in a part that is {word}: {shown}"
+    if kept < 1.0:
+        yield (
+            f"labels of replicates are drawn {1.0 - kept:.0%} of the way from the learned combination to the "
+            "mean of the set: held-out labels support no more"
+        )
+    if unfinished:
+        yield f"{unfinished} of {task.n_resamples * len(fits)} refits stopped before they converged"
+
+
+def _tested(task: CredalTask, fits: Sequence[AnyFit]) -> tuple[Point, Classes, Array, Array]:
+    """Return the combination at the tested instances, their labels, their indices and the order of parts."""
+    xp = namespace(task.points.probs)
+    tests = np.concatenate([fit.part.test for fit in fits])
+    order = like(np.argsort(tests), task.points.probs)
+    rows = like(np.sort(tests), task.points.probs)
+    own = [xp.take(fit.probs(), like(fit.part.test, task.points.probs), axis=0) for fit in fits]
+    tested = Point._trusted(xp.take(xp.concat(own, axis=0), order, axis=0))
+    return tested, _labels_at(task.observed, rows), rows, order
+
+
+def _labels_at(labels: Classes, rows: Array) -> Classes:
+    xp = namespace(labels.values)
+    return Classes(xp.take(labels.values, rows, axis=1), labels.n_classes)
+
+
+def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
+    """Draw labels of the tested part from the combination: exact where that combination is calibrated."""
+    tested, seen, _, _ = _tested(task, [fit])
+    bounds = [one.bind(tested) for one in task.statistics]
+    replicates = Replicates(tested.probs, task.seed)
+    values = resampled_values(bounds, seen, replicates, task.n_resamples, task.progress)
+    return task.result(bounds, values)
+
+
+def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:
+    """Draw labels of all instances from one combination and learn again in every replicate.
+
+    Also return how many refits did not end and how far the combination was from the mean, as a share.
+    """
+    xp = namespace(task.points.probs)
+    tested, seen, rows, order = _tested(task, fits)
+    bounds = [one.bind(tested) for one in task.statistics]
+    mean = as_float64(as_point(task.given)[0].probs)
+    kept = _kept_spread(tested, xp.take(mean, rows, axis=0), seen)
+    replicates = Replicates(kept * source.probs() + (1.0 - kept) * mean, task.seed)
+    n, k = len(task.given), task.given.n_classes
+    unfinished = 0
+
+    def pairs() -> Iterator[tuple[Point, Classes]]:
+        nonlocal unfinished
+        yield tested, seen
+        for reps in tiles(task.n_resamples, rows_within_budget(_ARRAYS * 8 * n * k, 0.25)):
+            drawn = replicates.labels(reps)
+            again = []
+            for fit in fits:
+                assert isinstance(fit, PartFit)
+                found, left = fit.refitted(drawn.values)
+                again.append(found)
+                unfinished += left
+            combinations = xp.take(xp.concat(again, axis=1), order, axis=1)  # (reps, tested, k)
+            labels = _labels_at(drawn, rows)
+            for d in range(combinations.shape[0]):
+                own = Classes(labels.values[d : d + 1, :], labels.n_classes)
+                yield Point._trusted(combinations[d, ...]), own
+
+    settled = [bound.statistic for bound in bounds]  # bandwidths stay what they were for the observation
+    values = paired_values(settled, pairs(), task.n_resamples + 1, task.progress)
+    return task.result(bounds, values), unfinished, kept
+
+
+def _kept_spread(tested: Point, mean: Array, seen: Classes) -> float:
+    labels = to_host(seen.values)[0].astype(np.int64)[:, None]
+    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested.probs, mean))
+    return kept_spread(own, equal)
+
+
+def fold_result(folds: Sequence[HypotestResult]) -> HypotestResult:
+    """Combine p-values of folds, which depend on each other: K / r times the r-th smallest, r = ceil(K / 2).
+
+    Valid whatever the dependence (Rueger 1978); with two folds it is Bonferroni's twice the smaller.
+    """
+    count = len(folds)
+    rank = math.ceil(count / 2)
+    ordered = sorted(folds, key=lambda fold: fold.pvalue)
+    decisive = ordered[rank - 1]
+    factor = count / rank
+    interval = decisive.pvalue_interval
+    note = f"p is {factor:g} times p-value {rank} of {count} folds; the statistic is that fold's"
+    return dataclasses.replace(
+        decisive,
+        pvalue=min(1.0, factor * decisive.pvalue),
+        pvalue_interval=None
+        if interval is None
+        else (min(1.0, factor * interval[0]), min(1.0, factor * interval[1])),
+        n=sum(fold.n for fold in folds),
+        notes=(*decisive.notes, note),
+        components={f"fold {at}": fold for at, fold in enumerate(folds)},
+    )

@@ -1,0 +1,367 @@
+"""Weights on the points of a set that depend on the instance, learned for many label vectors at once.
+
+    w_a(x) = softmax over a of ( phi(x) . W_a + psi_a(x) . theta ),   f(x) = sum_a w_a(x) P_a(x)
+
+W_a belongs to one point (member 3), theta to all of them: what it multiplies says what kind of point a is, so
+renaming the members renames the weights. Both enter linearly, so the gradient of the log loss is the
+responsibilities minus the weights,
+
+    d / d logit_a  of  -log f_y  =  w_a - w_a P_ay / f_y,
+
+times the columns. Labels enter through P_ay alone: one array (b, n, a) holds them for all replicates. Weights
+that are the same for all instances have no array of that size, and both sums are products of matrices.
+
+Many small smooth minimisations at once: L-BFGS with backtracking, one tensor program for all of them.
+
+Liu and Nocedal 1989. The problems share their shape, not their data: each has its own step length and memory,
+and one that has converged stays where it is while the others go on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
+from credibly._arrays.special import softmax
+from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+
+_MEMORY = 8
+
+_BACKTRACKS = 20
+
+_ARMIJO = 1e-4
+
+_SHRINK = 0.4
+
+_FLAT = 1e-13  # relative decrease that is rounding
+
+
+class Minimum(NamedTuple):
+    """Where the minimisations ended."""
+
+    at: Array  # (b, p)
+    value: Array  # (b,)
+    steps: int
+    converged: Array  # (b,) of bool: largest slope below the tolerance, or no further decrease possible
+
+
+def minimise_batch(
+    objective: Callable[[Array], tuple[Array, Array]],
+    start: Array,
+    *,
+    tolerance: float,
+    max_steps: int,
+) -> Minimum:
+    """Minimise b functions of p numbers each.
+
+    Parameters
+    ----------
+    objective : callable
+        (b, p) -> values (b,) and gradients (b, p).
+    start : array (b, p)
+        Where to begin.
+    tolerance : float
+        A problem has converged when no entry of its gradient is larger.
+    max_steps : int
+        Steps after which the rest is left as it is.
+
+    Returns
+    -------
+    Minimum
+        The last point of each, its value, the number of steps and which converged.
+    """
+    xp = namespace(start)
+    at = start
+    value, slope = objective(at)
+    moves: list[tuple[Array, Array, Array]] = []
+    scale = xp.ones_like(value)
+    done = xp.max(xp.abs(slope), axis=1) <= tolerance
+    steps = 0
+    while steps < max_steps and not bool(xp.all(done)):
+        steps += 1
+        direction = _direction(slope, moves, scale)
+        descent = xp.vecdot(slope, direction)
+        uphill = descent >= 0
+        direction = xp.where(uphill[:, None], -slope, direction)
+        descent = xp.where(uphill, -xp.vecdot(slope, slope), descent)
+        next_at, next_value, next_slope, moved = _line_search(
+            objective, at, value, slope, direction, descent, done
+        )
+        step, change = next_at - at, next_slope - slope
+        curvature, squares = xp.vecdot(step, change), xp.vecdot(change, change)
+        # without positive curvature a pair would spoil the model; weight 0 leaves it out for that problem
+        usable = curvature > 1e-12 * squares
+        weight = xp.where(usable, 1.0 / xp.where(usable, curvature, xp.ones_like(curvature)), 0.0 * curvature)
+        # the latest usable pair gives the scale of the model
+        scale = xp.where(
+            usable & (squares > 0), curvature / xp.where(squares > 0, squares, xp.ones_like(squares)), scale
+        )
+        moves = [*moves[-(_MEMORY - 1) :], (step, change, weight)]
+        stuck = ~moved | (value - next_value <= _FLAT * xp.abs(value))
+        at, value, slope = next_at, next_value, next_slope
+        done = done | stuck | (xp.max(xp.abs(slope), axis=1) <= tolerance)
+    return Minimum(at, value, steps, done)
+
+
+def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array) -> Array:
+    """Return minus the inverse Hessian model times the slope: the two-loop recursion."""
+    xp = namespace(slope)
+    direction = -slope
+    if not moves:
+        # a first step of length 1 at most
+        length = xp.sqrt(xp.vecdot(slope, slope))[:, None]
+        return direction / xp.where(length > 1.0, length, xp.ones_like(length))
+    shares = []
+    for step, change, weight in reversed(moves):
+        share = weight * xp.vecdot(step, direction)
+        shares.append(share)
+        direction = direction - share[:, None] * change
+    direction = direction * scale[:, None]
+    for (step, change, weight), share in zip(moves, reversed(shares), strict=True):
+        back = weight * xp.vecdot(change, direction)
+        direction = direction + (share - back)[:, None] * step
+    return direction
+
+
+def _line_search(
+    objective: Callable[[Array], tuple[Array, Array]],
+    at: Array,
+    value: Array,
+    slope: Array,
+    direction: Array,
+    descent: Array,
+    done: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Shorten each step until it decreases its function enough; finished problems do not move."""
+    xp = namespace(at)
+    length = xp.ones_like(value)
+    found_at, found_value, found_slope = at, value, slope
+    accepted = done
+    moved = xp.zeros_like(done)
+    for _ in range(_BACKTRACKS):
+        tried = at + xp.where(accepted, xp.zeros_like(length), length)[:, None] * direction
+        tried_value, tried_slope = objective(tried)
+        enough = tried_value <= value + _ARMIJO * length * descent
+        fresh = enough & ~accepted
+        found_at = xp.where(fresh[:, None], tried, found_at)
+        found_value = xp.where(fresh, tried_value, found_value)
+        found_slope = xp.where(fresh[:, None], tried_slope, found_slope)
+        accepted, moved = accepted | fresh, moved | fresh
+        if bool(xp.all(accepted)):
+            break
+        length = xp.where(accepted, length, _SHRINK * length)
+    return found_at, found_value, found_slope, moved
+
+
+Loss = Callable[[Array], tuple[Array, Array]]
+"""From parameters (b, p) to sums of losses (b,) and their slopes (b, p)."""
+
+_LEAST = 1e-200  # a label that every point calls impossible: the loss is large, not infinite
+
+_LARGE = 100.0  # logits up to here need no shift before their exponential: exp(100) / _LEAST is finite
+
+_TOLERANCE = 5e-4  # of the mean slope per instance, far below what sampling moves it by
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """What logits are linear in: `shared` (n, q) with weights per point, `own` (n, a, s) with common ones.
+
+    The first `n_plain` columns of `own` do not depend on features.
+    """
+
+    shared: Array
+    own: Array
+    n_plain: int = 0
+
+    @property
+    def alike(self) -> bool:
+        """Whether all instances get the same weights: `shared` is the column of ones alone."""
+        return self.shared.shape[1] == 1 and not self.own.shape[2]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights, q a + s."""
+        return int(self.shared.shape[1] * self.own.shape[1] + self.own.shape[2])
+
+    def rows(self, rows: Array) -> Columns:
+        """Return the columns of some instances."""
+        xp = namespace(self.shared)
+        return Columns(xp.take(self.shared, rows, axis=0), xp.take(self.own, rows, axis=0), self.n_plain)
+
+    def logits(self, parameters: Array) -> Array:
+        """Return the logits of the weights, (b, p) -> (b, n, a)."""
+        xp = namespace(parameters)
+        b = parameters.shape[0]
+        (n, q), a = self.shared.shape, self.own.shape[1]
+        found = xp.matmul(self.shared, xp.reshape(parameters[:, : q * a], (b, q, a)))
+        if self.own.shape[2]:
+            common = parameters[:, q * a :] @ xp.reshape(self.own, (n * a, -1)).T
+            found = found + xp.reshape(common, (b, n, a))
+        return found
+
+    def weights(self, parameters: Array) -> Array:
+        """Return the weights on the points, (b, p) -> (b, n, a)."""
+        return softmax(self.logits(parameters))
+
+    def pulled_back(self, slope: Array) -> Array:
+        """Return the gradient in the weights from the one in the logits, (b, n, a) -> (b, p)."""
+        xp = namespace(slope)
+        b, n, a = slope.shape
+        per_point = xp.reshape(xp.matmul(self.shared.T, slope), (b, -1))
+        s = self.own.shape[2]
+        if not s:
+            return per_point
+        common = xp.reshape(slope, (b, n * a)) @ xp.reshape(self.own, (n * a, s))
+        return xp.concat([per_point, common], axis=1)
+
+
+class Fit(NamedTuple):
+    """Learned parameters (b, p) and how the search ended."""
+
+    parameters: Array
+    steps: int
+    n_unfinished: int
+
+
+def likelihoods(points: Array, labels: Array) -> Array:
+    """Return P_a(y) of every instance, (n, a, k), (b, n) -> (b, n, a)."""
+    xp = namespace(points)
+    n, a, k = points.shape
+    by_class = xp.reshape(xp.permute_dims(as_float64(points), (0, 2, 1)), (n * k, a))
+    rows = xp.astype(labels, xp.int64) + k * xp.arange(n, dtype=xp.int64, device=device(points))
+    return xp.reshape(xp.take(by_class, xp.reshape(rows, (-1,)), axis=0), (*labels.shape, a))
+
+
+def fit_weights(
+    columns: Columns,
+    points: Array,
+    labels: Array,
+    penalty: Array,
+    *,
+    start: Array | None = None,
+    counted: Array | None = None,
+    max_steps: int = 200,
+) -> Fit:
+    """Learn weights by penalised maximum likelihood, one set of them per label vector.
+
+    Parameters
+    ----------
+    columns : Columns
+        What logits are linear in.
+    points : array (n, a, k)
+        The distributions that are mixed.
+    labels : array (b, n)
+        Label vectors; one row serves all replicates where only `counted` or `penalty` differ.
+    penalty : array (p,) or (b, p)
+        Half of it times the square of a weight is added to the sum of losses.
+    start : array (p,) or (b, p), optional
+        Where to begin; equal weights where not given.
+    counted : array (b, n), optional
+        1 for instances a replicate learns from, 0 for the others.
+    max_steps : int
+        Largest number of steps.
+
+    Returns
+    -------
+    Fit
+        Parameters, (b, p).
+    """
+    xp = namespace(points)
+    b = max(
+        labels.shape[0],
+        1 if counted is None else counted.shape[0],
+        penalty.shape[0] if penalty.ndim > 1 else 1,
+    )
+    n, a = points.shape[:2]
+    size = columns.n_parameters
+    given = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
+    found, steps, unfinished = [], 0, 0
+    per_tile = rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)
+    if is_numpy(points):
+        per_tile = min(per_tile, max(1, 4 * CACHE_ELEMENTS // (n * a)))
+    for reps in tiles(b, per_tile):
+
+        def of(array: Array | None, reps: slice = reps) -> Array | None:
+            return array if array is None or array.ndim == 1 or array.shape[0] == 1 else array[reps, ...]
+
+        count = reps.stop - reps.start
+        begin = xp.broadcast_to(of(given), (count, size)) + 0.0
+        loss = (_loss_alike if columns.alike else _loss)(columns, points, of(labels), of(counted))
+        ended = _descend(loss, of(penalty), begin, _TOLERANCE * n, max_steps)
+        found.append(ended.at)
+        steps = max(steps, ended.steps)
+        unfinished += int(xp.sum(xp.astype(~ended.converged, xp.int64)))
+    return Fit(xp.concat(found, axis=0), steps, unfinished)
+
+
+def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
+    """Sums of log losses and their slopes, where every instance has its own weights."""
+    xp = namespace(points)
+    likely = likelihoods(points, labels)
+
+    def loss(parameters: Array) -> tuple[Array, Array]:
+        total, slope = _slope(columns.logits(parameters), likely)
+        losses = -xp.log(total)
+        if counted is not None:
+            losses, slope = losses * counted, slope * counted[:, :, None]
+        return xp.sum(losses, axis=1), columns.pulled_back(slope)
+
+    return loss
+
+
+def _slope(logits: Array, likely: Array) -> tuple[Array, Array]:
+    """Return f_y (b, n) and w_a - w_a P_ay / f_y; logits (b, n, a) are overwritten where they can be."""
+    xp = namespace(logits)
+    if not is_numpy(logits):
+        weights = softmax(logits)
+        total = xp.clip(xp.vecdot(weights, likely), _LEAST, None)
+        return total, weights * (1.0 - likely / total[:, :, None])
+    if max(logits.max(), -logits.min()) > _LARGE:
+        logits -= logits.max(axis=2, keepdims=True)
+    weights = np.exp(logits, out=logits)
+    inverse = 1.0 / (weights @ np.ones(weights.shape[2]))  # a product sums short rows faster than `sum`
+    total = np.maximum(np.vecdot(weights, likely) * inverse, _LEAST)
+    slope = likely * (inverse / total)[:, :, None]
+    slope = np.subtract(inverse[:, :, None], slope, out=slope)
+    return total, np.multiply(weights, slope, out=weights)
+
+
+def _loss_alike(columns: Columns, points: Array, labels: Array, counted: Array | None) -> Loss:
+    """The same where all instances share their weights."""
+    xp = namespace(points)
+    likely = likelihoods(points, labels)
+    often = points.shape[0] if counted is None else xp.sum(counted, axis=1, keepdims=True)
+
+    def loss(parameters: Array) -> tuple[Array, Array]:
+        weights = softmax(parameters)  # (b, a)
+        total = xp.clip(xp.matmul(likely, weights[:, :, None])[:, :, 0], _LEAST, None)  # (b, n)
+        losses, inverse = -xp.log(total), 1.0 / total
+        if counted is not None:
+            losses, inverse = losses * counted, inverse * counted
+        ratios = xp.matmul(inverse[:, None, :], likely)[:, 0, :]  # sum over instances of P_ay / f_y
+        return xp.sum(losses, axis=1), weights * (often - ratios)
+
+    return loss
+
+
+def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_steps: int) -> Minimum:
+    xp = namespace(start)
+
+    def objective(parameters: Array) -> tuple[Array, Array]:
+        value, slope = loss(parameters)
+        pull = penalty * parameters
+        return value + 0.5 * xp.vecdot(pull, parameters), slope + pull
+
+    return minimise_batch(objective, start, tolerance=tolerance, max_steps=max_steps)
+
+
+def mixed(weights: Array, points: Array) -> Array:
+    """Return sum_a w_a P_a, (b, n, a), (n, a, k) -> (b, n, k), rows summing to 1."""
+    xp = namespace(points)
+    found = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]
+    return found / xp.sum(found, axis=-1, keepdims=True)

@@ -1,0 +1,1 @@
+"""Predictive checks: what a model expects of its own metrics."""

@@ -1,0 +1,115 @@
+"""Functions drawn from members, beside the band of all of them together.   P21 Figs. 4 and 10."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.philox import as_seed
+from credibly.hypotests.predictive.outcomes import has_members
+from credibly.hypotests.resampling.loop import without_graph
+from credibly.predictions import (
+    Gaussian,
+    Samples,
+    as_labels,
+    as_predictions,
+)
+from credibly.results.base import require_level
+from credibly.results.curves import MemberFunctions
+
+
+def member_functions(
+    predictions: Any,
+    x: Any,
+    labels: Any = None,
+    *,
+    n_functions: int = 6,
+    level: float = 0.9,
+    rng: Any = None,
+) -> MemberFunctions:
+    """Draw members and return what each predicts along a feature, beside the band of all together.
+
+    Parameters
+    ----------
+    predictions : Gaussian (n, m) or Samples (n, m, s)
+        Predictions with members.
+    x : array (n,)
+        One feature of every instance.
+    labels : array (n,), optional
+        What was observed.
+    n_functions : int
+        Members to draw, without replacement.
+    level : float
+        Probability that the intervals are said to hold.
+    rng : None, int or Generator
+        Seed.
+
+    Returns
+    -------
+    MemberFunctions
+        Everything in the order of `x`.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0]], np.ones((2, 2)))
+    >>> cr.member_functions(lines, [1.0, 2.0], n_functions=2, rng=0).centre.tolist()
+    [[-1.0, 1.0], [-2.0, 2.0]]
+    """
+    given = without_graph(as_predictions(predictions))
+    require_level(level)
+    if not isinstance(given, (Gaussian, Samples)) or not has_members(given):
+        raise InputTypeError(
+            "`member_functions`",
+            "needs real-valued predictions with members",
+            f"got {given!r}",
+            "Pass a Gaussian (n, m) or Samples (n, m, s).",
+        )
+    if isinstance(n_functions, bool) or not isinstance(n_functions, (int, np.integer)) or n_functions < 1:
+        raise InputError("`n_functions`", "must be a positive integer", f"got {n_functions!r}", "Try 6.")
+    feature = np.asarray(to_host(x) if is_array(x) else x, dtype=np.float64)
+    if feature.shape != (len(given),) or not np.isfinite(feature).all():
+        raise InputError(
+            "`x`",
+            f"must be {len(given)} finite numbers, one per instance",
+            f"got shape {feature.shape}"
+            + (" with NaN or infinite" if feature.shape == (len(given),) else ""),
+            "Give one feature of the same instances.",
+        )
+    generator = np.random.default_rng(as_seed(rng))
+    m = given.n_members
+    members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False))
+    order = np.argsort(feature, kind="stable")
+    levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
+    total = to_host(given.quantile(levels[:2]))[order]
+    own = np.stack([to_host(_member(given, int(j)).quantile(levels))[order] for j in members], axis=1)
+    seen = None
+    if labels is not None:
+        batch = as_labels(given, labels)
+        seen = to_host(batch.values)[0][order]
+    return MemberFunctions(
+        x=feature[order],
+        members=members,
+        centre=own[:, :, 2],
+        low=own[:, :, 0],
+        high=own[:, :, 1],
+        total_low=total[:, 0],
+        total_high=total[:, 1],
+        level=float(level),
+        labels=seen,
+    )
+
+
+def _member(predictions: Gaussian | Samples, member: int) -> Gaussian | Samples:
+    """Return the predictions of one member."""
+    if isinstance(predictions, Gaussian):
+        return Gaussian(predictions.mean[:, member], predictions.std[:, member])
+    return Samples(predictions.values[:, member, :])

@@ -1,0 +1,254 @@
+"""From the values of statistics on replicates to the results of a predictive check.
+
+What a predictive check cannot say with what was stored, refused or put into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly.hypotests.predictive.groups import Grouping, adjusted_over_groups
+from credibly.hypotests.resampling.members import Hypothesis, LabelSource
+from credibly.hypotests.resampling.pvalues import (
+    acceptance_region,
+    at_least_and_at_most,
+    distance,
+    monte_carlo_pvalue,
+    pooled_two_sided,
+    require_numbers,
+    westfall_young,
+)
+from credibly.predictions import (
+    ClassPredictions,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Predictions,
+    Quantiles,
+    Samples,
+)
+from credibly.results.predictive import HypothesisCheck
+from credibly.results.tests import CheckResult
+from credibly.statistics import Bound, Statistic
+
+
+def hypothesis_check(
+    source: LabelSource,
+    chosen: Sequence[Statistic],
+    bounds: Sequence[Bound],
+    values: HostArray,
+    grouping: Grouping | None,
+    adjustment: str,
+    settings: dict[str, Any],
+    paper: str | None,
+) -> HypothesisCheck:
+    """Return all results under one hypothesis; values (targets, 1 + b) as `shared_values` gives them."""
+    words = hypothesis_words(source)
+    groups = [None] if grouping is None else [None, *grouping.names]
+    places = [(group, statistic.name) for group in groups for statistic in chosen]
+    for row, (_, name) in zip(values, places, strict=True):
+        require_numbers(row, name)
+    adjusted: list[float | None] = [None] * len(places)
+    s = len(chosen)
+    omnibus, own, _ = westfall_young(pooled_two_sided(values[:s]))
+    if s > 1:
+        adjusted[:s] = own.tolist()
+    if grouping is not None:
+        raw = np.array([monte_carlo_pvalue(float(row[0]), row[1:], "two-sided")[0] for row in values[s:]])
+        adjusted[s:] = adjusted_over_groups(values[s:], raw, adjustment).tolist()
+    results = [
+        _single(source, bound, row, group, adjusted[at], words, settings, paper)
+        for at, (bound, row, (group, _)) in enumerate(zip(bounds, values, places, strict=True))
+    ]
+    by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
+    for (group, name), result in zip(places, results, strict=True):
+        if group is not None:
+            by_group[group][name] = result
+    return HypothesisCheck(
+        name=source.hypothesis,
+        hypothesis=words,
+        checks={result.statistic_name: result for result in results[:s]},
+        omnibus_pvalue=omnibus,
+        members=source.members,
+        groups=by_group,
+    )
+
+
+def hypothesis_words(source: LabelSource) -> str:
+    """Return the hypothesis as a clause."""
+    if source.hypothesis == "independent":
+        whose = (
+            "mean prediction"
+            if isinstance(source.predictions, ClassPredictions)
+            else "predicted distribution"
+        )
+        return f"every label was drawn from the {whose} of its instance, independently of the others"
+    if source.predictions.n_members == 1:
+        return "the one member drew all labels"
+    return f"one of these {source.predictions.n_members} members, the same for all instances, drew all labels"
+
+
+def _single(
+    source: LabelSource,
+    bound: Bound,
+    values: HostArray,
+    group: str | None,
+    adjusted: float | None,
+    words: str,
+    settings: dict[str, Any],
+    paper: str | None,
+) -> CheckResult:
+    statistic = bound.statistic
+    observed, null = float(values[0]), values[1:]
+    pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
+    at_least, at_most = at_least_and_at_most(observed, null)
+    upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
+    # replicates that are not at least as large lie below; ties are in both
+    share = float(np.count_nonzero(~at_least) + 0.5 * np.count_nonzero(at_least & at_most)) / null.size
+    effect, z_score = distance(observed, null)
+    low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
+    by_member: dict[str, Any] = {}
+    if source.members is not None:
+        by_member = _member_tails(source.predictions, source.members, at_least, at_most)
+    return CheckResult(
+        name="predictive_check",
+        hypothesis=words,
+        statistic_name=statistic.name,
+        statistic=observed,
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail="two-sided",
+        null_distribution=null,
+        acceptance_region=acceptance_region(null, "two-sided", statistic.traits.range),
+        effect_size=effect,
+        z_score=z_score,
+        n=bound.n,
+        n_resamples=null.size,
+        statistic_range=statistic.traits.range,
+        settings={**settings, **statistic.settings()},
+        notes=bound.notes,
+        adjusted_pvalue=adjusted,
+        paper_pvalue=share,
+        upper_pvalue=upper,
+        lower_pvalue=lower,
+        direction="above" if upper <= lower else "below",
+        sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
+        n_members=source.predictions.n_members,
+        paper_rules={} if paper is None else _paper_rules(share),
+        group=group,
+        **by_member,
+    )
+
+
+def _paper_rules(share: float) -> dict[str, bool]:
+    """Return whether P21's rules fail a model: its figures use the first, its Tables 2 and 3 the second."""
+    return {"p is 0 or 1": share in (0.0, 1.0), "outside the central 95 %": not 0.025 <= share <= 0.975}
+
+
+def _member_tails(
+    predictions: Predictions, members: HostArray, at_least: HostArray, at_most: HostArray
+) -> dict[str, Any]:
+    m = predictions.n_members
+    counts = np.bincount(members, minlength=m)
+    with np.errstate(invalid="ignore"):
+        above, below = (
+            np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
+        )
+    # (1 + sum over members of their tail) / (1 + m): the truth is one of m + 1 exchangeable members
+    weights = getattr(predictions, "weights", None)
+    effective = m if weights is None else 1.0 / float((to_host(as_float64(weights)) ** 2).sum())
+    fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
+    return {
+        "member_counts": counts,
+        "member_below": below,
+        "member_above": above,
+        "member_pvalue": float(min(1.0, 2 * (1 + effective * fewer) / (1 + effective))),
+    }
+
+
+_LEVEL = 0.05
+
+
+def has_members(predictions: Predictions) -> bool:
+    """Tell whether members are stored, so that one can be drawn for all instances."""
+    if isinstance(predictions, Gaussian):
+        return int(predictions.mean.ndim) == 2
+    if isinstance(predictions, Samples):
+        return int(predictions.values.ndim) == 3
+    return isinstance(predictions, (Ensemble, Dirichlet))
+
+
+def require_hypothesis(predictions: Predictions, hypothesis: Hypothesis) -> None:
+    """Raise where a hypothesis cannot be tested with these predictions."""
+    if hypothesis == "independent" or has_members(predictions):
+        return
+    kind = type(predictions).__name__
+    single = {
+        "Point": "`Ensemble(probs[:, None, :])`",
+        "Gaussian": "`Gaussian(mean[:, None], std[:, None])`",
+        "Samples": "`Samples(values[:, None, :])`",
+    }.get(kind)
+    remedy = 'Store the members, or pass `hypothesis="independent"`.'
+    if single:
+        remedy += f" If it is a single model, say so: {single}."
+    raise UnsupportedError(
+        "the Bayesian hypothesis",
+        "cannot be tested where only averages are stored: which member drew the labels is lost",
+        f"got {kind} without members",
+        remedy,
+    )
+
+
+def limits_of(
+    predictions: Predictions,
+    names: Sequence[Hypothesis],
+    n_resamples: int,
+    named: bool,
+    excluded: int,
+    together: int,
+) -> tuple[str, ...]:
+    """Return what the check cannot say, in words; `together` p-values are adjusted for each other."""
+    limits = ["The data must not have been used to train or recalibrate the model."]
+    if named:
+        limits = [f"{excluded} rows that had been used before were left out by their names."]
+    m = predictions.n_members
+    if "bayesian" in names and isinstance(predictions, Dirichlet):
+        limits.append(
+            "A Dirichlet draws a distribution per instance: with one label per instance a member's labels "
+            "are those of its mean, so concentrations do not show."
+        )
+    if "bayesian" in names and m == 1:
+        limits.append("With one member both hypotheses are the same.")
+    elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
+        limits.append(
+            f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
+            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
+        )
+    if isinstance(predictions, Quantiles) and not predictions.is_dense:
+        limits.append(
+            f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap "
+            "between them, and coverage is all that was checked."
+        )
+    if 2 / (n_resamples + 1) > _LEVEL:
+        limits.append(
+            f"{n_resamples} replicates give no two-sided p-value below {2 / (n_resamples + 1):.2g}."
+        )
+    # every row of the replicates has its two extremes, and each may be another replicate's smallest p-value
+    elif 2 * together / (n_resamples + 1) > _LEVEL:
+        limits.append(
+            f"{n_resamples} replicates, adjusted over {together} statistics and groups, may give no adjusted "
+            f"p-value below {min(2 * together / (n_resamples + 1), 1):.2g}, however large the deviation: use "
+            f"{_enough(together)} or more."
+        )
+    return tuple(limits)
+
+
+def _enough(together: int) -> int:
+    """Return a round number of replicates, less one, that can give adjusted p-values at the level."""
+    least = 2 * together / _LEVEL
+    return int(-(-least // 1000) * 1000) - 1

@@ -1,0 +1,194 @@
+"""The smallest distortion a predictive check would notice.
+
+Predictions stay as they are and so do the replicates of the check; labels are drawn from distorted
+predictions, and their statistics are ranked among the replicates.
+
+Predictions made wrong by a known amount, to see whether a check notices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError, one_of, require_positive
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace
+from credibly._arrays.philox import as_seed
+from credibly._arrays.progress import Progress
+from credibly._arrays.special import softmax
+from credibly.hypotests.resampling.members import LabelSource, drawn_members, member_probs
+from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
+from credibly.hypotests.resampling.shared import Target, shared_values
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Predictions,
+    Quantiles,
+    Reals,
+    Samples,
+    as_point,
+)
+from credibly.results.base import require_level
+from credibly.results.power import PowerCurve
+from credibly.statistics import Statistic
+
+NEUTRAL = {"temperature": 1.0, "bias": 0.0}
+"""The amount of every named distortion that changes nothing."""
+
+AMOUNTS = {
+    "temperature": (0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 2.0, 2.8, 4.0),
+    "bias": (-1.0, -0.7, -0.5, -0.35, -0.25, -0.15, -0.05, 0.0, 0.05, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0),
+}
+
+
+def distorted(
+    predictions: Predictions, injection: str | Callable[[Any, float], Any], amount: float
+) -> Predictions:
+    """Return predictions that labels are drawn from instead."""
+    if not isinstance(injection, str):
+        changed = injection(predictions, amount)
+        if type(changed) is not type(predictions) or changed._leading.shape != predictions._leading.shape:
+            raise InputTypeError(
+                "`injection`",
+                f"must return {predictions!r} with other numbers",
+                f"got {changed!r}",
+                "Keep type and shape.",
+            )
+        return changed
+    if isinstance(predictions, ClassPredictions):
+        if injection == "bias":
+            raise InputError(
+                '`injection="bias"`', "shifts real values", "got class predictions", 'Use "temperature".'
+            )
+        return _tempered(predictions, amount)
+    scale, shift = (amount, 0.0) if injection == "temperature" else (1.0, amount)
+    if isinstance(predictions, Gaussian):
+        return Gaussian(predictions.mean + shift * predictions.std, scale * predictions.std)
+    if isinstance(predictions, (Samples, Quantiles)):
+        values = as_float64(predictions.values)
+        return dataclasses.replace(predictions, values=_moved(values, scale, shift))
+    raise InputTypeError(
+        f"`injection={injection!r}`",
+        "is known for classes, Gaussian, Samples and Quantiles",
+        f"got {type(predictions).__name__}",
+        "Pass a function.",
+    )
+
+
+def _tempered(predictions: ClassPredictions, temperature: float) -> Ensemble:
+    """Return p^(1 / T), normalised, of every member; without members of the one prediction."""
+    if isinstance(predictions, (Ensemble, Dirichlet)):
+        probs = as_float64(member_probs(predictions))
+    else:
+        probs = as_float64(as_point(predictions)[0].probs)[:, None, :]
+    xp = namespace(probs)
+    possible = probs > 0
+    logs = xp.log(xp.where(possible, probs, xp.ones_like(probs)))
+    changed = softmax(xp.where(possible, logs, -xp.inf * xp.ones_like(logs)) / temperature)
+    return Ensemble(changed, weights=getattr(predictions, "weights", None), member_axis=1)
+
+
+def _moved(values: Array, scale: float, shift: float) -> Array:
+    """Scale values (n, ...) about the mean of each row and shift them by its standard deviations."""
+    xp = namespace(values)
+    # of one draw per member the spread is that between members
+    axes = tuple(range(1, values.ndim)) if values.shape[-1] == 1 else (values.ndim - 1,)
+    centre = xp.mean(values, axis=axes, keepdims=True)
+    spread = xp.std(values, axis=axes, keepdims=True)
+    return centre + scale * (values - centre) + shift * spread
+
+
+def simulate_power(
+    predictions: Predictions,
+    observed: Classes | Reals,
+    statistics: Sequence[Statistic],
+    values: Mapping[Any, HostArray],
+    injection: str | Callable[[Any, float], Any],
+    grid: Sequence[float] | None,
+    *,
+    n_repeats: int,
+    level: float,
+    wanted: float,
+    rng: Any,
+    progress: Progress | None = None,
+) -> PowerCurve:
+    """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`."""
+    require_positive("`n_repeats`", n_repeats, "Try 200.")
+    require_level(level)
+    require_level(wanted)
+    named = isinstance(injection, str)
+    if named:
+        one_of("`injection`", injection, NEUTRAL)
+    elif not callable(injection):
+        raise InputTypeError(
+            "`injection`",
+            "must be a name or a function of predictions and amount",
+            f"got {injection!r}",
+            'Try "temperature".',
+        )
+    amounts = _amounts(injection, grid)
+    seed = as_seed(rng)
+    targets = [Target(one) for one in statistics]
+    power = {name: np.empty((len(statistics), amounts.size)) for name in values}
+    for place, amount in enumerate(amounts.tolist()):
+        changed = distorted(predictions, injection, amount)
+        sources = [
+            LabelSource(
+                changed, name, seed, drawn_members(changed, seed, n_repeats) if name == "bayesian" else None
+            )
+            for name in values
+        ]
+        found, _ = shared_values(targets, predictions, observed, sources, n_repeats)
+        for name, drawn in zip(values, found, strict=True):
+            for at, null in enumerate(values[name]):
+                pvalues = two_sided_pvalues(drawn[at, 1:], null[1:])
+                power[name][at, place] = float(np.mean(pvalues <= level))
+        if progress is not None:
+            progress(place + 1, amounts.size)
+    curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
+    intervals = {
+        name: {
+            one: np.array([clopper_pearson(round(share * n_repeats), n_repeats) for share in shares])
+            for one, shares in own.items()
+        }
+        for name, own in curves.items()
+    }
+    return PowerCurve(
+        injection=injection if isinstance(injection, str) else getattr(injection, "__name__", "injection"),
+        neutral=NEUTRAL[injection] if isinstance(injection, str) else 0.0,
+        grid=amounts,
+        power=curves,
+        interval=intervals,
+        n_repeats=int(n_repeats),
+        level=float(level),
+        wanted=float(wanted),
+    )
+
+
+def _amounts(injection: Any, grid: Sequence[float] | None) -> HostArray:
+    if grid is None:
+        if not isinstance(injection, str):
+            raise InputError(
+                "`grid`",
+                "must be given for a distortion of your own",
+                "got none",
+                "Pass the amounts; 0 must change nothing.",
+            )
+        return np.array(AMOUNTS[injection])
+    try:
+        amounts = np.asarray(grid, dtype=np.float64)
+    except (TypeError, ValueError):
+        amounts = np.empty(0)
+    if amounts.ndim != 1 or not amounts.size or not np.isfinite(amounts).all():
+        raise InputError("`grid`", "must be finite numbers", f"got {grid!r}", "Pass a list of amounts.")
+    if injection == "temperature" and (amounts <= 0).any():
+        raise InputError(
+            "`grid`", "must be positive for temperatures", f"got {amounts.min():.6g}", "1 changes nothing."
+        )
+    return np.sort(amounts)

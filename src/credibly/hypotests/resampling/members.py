@@ -1,0 +1,137 @@
+"""Labels under the two hypotheses of a predictive check: one member for all rows, or the mean of each row.
+
+bayesian      j ~ weights once per replicate, then y_i ~ member j of every instance i
+independent   y_i ~ the mean prediction of instance i
+
+Both take the label of instance i in replicate d from the same uniform number, so with one member they
+are the same replicates, and those of the consistency test.   P21 section 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+from credibly._arrays.errors import InputTypeError
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.resampling.loop import Drawing
+from credibly.hypotests.resampling.replicates import RealReplicates, Replicates
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dirichlet,
+    Ensemble,
+    Predictions,
+    RealPredictions,
+    as_point,
+)
+
+Hypothesis = Literal["bayesian", "independent"]
+
+
+def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> HostArray:
+    """Return the member that draws the labels of every replicate, (n_resamples,).
+
+    Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
+    so that each member is set up once.
+    """
+    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    weights = getattr(predictions, "weights", None)
+    m = predictions.n_members
+    if isinstance(predictions, RealPredictions):
+        return (uniform * m).astype(np.intp)
+    if weights is None:
+        return np.sort((uniform * m).astype(np.intp))
+    steps = np.cumsum(to_host(as_float64(weights)))
+    return np.sort(np.searchsorted(steps[:-1] / steps[-1], uniform, side="right"))
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelSource:
+    """Labels of all rows of some predictions under one hypothesis, handed out in chunks of rows.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        Whose labels are drawn.
+    hypothesis : {"bayesian", "independent"}
+        How.
+    seed : tuple of int
+        Key of the counters.
+    members : ndarray (n_resamples,) or None
+        The member behind every replicate; None under "independent".
+    """
+
+    predictions: Predictions
+    hypothesis: Hypothesis
+    seed: Seed
+    members: HostArray | None
+
+    def part(self, rows: slice, own: Predictions | None = None) -> Drawing:
+        """Return the labels of these rows, of which `own` are the predictions if already cut out.
+
+        They do not depend on how rows are cut.
+        """
+        if own is None:
+            own = self.predictions if rows == slice(0, len(self.predictions)) else self.predictions[rows]
+        if isinstance(own, RealPredictions):
+            shared = self.members is not None
+            return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)
+        assert isinstance(own, ClassPredictions)
+        if self.members is None:
+            return Replicates(as_point(own)[0].probs, self.seed, rows.start)
+        return MemberReplicates(member_probs(own), self.members, self.seed, rows.start)
+
+
+def member_probs(predictions: ClassPredictions) -> Array:
+    """Return what every member predicts, (n, m, k)."""
+    if isinstance(predictions, Ensemble):
+        return predictions.probs
+    if isinstance(predictions, Dirichlet):
+        # one label drawn from a distribution that is itself drawn is a label drawn from the mean
+        means = predictions.member_means()
+        return means if means.ndim == 3 else means[:, None, :]
+    raise InputTypeError(
+        "members", "are those of an Ensemble or a Dirichlet", f"got {type(predictions).__name__}", "Use one."
+    )
+
+
+class MemberReplicates:
+    """Labels y[d, i] ~ probs[i, members[d]]: all instances of a replicate share the member.
+
+    Parameters
+    ----------
+    probs : array (n, m, k)
+        What every member predicts.
+    members : ndarray (n_resamples,)
+        The member behind every replicate.
+    seed : tuple of int
+        Key of the counters.
+    first_row : int
+        Index of row 0 among all instances.
+    """
+
+    def __init__(self, probs: Array, members: HostArray, seed: Seed, first_row: int = 0) -> None:
+        self.members, self.seed, self.first_row = members, seed, first_row
+        self.probs = probs
+        self._set_up: tuple[int, Replicates] | None = None
+        self.on_device = self._member(int(members[0])).on_device
+
+    def _member(self, member: int) -> Replicates:
+        if self._set_up is None or self._set_up[0] != member:
+            self._set_up = member, Replicates(self.probs[:, member, :], self.seed, self.first_row)
+        return self._set_up[1]
+
+    def labels(self, reps: slice) -> Classes:
+        """Return replicates `reps` of all rows."""
+        own = self.members[reps]
+        ends = [*(np.flatnonzero(np.diff(own)) + 1).tolist(), own.size]
+        drawn, begin = [], 0
+        for end in ends:  # runs of replicates with one member
+            run = slice(reps.start + begin, reps.start + end)
+            drawn.append(self._member(int(own[begin])).labels(run).values)
+            begin = end
+        return Classes(namespace(self.probs).concat(drawn, axis=0), int(self.probs.shape[-1]))

@@ -1,0 +1,214 @@
+"""P-values that count the observation, their Monte-Carlo error, and the family-wise adjustment.
+
+p = (1 + #{null >= observed}) / (1 + b)           two-sided: min(1, 2 min of the two tails)
+
+From the values of a statistic to the result of its test, alone or with others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray
+from credibly.results.base import Tail
+from credibly.results.tests import HypotestResult
+from credibly.statistics import Bound, State
+
+_TIE = 100 * float(np.finfo(np.float64).eps)
+
+
+def monte_carlo_pvalue(observed: float, null: HostArray, tail: Tail) -> tuple[float, tuple[float, float]]:
+    """Return the p-value and its 95 % Clopper-Pearson interval.
+
+    Values within 100 eps of the observation count as ties, that is, as at least as extreme.
+    """
+    b = null.size
+    above, below = (int(np.count_nonzero(side)) for side in at_least_and_at_most(observed, null))
+    if tail == "greater":
+        return (1 + above) / (1 + b), clopper_pearson(above, b)
+    fewer = min(above, below)
+    low, high = clopper_pearson(fewer, b)
+    return min(1.0, 2 * (1 + fewer) / (1 + b)), (min(1.0, 2 * low), min(1.0, 2 * high))
+
+
+def two_sided_pvalues(observed: HostArray, null: HostArray) -> HostArray:
+    """Return the two-sided p-value of many observations against the same replicates."""
+    ordered = np.sort(null)
+    slack = np.where(np.isfinite(observed), _TIE * np.abs(observed), 0.0)
+    above = null.size - np.searchsorted(ordered, observed - slack, side="left")
+    below = np.searchsorted(ordered, observed + slack, side="right")
+    return np.minimum(1.0, 2 * (1 + np.minimum(above, below)) / (1 + null.size))
+
+
+def at_least_and_at_most(observed: float, null: HostArray) -> tuple[HostArray, HostArray]:
+    """Return which replicates are at least, and which at most, as large as the observation."""
+    slack = _TIE * abs(observed) if np.isfinite(observed) else 0.0
+    return null >= observed - slack, null <= observed + slack
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact interval for a binomial probability."""
+    from scipy.special import betaincinv
+
+    half = (1 - level) / 2
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, half))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - half))
+    return low, high
+
+
+def acceptance_region(
+    null: HostArray, tail: Tail, bounds: tuple[float, float] | None, level: float = 0.05
+) -> tuple[float, float]:
+    """Return the values a test at `level` would not reject."""
+    lowest, highest = bounds if bounds is not None else (-np.inf, np.inf)
+    ordered = np.sort(null)
+    share = level if tail == "greater" else level / 2
+    # rejected when fewer than `count` replicates are at least as extreme
+    count = int(np.floor(share * (null.size + 1) * (1 + 1e-12)))
+    if count == 0:
+        return float(lowest), float(highest)
+    upper = float(ordered[-count])
+    return (float(lowest) if tail == "greater" else float(ordered[count - 1])), upper
+
+
+def pooled_pvalues(values: HostArray, tails: tuple[Tail, ...]) -> HostArray:
+    """Rank every row of (1 + b) values among all of them: the p-value each would have, (s, 1 + b)."""
+    pooled = np.empty(values.shape)
+    for row, (series, tail) in enumerate(zip(values, tails, strict=True)):
+        upper = _share_at_least(series)
+        if tail == "greater":
+            pooled[row] = upper
+        else:
+            pooled[row] = np.minimum(1.0, 2 * np.minimum(upper, _share_at_least(-series)))
+    return pooled
+
+
+def pooled_two_sided(values: HostArray) -> HostArray:
+    """Rank every row among all of its values, large and small ones being extreme alike."""
+    tails: list[Tail] = ["two-sided"] * len(values)
+    return pooled_pvalues(values, tuple(tails))
+
+
+def _share_at_least(series: HostArray) -> HostArray:
+    """Return, for every entry, the share of entries at least as large, ties within rounding included."""
+    ordered = np.sort(series)
+    slack = np.where(np.isfinite(series), _TIE * np.abs(series), 0.0)
+    below = np.searchsorted(ordered, series - slack, side="left")
+    return (series.size - below) / series.size
+
+
+def westfall_young(pooled: HostArray) -> tuple[float, HostArray, HostArray]:
+    """Return the min-p omnibus p-value, the adjusted p-values, and the smallest p-value of every row.
+
+    Column 0 is the observation. Ranks are pooled over the observation and the replicates, which makes the
+    omnibus p-value exact: the columns are exchangeable under the hypothesis. Ties count as extreme.
+    """
+    smallest = pooled.min(axis=0)
+    adjusted = np.array([np.mean(smallest <= own * (1 + _TIE)) for own in pooled[:, 0]])
+    return float(np.mean(smallest <= smallest[0] * (1 + _TIE))), adjusted, smallest
+
+
+def distance(observed: float, null: HostArray) -> tuple[float, float]:
+    """Return how far the observation is from the centre of the replicates, as it is and in their spread."""
+    finite = bool(np.isfinite(null).all())
+    # infinite replicates have no mean; the centre of the finite ones would mislead
+    effect = observed - float(null.mean() if finite else np.median(null))
+    spread = float(null.std(ddof=1)) if null.size > 1 and finite else float("nan")
+    return effect, effect / spread if spread > 0 else float("nan")
+
+
+def require_numbers(values: HostArray, name: str) -> None:
+    """Raise if a statistic gave NaN: no rank, no p-value."""
+    bad = int(np.isnan(values).sum())
+    if bad:
+        raise UnsupportedError(
+            f"`{name}`",
+            "must give a number for every label vector",
+            f"got NaN for {bad} of {values.size}",
+            "Check the statistic on one drawn label vector.",
+        )
+
+
+HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
+
+
+def single_result(
+    bound: Bound,
+    values: HostArray,
+    settings: dict[str, Any],
+    *,
+    referred: bool = True,
+    notes: tuple[str, ...] = (),
+    sums: State | None = None,
+) -> HypotestResult:
+    """Make the result of one statistic from its values, the observation first.
+
+    `referred` says whether a reference distribution, which is of plain counts, may be named; `sums` are those
+    of all rows where `bound` knows only some of them.
+    """
+    statistic = bound.statistic
+    require_numbers(values, statistic.name)
+    observed, null = float(values[0]), values[1:]
+    tail = statistic.traits.tail
+    pvalue, interval = monte_carlo_pvalue(observed, null, tail)
+    notes = (*bound.notes, *notes)
+    reference = bound.reference_pvalue(observed, sums) if referred else None
+    if reference is not None:
+        notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
+    effect, z_score = distance(observed, null)
+    return HypotestResult(
+        name="calibration_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name=statistic.name,
+        statistic=observed,
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail=tail,
+        null_distribution=null,
+        acceptance_region=acceptance_region(null, tail, statistic.traits.range),
+        effect_size=effect,
+        z_score=z_score,
+        n=bound.n,
+        n_resamples=null.size,
+        statistic_range=statistic.traits.range,
+        settings={**settings, **statistic.settings()},
+        notes=notes,
+    )
+
+
+def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict[str, Any]) -> HypotestResult:
+    """Combine tests that share replicates: smallest p-value, with pooled ranks."""
+    pooled = pooled_pvalues(values, tuple(result.tail for result in results))
+    pvalue, adjusted, smallest = westfall_young(pooled)
+    components = {
+        result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
+        for result, own in zip(results, adjusted, strict=True)
+    }
+    score = -np.log10(smallest) + 0.0  # not -0.0
+    _, interval = monte_carlo_pvalue(float(score[0]), score[1:], "greater")
+    effect = float(score[0] - score[1:].mean())
+    spread = float(score[1:].std(ddof=1)) if score.size > 2 else float("nan")
+    names = ", ".join(components)
+    return HypotestResult(
+        name="calibration_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name=f"smallest p of {names} (-log10)",
+        statistic=float(score[0]),
+        pvalue=pvalue,
+        pvalue_interval=interval,
+        tail="greater",
+        null_distribution=score[1:],
+        acceptance_region=acceptance_region(score[1:], "greater", (0.0, float(np.log10(score.size)))),
+        effect_size=effect,
+        z_score=effect / spread if spread > 0 else float("nan"),
+        n=results[0].n,
+        n_resamples=results[0].n_resamples,
+        settings={**settings, "statistics": list(components)},
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
+        components=components,
+    )

@@ -1,0 +1,355 @@
+"""Means over instances of a loss of a real label: what the scores of regression share.
+
+Errors of one number per instance: of the mean, squared, and of the median, absolute.
+
+rmse  sqrt(mean (y - E F)^2)          mae  mean |y - median F|
+
+Each uses the point that minimises its expectation under the predicted distribution.   Gneiting 2011.
+
+The log loss of Gaussian predictions: mean -log density of the label under the mixture of the members.
+
+-log 1/m sum_j N(y; mu_j, s_j^2)            in natural units of the label      Good 1952
+
+The continuous ranked probability score, in closed form for every kind of real-valued prediction.
+
+crps = E|X - y| - 1/2 E|X - X'|,  X, X' independent draws from the prediction
+
+Gaussian mixture  E|X - y| = 1/m sum_j A(y - mu_j, s_j),  A(d, s) = d (2 Phi(d/s) - 1) + 2 s phi(d/s)
+draws             the same expectations over the draws themselves
+quantiles         2/q sum_j (1[y < v_j] - l_j)(v_j - y): twice the mean pinball loss
+
+Matheson and Winkler 1976; Grimit et al. 2006 (mixtures); Laio and Tamea 2007 (quantiles).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, as_float64, device, namespace, to_host
+from credibly._arrays.row_search import count_at_most
+from credibly._arrays.special import ndtr
+from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
+from credibly.results.base import Tail, require_level
+from credibly.statistics.proper import MeanBound
+from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Traits
+
+Loss = Callable[[Array], Array]
+"""From labels (b, n) to contributions (b, n)."""
+
+
+class LossBound(MeanBound):
+    """A mean over instances of `loss(y)[:, i]`."""
+
+    def __init__(self, statistic: Statistic, loss: Loss, plan: Plan, notes: tuple[str, ...]) -> None:
+        super().__init__(statistic, None, plan, notes)
+        self.loss = loss
+
+    def contributions(self, labels: Labels) -> Array:
+        """Return every instance's loss, (b, n)."""
+        return self.loss(labels.values)
+
+
+@dataclasses.dataclass(frozen=True)
+class RealMean(Statistic):
+    """A mean over instances of a loss that depends on the predicted distribution and the label."""
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        return LossBound(self, self.loss(predictions), plan, predictions.notes)
+
+    @abstractmethod
+    def loss(self, predictions: Any) -> Loss:
+        """Return the loss of labels (b, n), with all that needs no labels computed."""
+
+
+def real_traits(
+    *,
+    tail: Tail = "two-sided",
+    differentiable: bool = False,
+    bounds: tuple[float, float] | None = None,
+) -> Traits:
+    """Return the traits of a sum over instances with real labels."""
+    return Traits(
+        reduction="sum",
+        tail=tail,
+        labels=REAL_LABELS,
+        differentiable=differentiable,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=bounds,
+    )
+
+
+def central_interval(predictions: RealPredictions, level: float) -> tuple[Array, Array]:
+    """Return the ends, (n,) each, of the central interval that holds `level` of the probability."""
+    require_level(level)
+    ends = predictions.quantile([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return ends[:, 0], ends[:, 1]
+
+
+class RootBound(LossBound):
+    """The square root of a mean."""
+
+    def finish(self, state: State) -> Array:
+        """Divide by the total weight and take the root."""
+        mean = super().finish(state)
+        return namespace(mean).sqrt(mean)
+
+    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of the mean square, carried through the root's slope."""
+        return self._through_root(*super().stderr(labels), float(to_host(self(labels))[0]))
+
+    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the same from merged sums."""
+        mean_square = float(to_host(spread["w1 v1"])[0]) / float(to_host(spread["w1 v0"])[0])
+        return self._through_root(*super().stderr_of(spread, labels), math.sqrt(mean_square))
+
+    @staticmethod
+    def _through_root(
+        error: float | None, refusal: str | None, value: float
+    ) -> tuple[float | None, str | None]:
+        if error is None:
+            return None, refusal
+        if value == 0.0:
+            return None, "every error is zero, where the root has no slope"
+        return error / (2.0 * value), refusal
+
+
+@dataclasses.dataclass(frozen=True)
+class RootMeanSquaredError(RealMean):
+    """Root of the mean squared distance between the label and the mean of the predicted distribution.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.rmse(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [3.0, -3.0]))
+    3.0
+    """
+
+    name: ClassVar[str] = "rmse"
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Gneiting 2011"
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        assert isinstance(predictions, RealPredictions)
+        return RootBound(self, self.loss(predictions), plan, predictions.notes)
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """(y - mean)^2."""
+        mean = predictions.expectation()
+        return lambda labels: (labels - mean) ** 2
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanAbsoluteError(RealMean):
+    """Mean distance between the label and the median of the predicted distribution.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.mae(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [3.0, -4.0]))
+    3.5
+    """
+
+    name: ClassVar[str] = "mae"
+    traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
+    reference: ClassVar[str] = "Gneiting 2011"
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """|y - median|."""
+        median = predictions.quantile([0.5])[:, 0]
+        xp = namespace(median)
+        return lambda labels: xp.abs(labels - median)
+
+
+rmse = RootMeanSquaredError()
+
+mae = MeanAbsoluteError()
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@dataclasses.dataclass(frozen=True)
+class GaussianLogLoss(RealMean):
+    """Mean negative logarithm of the predicted density at the label; a density has no lowest value.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> round(float(cr.gaussian_log_loss(cr.Gaussian([0.0], [1.0]), [0.0])), 6)  # log(2 pi) / 2
+    0.918939
+    """
+
+    name: ClassVar[str] = "gaussian_log_loss"
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
+    reference: ClassVar[str] = "Good 1952"
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Raise unless predictions have a Gaussian density."""
+        super().require_predictions(predictions)
+        if not isinstance(predictions, Gaussian):
+            raise InputTypeError(
+                f"`{self.name}`",
+                "needs a density, which only Gaussian predictions have",
+                f"got {type(predictions).__name__}",
+                "Use `crps`, which needs none.",
+            )
+
+    def loss(self, predictions: Gaussian) -> Loss:
+        """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
+        mean, std = predictions.members()
+        xp = namespace(mean)
+        constant = xp.log(std) + _HALF_LOG_TWO_PI
+        m = mean.shape[1]
+
+        def exponent(labels: Array, j: int) -> Array:
+            z = (labels - mean[:, j]) / std[:, j]
+            return -0.5 * z * z - constant[:, j]
+
+        def score(labels: Array) -> Array:
+            if m == 1:
+                return -exponent(labels, 0)
+            top = exponent(labels, 0)
+            for j in range(1, m):
+                top = xp.maximum(top, exponent(labels, j))
+            total = xp.exp(exponent(labels, 0) - top)
+            for j in range(1, m):
+                total = total + xp.exp(exponent(labels, j) - top)
+            return math.log(m) - top - xp.log(total)
+
+        return score
+
+
+gaussian_log_loss = GaussianLogLoss()
+
+_TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
+
+
+@dataclasses.dataclass(frozen=True)
+class ContinuousRankedProbabilityScore(RealMean):
+    """Mean continuous ranked probability score: the distance between distribution and label, in its unit.
+
+    Parameters
+    ----------
+    estimator : {"empirical", "fair"}
+        For `Samples`: the score of the draws as a distribution of their own, or an unbiased estimate of the
+        score of the distribution they were drawn from (Ferro 2014). Other predictions have one score.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.crps(cr.Samples([[0.0, 2.0]]), [1.0]))  # E|X - y| = 1, 1/2 E|X - X'| = 1/2
+    0.5
+    """
+
+    estimator: Literal["empirical", "fair"] = "empirical"
+    name: ClassVar[str] = "crps"
+    traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
+    reference: ClassVar[str] = "Matheson and Winkler 1976"
+
+    def __post_init__(self) -> None:
+        one_of("`estimator`", self.estimator, ("empirical", "fair"))
+
+    def loss(self, predictions: RealPredictions) -> Loss:
+        """Return the score of labels (b, n) by the closed form of the prediction's kind."""
+        if isinstance(predictions, Samples):
+            return _of_draws(predictions, self.estimator)
+        if self.estimator == "fair":
+            raise UnsupportedError(
+                '`crps` with estimator="fair"',
+                "corrects for a finite number of draws",
+                f"got {type(predictions).__name__}, which has none",
+                "Leave `estimator` out.",
+            )
+        if isinstance(predictions, Quantiles):
+            return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
+        assert isinstance(predictions, Gaussian)
+        return _of_mixture(*predictions.members())
+
+
+def _of_mixture(mean: Array, std: Array) -> Loss:
+    """Return the score of mixtures of normal members (n, m)."""
+    xp, m = namespace(std), mean.shape[1]
+    # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
+    spread = xp.sum(std, axis=1) * (2.0 / math.sqrt(math.pi))
+    for j in range(m - 1):
+        gap, scale = mean[:, j + 1 :] - mean[:, j : j + 1], xp.hypot(std[:, j + 1 :], std[:, j : j + 1])
+        spread = spread + 2.0 * xp.sum(_distance(gap, scale), axis=1)
+    half = spread / (2.0 * m * m)
+
+    def score(labels: Array) -> Array:
+        total = _distance(labels - mean[:, 0], std[:, 0])
+        for j in range(1, m):
+            total = total + _distance(labels - mean[:, j], std[:, j])
+        return total / m - half
+
+    return score
+
+
+def _distance(gap: Array, scale: Array) -> Array:
+    """Return E|gap + scale Z| for a standard normal Z."""
+    xp = namespace(gap)
+    z = gap / scale
+    return gap * (2.0 * ndtr(z) - 1.0) + scale * (_TWO_DENSITY * xp.exp(-0.5 * z * z))
+
+
+def _of_draws(predictions: Samples, estimator: str) -> Loss:
+    draws = predictions.pooled()
+    xp = namespace(draws)
+    s = draws.shape[1]
+    pairs = s * s
+    if estimator == "fair":
+        if predictions.n_members > 1 or s < 2:
+            raise UnsupportedError(
+                '`crps` with estimator="fair"',
+                "needs at least two independent draws per instance",
+                f"got {predictions!r}",
+                'Use estimator="empirical".',
+            )
+        pairs = s * (s - 1)
+    rank = xp.arange(1, s + 1, dtype=xp.float64, device=device(draws))
+    centre = draws[:, s // 2]  # sums of distances lose fewer digits around it
+    away = draws - centre[:, None]
+    half = xp.sum((2.0 * rank - s - 1.0) * away, axis=1) / pairs
+    before = _sums_before(away)
+    counts = xp.arange(s + 1, dtype=xp.float64, device=device(draws))
+    slopes = (2.0 * counts - s) / s
+    heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
+    return _piecewise(draws, centre, slopes, heights)
+
+
+def _of_quantiles(values: Array, levels: Array) -> Loss:
+    q = values.shape[1]
+    centre = values[:, q // 2]
+    away = values - centre[:, None]
+    over, under = _sums_before(levels * away), _sums_before((1.0 - levels) * away)
+    weight_over, weight_under = _sums_before(levels[None, :]), _sums_before(1.0 - levels[None, :])
+    slopes = (2.0 / q) * (weight_over - (weight_under[:, -1:] - weight_under))[0, :]
+    heights = (2.0 / q) * ((under[:, -1:] - under) - over)
+    return _piecewise(values, centre, slopes, heights)
+
+
+def _sums_before(values: Array) -> Array:
+    """Return sums of the first 0, 1, ..., q entries of every row, (n, q + 1)."""
+    xp = namespace(values)
+    return xp.concat([xp.zeros_like(values[:, :1]), xp.cumulative_sum(values, axis=1)], axis=1)
+
+
+def _piecewise(knots: Array, centre: Array, slopes: Array, heights: Array) -> Loss:
+    """Return a loss that is linear between knots (n, q): slopes (q + 1,), heights (n, q + 1) at `centre`."""
+    xp = namespace(knots)
+
+    def score(labels: Array) -> Array:
+        cell = count_at_most(knots, labels)
+        slope = xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
+        return slope * (labels - centre) + xp.take_along_axis(heights, cell.T, axis=1).T
+
+    return score
+
+
+crps = ContinuousRankedProbabilityScore()
