@@ -5,8 +5,8 @@ with the default, with other learners and settings and with the papers' own algo
 p-value. The worlds with delta = 0 are the control: the truth is on the boundary of the set, so the hypothesis
 is true. Beside them stands what a test could do that knows the true point of the set.
 
-    python studies/credal_level.py --round default --repetitions 500 --out build/credal-level.json
-    python studies/credal_level.py --table build/credal-level.json
+    python studies/scripts/credal_level.py --round default --repetitions 500 --out build/credal-level.json
+    python studies/scripts/credal_level.py --table build/credal-level.json
 
 Prints the tables of docs/studies/credal-level.md. One process per core; a file that exists is continued.
 """

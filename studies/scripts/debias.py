@@ -3,7 +3,7 @@
 Worlds with known truth, many samples each; for every cell the error of both estimates of the binned
 calibration loss. Prints the table of docs/studies/debias.md.
 
-    python studies/debias.py             about two minutes
+    python studies/scripts/debias.py             about two minutes
 """
 
 from __future__ import annotations

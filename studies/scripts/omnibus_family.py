@@ -4,7 +4,7 @@ Simulates worlds whose truth is known, tests every data set with all candidate s
 replicates, and reads the power of every family of up to four statistics off the same replicates (smallest
 p, Westfall-Young).
 
-    python studies/omnibus_family.py --repetitions 200 --out build/omnibus-family.json
+    python studies/scripts/omnibus_family.py --repetitions 200 --out build/omnibus-family.json
 
 Prints the tables of docs/studies/omnibus-family.md.
 """

@@ -1,43 +1,40 @@
 """What a few of many raters tell: CIFAR-10H and ChaosNLI-SNLI with raters subsampled to 2, 3, 5 and 10.
 
-Needs the public data named in CONTRIBUTING.md (CREDIBLY_DATA). Prints the table of docs/studies/raters.md
-and, given a folder, writes its plot there.
+Needs the public data named in docs/studies/index.md (CREDIBLY_DATA). Prints the table of
+docs/studies/raters.md and, given a folder, writes its plot there.
 
-    python studies/raters.py [FOLDER]
+    python studies/scripts/raters.py [FOLDER]
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import credibly as cr
 from credibly.plots import debiasing_data, new_figure
+from credibly_studies.inputs import public_arrays
 
 RATERS = (2, 3, 5, 10)
 DRAWS = 200
 
 
-def data_sets(folder: Path) -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelCounts]]:
-    counts = np.load(folder / "cifar10" / "cifar10h_counts.npy").astype(int)
-    with np.load(folder / "snli" / "chaosnli_snli.npz") as file:
-        snli = cr.Ensemble.from_logits(file["logits"]), cr.LabelCounts(file["counts"].astype(int))
+def data_sets() -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelCounts]]:
+    (probs,) = public_arrays("cifar10/de_avg.npy")
+    (people,) = public_arrays("cifar10/cifar10h_counts.npy")
+    logits, raters = public_arrays("snli/chaosnli_snli.npz", "logits", "counts")
     return {
-        "CIFAR-10H": (cr.Point(np.load(folder / "cifar10" / "de_avg.npy")), cr.LabelCounts(counts)),
-        "ChaosNLI-SNLI": snli,
+        "CIFAR-10H": (cr.Point(probs), cr.LabelCounts(people.astype(int))),
+        "ChaosNLI-SNLI": (cr.Ensemble.from_logits(logits), cr.LabelCounts(raters.astype(int))),
     }
 
 
 def main(folder: str | None = None) -> None:
-    data = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
     columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
     print(" | ".join(("", *columns, "holds, unbiased", "plug-in", "")).strip())
     print("|---" * 8 + "|")
     displays = {}
-    for name, (predictions, counts) in data_sets(data).items():
+    for name, (predictions, counts) in data_sets().items():
         whole = cr.decompose_loss(predictions, counts)
         target = whole.epistemic.value
         first = {m: cr.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}

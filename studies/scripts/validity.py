@@ -3,7 +3,7 @@
 Truths at the places of a set where rejection is easiest: its corners and its edges. The null at the fitted
 distribution alone (a plain parametric bootstrap) beside the null of `validity_test`.
 
-    python studies/validity.py             about twenty minutes
+    python studies/scripts/validity.py             about twenty minutes
 
 Prints the tables of docs/studies/validity.md.
 """

@@ -13,8 +13,6 @@ from credibly_studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_cla
 from credibly_studies.j25_figures import _beyond_its_null
 from credibly_studies.power import Rates
 
-pytest.importorskip("torch")
-
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}
 
 

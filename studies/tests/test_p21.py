@@ -21,9 +21,6 @@ from credibly_studies.p21_quadratic import QUADRATIC
 from credibly_studies.p21_uci import UCI, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
 
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
-
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
-from credibly import MissingExtraError
 from credibly_studies.perceptrons import Training, fit_perceptrons, masks, networks_of, outputs_of, repeated
-
-pytest.importorskip("torch")
 
 QUICK = Training(hidden=(8,), steps=200, batch=32)
 
@@ -74,9 +69,3 @@ def test_dropout_is_used_in_training() -> None:
         np.abs(outputs_of(networks_of(one, 1, 3), x[1])[..., 0] - y[1]).mean() for one in (plain, dropped)
     ]
     assert errors[0] < errors[1]
-
-
-def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"credibly\[studies\]"):
-        fitted()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import credibly as cr
 from credibly_studies.perceptrons import Training
@@ -18,9 +19,6 @@ from credibly_studies.regressors import (
     quantile_loss,
     standardised,
 )
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("sklearn")
 
 Y = np.linspace(-60, 60, 200_001)
 STEP = Y[1] - Y[0]

@@ -25,9 +25,6 @@ from credibly_studies.set_tables import (
 )
 from credibly_studies.study import Run
 
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
-
 DATA = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
 
 

@@ -187,4 +187,4 @@ def test_every_study_says_what_it_follows_and_how_large_it_is(name: str) -> None
     assert not study.title.endswith(".")
     assert dataclasses.is_dataclass(study.small)
     assert type(study.small) is type(study.full)
-    assert set(study.needs) <= {"data", "studies"}
+    assert set(study.needs) <= {"data"}

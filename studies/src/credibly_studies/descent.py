@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly.io.extras import pip, require_module
-
 HostArray = np.ndarray[Any, Any]
 Layers = tuple[tuple[HostArray, HostArray], ...]
 """Weights (m, wide, narrow) and offsets (m, 1, narrow) of m networks, from the input to the output."""
@@ -43,7 +41,8 @@ def first_weights(
     list of (Tensor (m, wide, narrow), Tensor (m, 1, narrow))
         That gradients can be asked of.
     """
-    torch = torch_module()
+    import torch
+
     kind = getattr(torch, precision)
     layers = []
     for wide, narrow in itertools.pairwise(sizes):
@@ -88,7 +87,8 @@ def descend(
     Layers
         As they ended.
     """
-    torch = torch_module()
+    import torch
+
     optimiser = torch.optim.Adam([one for layer in layers for one in layer], lr=learning_rate)
     schedule = (
         None if falls_over is None else torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, falls_over)
@@ -114,14 +114,3 @@ def descend(
     finally:
         torch.set_num_threads(threads)
     return tuple((weight.detach().numpy(), offset.detach().numpy()) for weight, offset in layers)
-
-
-def torch_module() -> Any:
-    """Return torch, or say how to get it.
-
-    Returns
-    -------
-    module
-        The package.
-    """
-    return require_module("torch", "training networks", pip("studies"))

@@ -210,7 +210,6 @@ FIG3 = Study(
     work=PowerWork(
         tests=_cheap(ERRORS), worlds=_BINARY, levels=_LEVELS, claims=fig3_claims, costly=_costly(ERRORS)
     ),
-    needs=("studies",),
 )
 
 _MULTICLASS: dict[str, World] = {
@@ -232,5 +231,4 @@ FIG4 = Study(
     work=PowerWork(
         tests=_cheap(ERRORS), worlds=_MULTICLASS, levels=_LEVELS, claims=fig4_claims, costly=_costly(ERRORS)
     ),
-    needs=("studies",),
 )

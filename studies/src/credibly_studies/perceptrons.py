@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly_studies.descent import HostArray, Layers, descend, first_weights, torch_module
+from credibly_studies.descent import HostArray, Layers, descend, first_weights
 
 Loss = Callable[[Any, Any], Any]
 """Outputs (m, b, o) and targets (m, b), tensors -> loss of each case (m, b)."""
@@ -74,7 +74,8 @@ def fit_perceptrons(
     Layers
         Of g * members networks, those of the first data set first.
     """
-    torch = torch_module()
+    import torch
+
     groups, n, d = inputs.shape
     m = groups * members
     # outputs start near 0: a first spread of e^3 would take long to unlearn

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from credibly.io.extras import pip, require_module
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
 from credibly_studies.descent import Layers
 from credibly_studies.perceptrons import (
@@ -200,10 +199,11 @@ def _quantile(splits: Splits, members: int, training: Training, generator: np.ra
 
 def _ridge(splits: Splits, members: int, training: Training, generator: np.random.Generator) -> Arrays:
     """Fit Bayesian ridge regression, and draw coefficients from its posterior."""
-    linear = require_module("sklearn.linear_model", "Bayesian ridge regression", pip("studies"))
+    from sklearn.linear_model import BayesianRidge
+
     means, stds = [], []
     for x, y, test in zip(splits.train_x, splits.train_y, splits.test_x, strict=True):
-        model = linear.BayesianRidge().fit(x, y)
+        model = BayesianRidge().fit(x, y)
         # a covariance with collinear inputs has eigenvalues a little below 0
         values, vectors = np.linalg.eigh(model.sigma_)
         root = vectors * np.sqrt(np.maximum(values, 0.0))

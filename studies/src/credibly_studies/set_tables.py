@@ -235,7 +235,6 @@ M23_TABLE1 = Study(
     small=TableSize(("digits",), ("single network", "deep ensemble"), 300, 19),
     full=TableSize(DATA_SETS),
     work=m23_table,
-    needs=("studies",),
 )
 
 J25_TABLE1 = Study(
@@ -245,5 +244,5 @@ J25_TABLE1 = Study(
     small=TableSize(("digits",), ("single network", "deep ensemble"), 300, 19),
     full=TableSize((*DATA_SETS, SNLI)),
     work=j25_table,
-    needs=("studies", "data"),
+    needs=("data",),
 )

@@ -100,7 +100,7 @@ class Study(Generic[S]):
     work : callable
         ``work(size, run)`` gives `Findings`.
     needs : tuple of str
-        What must be there: names of extras, and "data" for the public data sets.
+        What must be there beside the package: "data" for the public data sets.
 
     Examples
     --------
