@@ -53,6 +53,28 @@ def test_list(credibly: Command) -> None:
     assert [entry["name"] for entry in found["entries"]] == list(STUDIES)
 
 
+def test_studies_are_loaded_by_their_verb_alone_and_torch_by_none_of_them() -> None:
+    script = """
+import sys
+from credibly.cli import main
+def loaded():
+    return {"credibly_studies", "torch", "sklearn", "mlxtend"} & set(sys.modules)
+main(["list", "--json"])
+before = loaded()
+main(["study", "list", "--json"])
+print(f"\\n{before} {loaded()}")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert ran.stdout.splitlines()[-1] == "set() {'credibly_studies'}"
+
+
 def test_a_study_writes_table_figures_and_all_p_values(
     credibly: Command, tiny: Study[PowerSize], tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def study_named(
     """The papers' experiments, run again.
 
     Writes tables, figures, a page and JSON. Run it again to go on after a stop.
+    Needs the package credibly-studies.
     """
     studies = installed_studies()
     if name == "list":
