@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,6 @@ from credibly_studies.set_tables import (
     j25_table,
 )
 from credibly_studies.study import Run
-
-DATA = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +89,10 @@ def test_claims_follow_the_numbers() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not (DATA / "snli").exists(), reason="CREDIBLY_DATA has no SNLI predictions")
-def test_snli_is_a_set_of_five() -> None:
+def test_snli_is_a_set_of_five(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (data_dir / "snli").is_dir():
+        pytest.skip("needs the SNLI predictions under CREDIBLY_DATA")
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
     given = real_set(SNLI, "", 300)
     assert (given.validation.n_members, given.test.n_classes) == (5, 3)
     assert len(given.validation) == given.validation_labels.size == 300
