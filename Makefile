@@ -33,13 +33,13 @@ lint: .venv/.dev ## format, lint rules, public docstrings
 	$(BIN)/ruff check .
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/check_docstrings.py credibly.simulate
-	$(BIN)/python tools/check_docstrings.py credibly.studies
+	$(BIN)/python tools/check_docstrings.py credibly_studies
 
 format: .venv/.dev ## rewrite the files so that `make lint` is content
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-types: .venv/.dev ## strict typing of src
+types: .venv/.dev ## strict typing of src and studies/src
 	$(BIN)/mypy
 
 arrows: .venv/.dev ## imports between the rooms point the right way
@@ -47,6 +47,7 @@ arrows: .venv/.dev ## imports between the rooms point the right way
 
 examples: .venv/.dev ## run the examples in README, docs and docstrings
 	$(BIN)/python -W error tools/run_examples.py
+	$(BIN)/python -W error tools/run_examples.py --package credibly_studies
 
 docs: .venv/.dev ## build the documentation in build/docs, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
@@ -56,7 +57,7 @@ bench: .venv/.bench ## time credibly against other packages
 
 clean: ## remove what the targets wrote, but not .venv
 	rm -rf build dist docs/api demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
-	find src tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src studies tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and .venv too
 	rm -rf .venv
@@ -69,19 +70,19 @@ distclean: clean ## and .venv too
 	@echo "Creating .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-# $(call install,EXTRAS): pip's own words are kept in a log and shown when it fails.
+# $(call install,EXTRAS,MORE): pip's own words are kept in a log and shown when it fails.
 install = @echo "Installing credibly$(1) into .venv (log: .venv/install.log)"; \
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.$(1)' \
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.$(1)' $(2) \
 	>.venv/install.log 2>&1 || { tail -n 20 .venv/install.log >&2; exit 1; }
 
 .venv/.core: pyproject.toml constraints.txt | .venv/bin/python
 	$(call install,)
 	@touch $@
 
-.venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
-	$(call install,[dev])
+.venv/.dev: pyproject.toml studies/pyproject.toml constraints.txt | .venv/bin/python
+	$(call install,[dev],-e ./studies)
 	@touch $@ .venv/.core
 
-.venv/.bench: pyproject.toml constraints.txt | .venv/bin/python
-	$(call install,[bench])
+.venv/.bench: pyproject.toml studies/pyproject.toml constraints.txt | .venv/bin/python
+	$(call install,[bench],-e ./studies)
 	@touch $@ .venv/.core

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from pathlib import Path
 
 import array_api_strict
 import numpy as np
@@ -12,21 +11,14 @@ import pytest
 from hypothesis import settings
 
 from libraries import Library
+from public_data import data_dir
+
+__all__ = ["data_dir"]
 
 # Derandomised: a failure on one machine is a failure on all of them.
 settings.register_profile("default", max_examples=40, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=1000, deadline=None, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-@pytest.fixture(scope="session")
-def data_dir() -> Path:
-    """The folder of public predictions named by CREDIBLY_DATA; tests that need it are skipped without it."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("CREDIBLY_DATA", beside))
-    if not folder.is_dir():
-        pytest.skip(f"needs the public predictions in {folder}; set CREDIBLY_DATA to their folder")
-    return folder
 
 
 def _accelerators() -> list[str]:

@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from credibly.studies import Claim, StudyTable, studies
-from credibly.studies.results import claims_table, size_in_words
+from credibly_studies import Claim, StudyTable, studies
+from credibly_studies.results import claims_table, size_in_words
 
 STUDIES = Path(__file__).resolve().parent.parent / "docs" / "studies"
 

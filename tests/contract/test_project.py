@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -18,12 +17,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import credibly
-from credibly.results.base import jsonable
-from credibly.studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGE = ROOT / "src" / "credibly"
+STUDIES = tomllib.loads((ROOT / "studies" / "pyproject.toml").read_text(encoding="utf-8"))
+STUDIES_PACKAGE = ROOT / "studies" / "src" / "credibly_studies"
 
 
 def read(name: str) -> str:
@@ -52,11 +51,13 @@ def test_version_is_written_once() -> None:
     source = ROOT / PYPROJECT["tool"]["hatch"]["version"]["path"]
     written = {
         path
-        for path in PACKAGE.rglob("*.py")
+        for package in (PACKAGE, STUDIES_PACKAGE)
+        for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
     }
     assert written == {source}
+    assert (ROOT / "studies" / STUDIES["tool"]["hatch"]["version"]["path"]).resolve() == source
     assert re.fullmatch(r"\d+\.\d+\.\d+", credibly.__version__)
 
 
@@ -85,7 +86,8 @@ def constraints() -> dict[str, str]:
 
 def requirements() -> list[Requirement]:
     extras = PYPROJECT["project"]["optional-dependencies"].values()
-    listed = [*PYPROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
+    own = [*PYPROJECT["project"]["dependencies"], *STUDIES["project"]["dependencies"]]
+    listed = dict.fromkeys([*own, *(line for extra in extras for line in extra)])
     return [Requirement(line) for line in listed if not line.startswith("credibly[")]
 
 
@@ -105,24 +107,47 @@ def test_constraints_satisfy_every_declared_dependency(requirement: Requirement)
 # The wheel
 
 
-def test_wheel_holds_the_data_the_type_marker_and_the_command(tmp_path: Path) -> None:
-    built = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path)
+def build_wheel(project: Path, out: Path) -> tuple[set[str], str, str]:
+    """Return the names of the files in a project's wheel, its metadata and its entry points."""
+    built = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", out, cwd=project)
     assert built.returncode == 0, built.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.name.startswith(f"credibly-{credibly.__version__}-")
+    (wheel,) = out.glob("*.whl")
+    name = "-".join(wheel.name.split("-")[:2])
+    assert name.endswith(f"-{credibly.__version__}")
     with zipfile.ZipFile(wheel) as archive:
-        inside = set(archive.namelist())
-        metadata = archive.read(f"credibly-{credibly.__version__}.dist-info/METADATA").decode()
-        commands = archive.read(f"credibly-{credibly.__version__}.dist-info/entry_points.txt")
-    on_disk = {
-        path.relative_to(PACKAGE.parent).as_posix()
-        for path in PACKAGE.rglob("*")
+        about = [
+            archive.read(f"{name}.dist-info/{part}").decode() for part in ("METADATA", "entry_points.txt")
+        ]
+        return set(archive.namelist()), about[0], about[1]
+
+
+def files_of(package: Path) -> set[str]:
+    return {
+        path.relative_to(package.parent).as_posix()
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert "credibly/py.typed" in on_disk
-    assert {name for name in inside if name.startswith("credibly/")} == on_disk
+
+
+def test_wheel_holds_the_data_the_type_marker_and_the_command(tmp_path: Path) -> None:
+    inside, metadata, commands = build_wheel(ROOT, tmp_path)
+    assert "credibly/py.typed" in files_of(PACKAGE)
+    assert {name for name in inside if ".dist-info/" not in name} == files_of(PACKAGE)
     assert "\nLicense-Expression: MIT\n" in metadata
-    assert b"credibly = credibly.cli:main" in commands
+    assert "credibly = credibly.cli:main" in commands
+
+
+def test_studies_are_a_wheel_of_their_own_plugged_in_by_an_entry_point(tmp_path: Path) -> None:
+    inside, metadata, plugs = build_wheel(ROOT / "studies", tmp_path)
+    assert {name for name in inside if ".dist-info/" not in name} == files_of(STUDIES_PACKAGE)
+    assert "\nName: credibly-studies\n" in metadata
+    assert "[credibly.studies]" in plugs
+
+
+@pytest.mark.parametrize("package", [PACKAGE, STUDIES_PACKAGE], ids=lambda package: package.name)
+def test_installed_code_knows_no_path_beside_the_repository(package: Path) -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert not [path for path, text in sources.items() if "../" in text]
 
 
 # make
@@ -149,7 +174,8 @@ def test_demo_installs_less_than_test() -> None:
 
 def test_make_without_a_python_says_what_is_missing(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("pyproject.toml", "constraints.txt"):
+    (tmp_path / "studies").mkdir()
+    for name in ("pyproject.toml", "studies/pyproject.toml", "constraints.txt"):
         (tmp_path / name).touch()
     done = run("make", "test", "PYTHON=", cwd=tmp_path)
     assert done.returncode != 0
@@ -177,12 +203,13 @@ def check_arrows(copy: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def project_copy(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "tach.toml", tmp_path)
-    shutil.copytree(PACKAGE, tmp_path / "src" / "credibly")
+    for package in (PACKAGE, STUDIES_PACKAGE):
+        shutil.copytree(package, tmp_path / package.relative_to(ROOT))
     return tmp_path
 
 
 def test_every_room_has_arrows_and_every_arrow_a_room() -> None:
-    assert set(arrows()) == rooms() | {"credibly"}
+    assert set(arrows()) == rooms() | {"credibly", "credibly_studies"}
 
 
 def test_credal_and_statistics_do_not_see_each_other() -> None:
@@ -193,6 +220,11 @@ def test_credal_and_statistics_do_not_see_each_other() -> None:
 @pytest.mark.parametrize("room", ["credibly.plots", "credibly.report"])
 def test_what_draws_cannot_compute(room: str) -> None:
     assert not {"credibly.statistics", "credibly.hypotests", "credibly.credal"} & set(arrows()[room])
+
+
+def test_studies_use_the_library_and_nothing_imports_them() -> None:
+    assert set(arrows()["credibly_studies"]) == rooms() - {"credibly.report", "credibly.cli"}
+    assert not [room for room, used in arrows().items() if "credibly_studies" in used]
 
 
 def test_all_imports_follow_the_arrows(project_copy: Path) -> None:
@@ -206,22 +238,6 @@ def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> N
     done = check_arrows(project_copy)
     assert done.returncode == 1
     assert "src/credibly/predictions/wrong_way.py:2" in done.stdout + done.stderr
-
-
-# Studies of papers
-
-
-def test_the_page_of_claims_is_what_the_results_give() -> None:
-    done = run(sys.executable, "tools/make_learned_page.py", "--check")
-    assert done.returncode == 0, done.stderr
-
-
-def test_every_study_has_its_results_on_record_at_full_size() -> None:
-    folder = ROOT / "docs" / "studies" / "results"
-    recorded = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*/result.json")]
-    assert {(one["name"], one["size"]) for one in recorded} == {(name, "full") for name in studies()}
-    for one in recorded:  # at the size that the command would run now
-        assert one["settings"]["size"] == jsonable(studies()[one["name"]].full), one["name"]
 
 
 # The tools that continuous integration trusts must be able to say no

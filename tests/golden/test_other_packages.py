@@ -7,8 +7,8 @@ import pytest
 
 import credibly as cr
 
-calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `studies`)")
-metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `studies`)")
+calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `sklearn`)")
+metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `sklearn`)")
 
 
 @pytest.fixture(scope="module")

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from credibly._arrays.engines import connected
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, MissingExtraError, nearest
 from credibly.cli import options
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
-from credibly.studies import StudyResult, StudyTable, studies
-from credibly.studies.registry import as_study
-from credibly.studies.results import claims_table, size_in_words
+
+ENTRY_POINTS = "credibly.studies"
+"""Each names a mapping from name to study; what a study is, the package that brings it says."""
 
 LISTED = ("name", "reference", "needs", "small", "full", "title")
 PARTS = "parts"
@@ -54,11 +53,14 @@ def study_named(
     """The papers' experiments, run again.
 
     Writes tables, figures, a page and JSON. Run it again to go on after a stop.
+    Needs the package credibly-studies.
     """
+    studies = installed_studies()
     if name == "list":
-        _list(output)
+        _list(studies, output)
         return
-    chosen = as_study(name)
+    if name not in studies:
+        raise InputError("a study", "must have a known name", f"got {name!r}", nearest(name, studies))
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
     _require_one_engine(engine, scheduler, workers)
@@ -76,7 +78,7 @@ def study_named(
         _require_empty(directory)
     with _working(engine, scheduler, workers) as where, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
-        found = chosen.run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
+        found = studies[name].run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
     written = _write(found, directory, replace=replace)
     first = found.findings.tables[0]
     if output.as_json:
@@ -88,30 +90,32 @@ def study_named(
                 "size": size,
                 "files": written,
                 "table": first.records(),
-                "claims": [dataclasses.asdict(claim) for claim in found.findings.claims],
+                "claims": found.to_dict()["claims"],
             }
         )
         return
     output.table(_as_table(first))
-    output.notes(
-        f"{claim.outcome}: {claim.place}, {claim.statement}; found {claim.found}"
-        for claim in found.findings.claims
-    )
+    output.notes(map(str, found.findings.claims))
     output.notes(f"wrote {path}" for path in written)
 
 
-def _list(output: Output) -> None:
-    entries: list[dict[str, Any]] = [
-        {
-            "name": study.name,
-            "reference": study.reference,
-            "needs": ", ".join(study.needs),
-            "small": size_in_words(dataclasses.asdict(study.small)),
-            "full": size_in_words(dataclasses.asdict(study.full)),
-            "title": study.title,
-        }
-        for study in studies().values()
-    ]
+def installed_studies() -> dict[str, Any]:
+    """Return the studies of all packages that bring some, by name; only now are those packages loaded."""
+    found = {
+        name: study for point in entry_points(group=ENTRY_POINTS) for name, study in point.load().items()
+    }
+    if not found:
+        raise MissingExtraError(
+            "`credibly study`",
+            "needs the package credibly-studies",
+            "it is not installed",
+            "Run `pip install ./studies` in a checkout of credibly.",
+        )
+    return found
+
+
+def _list(studies: Mapping[str, Any], output: Output) -> None:
+    entries = [study.entry() for study in studies.values()]
     if output.as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Studies", "entries": entries})
         return
@@ -119,22 +123,17 @@ def _list(output: Output) -> None:
     output.table(Table(LISTED, rows), shown=("name", "reference", "needs", "full", "title"))
 
 
-def _as_table(table: StudyTable) -> Table:
+def _as_table(table: Any) -> Table:
     return Table(table.columns, table.rows, table.intervals)
 
 
-def _write(found: StudyResult, directory: Path, *, replace: bool) -> list[str]:
+def _write(found: Any, directory: Path, *, replace: bool) -> list[str]:
     """Write tables, claims, the page, figures and details; return their paths."""
     from credibly.report.svg import svg_text
 
-    findings = found.findings
-    texts = {f"{table.name}.tsv": _as_table(table).to_tsv() + "\n" for table in findings.tables}
-    if findings.claims:
-        texts["claims.tsv"] = _as_table(claims_table(findings.claims)).to_tsv() + "\n"
-    texts["result.json"] = json.dumps(found.to_dict(), indent=1) + "\n"
-    texts["result.md"] = found.markdown()
-    texts |= {f"{name}.json": json.dumps(one.to_dict()) for name, one in findings.details.items()}
-    texts |= {f"{name}.svg": svg_text(draw()) for name, draw in findings.drawings.items()}
+    texts = {f"{table.name}.tsv": _as_table(table).to_tsv() + "\n" for table in found.all_tables}
+    texts |= found.texts()
+    texts |= {f"{name}.svg": svg_text(draw()) for name, draw in found.findings.drawings.items()}
     for name, text in texts.items():
         write_text_atomically(directory / name, text, overwrite=replace)
     return [str(directory / name) for name in texts]

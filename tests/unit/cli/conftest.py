@@ -1,4 +1,4 @@
-"""Files that the verbs read, and the command line as a function that gives code, stdout and stderr."""
+"""The command line as a function, and files that the verbs read."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from credibly.cli import main
-from unit.cli.runs import Command, Ran, World, make_world
+from unit.cli.runs import World, credibly, make_world
 
-
-@pytest.fixture
-def credibly(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Ran:
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        return Ran(code, *capsys.readouterr())
-
-    return run
+__all__ = ["credibly"]
 
 
 @pytest.fixture(scope="session")

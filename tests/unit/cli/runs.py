@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
+
+from credibly.cli import main
 
 N, M, K = 200, 4, 3
 FAST = ("--n-resamples", 99)
@@ -24,6 +27,18 @@ class Ran(NamedTuple):
 
 
 Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def credibly(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command line as a function that gives code, stdout and stderr."""
+
+    def run(*words: object) -> Ran:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        return Ran(code, *capsys.readouterr())
+
+    return run
 
 
 class World(NamedTuple):

@@ -1,177 +1,51 @@
-"""`credibly study`: lists, runs, writes, goes on after a stop; a study is one row of a table."""
+"""`credibly study` without its package: what it says, and that any package can bring studies."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import types
 
-import numpy as np
 import pytest
 
-from credibly import simulate
-from credibly.results.base import jsonable
-from credibly.results.power import PowerStudy
-from credibly.simulate import CalibrationTest, MulticlassWorld
-from credibly.studies import STUDIES, PowerSize, PowerWork, Study
+from credibly.cli import studies
 from unit.cli.runs import Command
-
-ROOT = Path(__file__).resolve().parents[3]
-FILES = {"rates.tsv", "rejections.tsv", "result.json", "result.md", "power.json", "power.svg", "distance.svg"}
-
-
-def random_test(sample: simulate.WorldSample, rng: np.random.Generator) -> float:
-    return float(rng.random())
 
 
 @pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Study[PowerSize]:
-    """A new study with a test of the user's own: one row."""
-    study = Study(
-        name="tiny",
-        title="A small one",
-        reference="none",
-        small=PowerSize(15, 12),
-        full=PowerSize(20, 25),
-        work=PowerWork(
-            tests={"mean": CalibrationTest("mean", "brier", 19), "random": random_test},
-            worlds={f"delta {d}": MulticlassWorld("H1", delta=d, n_members=3) for d in (0.0, 0.5)},
-            levels=(0.05, 0.5),
-        ),
-    )
-    monkeypatch.setitem(STUDIES, "tiny", study)
-    return study
+def installed(monkeypatch: pytest.MonkeyPatch) -> list[types.SimpleNamespace]:
+    """Entry points that the verb finds: none until a test adds one."""
+    points: list[types.SimpleNamespace] = []
+
+    def entry_points(*, group: str) -> list[types.SimpleNamespace]:
+        assert group == "credibly.studies"
+        return points
+
+    monkeypatch.setattr(studies, "entry_points", entry_points)
+    return points
 
 
-def test_list(credibly: Command) -> None:
-    ran = credibly("study", "list")
-    assert ran.code == 0
-    assert [row["name"] for row in ran.rows] == list(STUDIES)
-    assert {row["reference"] for row in ran.rows} >= {"M23 Fig. 1", "J25 Fig. 3", "J25 Fig. 4"}
-    found = json.loads(credibly("study", "list", "--json").out)
-    assert [entry["name"] for entry in found["entries"]] == list(STUDIES)
-
-
-def test_a_study_writes_table_figures_and_all_p_values(
-    credibly: Command, tiny: Study[PowerSize], tmp_path: Path
+@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("m23-fig1", "--size", "full")])
+def test_without_studies_the_command_that_installs_them_is_named(
+    words: tuple[str, ...], credibly: Command, installed: list[types.SimpleNamespace]
 ) -> None:
-    out = tmp_path / "results"
-    ran = credibly("study", "tiny", "--out", out, "--seed", 3)
+    ran = credibly("study", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "credibly: `credibly study` needs the package credibly-studies; it is not installed. "
+        "Run `pip install ./studies` in a checkout of credibly.\n"
+    )
+
+
+def test_studies_of_all_packages_are_listed(
+    credibly: Command, installed: list[types.SimpleNamespace]
+) -> None:
+    def study(name: str) -> types.SimpleNamespace:
+        return types.SimpleNamespace(entry=lambda: dict.fromkeys(studies.LISTED, name))
+
+    for names in (("first", "second"), ("third",)):
+        brought = {name: study(name) for name in names}
+        installed.append(types.SimpleNamespace(load=lambda brought=brought: brought))
+    ran = credibly("study", "list", "--json")
     assert ran.code == 0, ran.err
-    findings = tiny.run("small", rng=3).findings
-    expected = findings.details["power"]
-    assert isinstance(expected, PowerStudy)
-    assert {path.name for path in out.iterdir()} == {*FILES, "parts"}
-    assert (out / "rates.tsv").read_text() == ran.out
-    assert len(ran.rows) == 2 * 2
-    brief = [row for row in expected.table() if row["level"] == 0.05]
-    for row, true in zip(ran.rows, brief, strict=True):
-        assert (row["world"], row["test"]) == (true["world"], true["test"])
-        assert float(row["rate"]) == true["rate"]
-        assert float(row["interval_low"]) == true["low"]
-        assert row["null"] == str(true["null"]).lower()
-    assert (out / "rejections.tsv").read_text().count("\n") == 1 + 2 * 2 * 2
-    stored = json.loads((out / "power.json").read_text())
-    np.testing.assert_array_equal(stored["pvalues"], expected.pvalues)
-    for name in ("power.svg", "distance.svg"):
-        assert ">mean<" in (out / name).read_text()  # text is kept as text
-        assert f"wrote {out / name}" in ran.err
-
-
-def test_running_again_computes_nothing_and_gives_the_same(
-    credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "results"
-    first = credibly("study", "tiny", "--out", out)
-    before = {name: (out / name).read_bytes() for name in FILES}
-
-    def fail(self: object, sample: object, rng: object = None) -> float:
-        raise AssertionError("computed again")
-
-    monkeypatch.setattr(CalibrationTest, "__call__", fail)
-    again = credibly("study", "tiny", "--out", out)
-    assert (again.code, again.out) == (0, first.out)
-    assert {name: (out / name).read_bytes() for name in FILES} == before
-
-
-def test_json_and_size(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
-    ran = credibly("study", "tiny", "--size", "full", "--out", tmp_path / "full", "--json", "--quiet")
-    found = json.loads(ran.out)
-    assert ran.err == ""
-    assert (found["type"], found["study"], found["size"]) == ("StudyWritten", "tiny", "full")
-    assert found["table"][0]["repetitions"] == 25
-    assert {Path(path).name for path in found["files"]} == FILES
-
-
-def test_a_study_without_distances_has_no_such_figure(
-    credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = PowerWork({"random": random_test}, {"w": MulticlassWorld()}, (0.3,))
-    one = Study("one", "", "", PowerSize(10, 2), PowerSize(10, 2), work)
-    monkeypatch.setitem(STUDIES, "one", one)
-    assert credibly("study", "one", "--out", tmp_path / "one").code == 0
-    assert not (tmp_path / "one" / "distance.svg").exists()
-
-
-def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
-    ran = credibly("study", "m23-figg1", "--out", tmp_path / "x")
-    assert ran.code == 2
-    assert "Did you mean 'm23-fig1'?" in ran.err
-    assert credibly("study", "tiny", "--size", "huge").code == 2
-    ran = credibly("study", "tiny", "--workers", 0, "--out", tmp_path / "x")
-    assert ran.code == 2
-    assert "`--workers` must be at least 1" in ran.err
-    ran = credibly("study", "tiny", "--scheduler", "tcp://127.0.0.1:1", "--out", tmp_path / "x")
-    assert ran.code == 2
-    assert "Add `--engine dask`" in ran.err
-    ran = credibly("study", "tiny", "--engine", "dask", "--workers", 2, "--out", tmp_path / "x")
-    assert ran.code == 2
-    assert "`--workers` counts processes that this command starts itself" in ran.err
-    assert not (tmp_path / "x").exists()
-    (tmp_path / "file").write_text("mine")
-    ran = credibly("study", "tiny", "--out", tmp_path / "file")
-    assert ran.code == 2
-    assert "`--out` must be a directory" in ran.err
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "rates.tsv").write_text("my own table")
-    ran = credibly("study", "tiny", "--out", mine)
-    assert ran.code == 2
-    assert "`--force`" in ran.err
-    assert (mine / "rates.tsv").read_text() == "my own table"
-    assert credibly("study", "tiny", "--out", mine, "--force").code == 0
-    ran = credibly("study", "tiny", "--out", mine, "--seed", 5)
-    assert ran.code == 2
-    assert "its seed is" in ran.err
-
-
-def test_processes_change_nothing(tmp_path: Path) -> None:
-    """The real command with two processes of its own, against the library in this one."""
-    words = ["study", "m23-fig1", "--seed", "1", "--workers", "2", "--json", "--out", str(tmp_path / "two")]
-    ran = subprocess.run(
-        [sys.executable, "-m", "credibly", *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-    )
-    assert json.loads(ran.stdout)["table"] == jsonable(
-        STUDIES["m23-fig1"].run("small", rng=1).table("rates").records()
-    )
-
-
-@pytest.mark.filterwarnings("ignore")  # of the cluster's own
-def test_a_cluster_changes_nothing(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-    with distributed.LocalCluster(
-        processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as cluster:
-        address = cluster.scheduler_address
-        words = ["study", "tiny", "--engine", "dask", "--scheduler", address, "--json"]
-        ran = credibly(*words, "--out", tmp_path / "far")
-    assert ran.code == 0
-    near = credibly("study", "tiny", "--json", "--out", tmp_path / "near")
-    assert json.loads(ran.out)["table"] == json.loads(near.out)["table"]
+    assert [entry["name"] for entry in json.loads(ran.out)["entries"]] == ["first", "second", "third"]
+    assert "Did you mean 'third'?" in credibly("study", "thirt").err

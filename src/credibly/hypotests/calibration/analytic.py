@@ -1,4 +1,5 @@
 """P-values without label replicates: limit distributions, exact moments, wild signs, bounds.
+
 Each is quicker or asks for less than resampling, and none is exact: `method="resample"` is, for every
 statistic.
 

@@ -1,0 +1,190 @@
+"""Ablations of C25's score: other divergences, and other measures of imprecision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray, to_host
+from credibly.credal import credal_size
+from credibly.evaluation import shown
+from credibly.selection import epistemic_score, rank_models
+from credibly_studies.c25_models import Models
+from credibly_studies.c25_set_claims import rank_correlation
+from credibly_studies.judging import Interval, above, below, denied, dominance, holds, mean_interval, told
+from credibly_studies.outcomes import all_of
+from credibly_studies.results import Cell, Claim, StudyTable
+from credibly_studies.study import Run
+
+Measured = tuple[float, Interval | None]
+
+ROUNDING = 1e-12
+MEASURES = ("hartley", "koerner", "entropy_gap", "credal_size", "u65", "u80")
+
+
+def measured(values: Any) -> Measured:
+    """Return the mean of values over instances with its interval."""
+    own = np.asarray(to_host(values), dtype=np.float64)
+    return float(own.mean()), mean_interval(own)
+
+
+def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list[Claim]]:
+    """Rank by KL, JS and its root, with and without scaled trade-offs."""
+    rows: list[tuple[Cell, ...]] = []
+    firsts: dict[str, set[str]] = {}
+    areas: dict[str, dict[str, float]] = {}
+    ratios: dict[str, float] = {}
+    for divergence, scaled in (
+        ("kl", False),
+        ("js", False),
+        ("js", True),
+        ("sqrt_js", False),
+        ("sqrt_js", True),
+    ):
+        ranking = rank_models(
+            held.models,
+            held.labels,
+            divergence=divergence,  # type: ignore[arg-type]
+            scaled=scaled,
+            n_resamples=draws,
+            rng=seed,
+        )
+        label = f"{divergence}, scaled" if scaled else divergence
+        firsts[label] = set(ranking.order(1.0, points=False)[:2])
+        areas[divergence] = {
+            name: _area(to_host(score.distance), ~to_host(score.right))
+            for name, score in ranking.scores.items()
+        }
+        own = ranking.scores["ensemble"].summary["distance"]
+        ratios[divergence] = own["wrong"].mean / own["right"].mean
+        for tradeoff in (0.1, 0.5, 1.0):
+            standing = ranking.at(tradeoff)
+            listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names[:5])
+            rows.append((label, tradeoff, ranking.scale, listed))
+    columns = (
+        "distance",
+        "trade-off",
+        "factor of the trade-off",
+        "first five, with the places each can have",
+    )
+    better = [
+        areas["kl"][name] > areas[other][name] + ROUNDING
+        for name in areas["kl"]
+        for other in ("js", "sqrt_js")
+    ]
+    return StudyTable("divergences", "Rankings by divergence", columns, rows), [
+        Claim(
+            "C25, rankings by KL and JS (thesis 8.9); digits",
+            "Without points, KL and JS have the same two models first at trade-off 1",
+            "RS-NN and DE (at 1.0 the printed KL row has RS-NN and LB-BNN)",
+            "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
+            holds(one == firsts["kl"] for one in firsts.values()),
+            "The scale of JS is another, so that the same trade-off weighs imprecision more; scaled by the "
+            "largest distances the orders come nearer."
+            if any(one != firsts["kl"] for one in firsts.values())
+            else "",
+        ),
+        Claim(
+            "C25 section on KL and JS (thesis 8.4.5.3); digits",
+            "KL tells right from wrong predictions better than JS",
+            "no number",
+            "ensemble, area under the curve of distances, wrong against right: "
+            f"{shown(areas['kl']['ensemble'])} by KL and {shown(areas['js']['ensemble'])} by JS; mean "
+            f"distance of wrong over right {shown(ratios['kl'])} and {shown(ratios['js'])}",
+            holds(better),
+            "Of a label, both are decreasing functions of one number, its upper probability: they order "
+            "instances alike, and only the scale differs.",
+        ),
+    ]
+
+
+def _area(values: HostArray, wrong: HostArray) -> float:
+    """Return how often a wrong prediction has the larger value than a right one."""
+    return dominance(values[wrong], values[~wrong])[0]
+
+
+def by_measure(held: Models, draws: int, run: Run) -> tuple[StudyTable, list[Claim]]:
+    """Measure imprecision in six ways: how well does each tell wrong from right predictions?"""
+    rows: list[tuple[Cell, ...]] = []
+    gains: dict[str, Measured] = {}
+    correlations: dict[str, dict[str, Measured]] = {"size": {}, "entropy": {}, "imprecision": {}}
+    for place, (name, model) in enumerate(held.sets.items()):
+        scores = {
+            measure: epistemic_score(model, held.labels, measure=measure, rng=run.seed[0], dependences=False)  # type: ignore[arg-type]
+            for measure in MEASURES
+        }
+        wrong = ~to_host(scores["hartley"].right)
+        values = {measure: to_host(score.imprecision) for measure, score in scores.items()}
+        generator = run.generator(place)
+        resampled = [generator.integers(len(wrong), size=len(wrong)) for _ in range(draws)]
+        areas = {
+            measure: np.array([_area(one[rows_], wrong[rows_]) for rows_ in resampled if wrong[rows_].any()])
+            for measure, one in values.items()
+        }
+        for measure, one in values.items():
+            low, high = np.quantile(areas[measure], [0.025, 0.975])
+            rows.append(
+                (name, measure, *measured(one), float(one[~wrong].mean()), float(one[wrong].mean()),
+                 _area(one, wrong), (float(low), float(high)))
+            )  # fmt: skip
+        better = areas["hartley"] - areas["entropy_gap"]
+        low, high = np.quantile(better, [0.025, 0.975])
+        whole = _area(values["hartley"], wrong) - _area(values["entropy_gap"], wrong)
+        gains[name] = whole, (float(low), float(high))
+        score = scores["hartley"]
+        width = to_host(credal_size(model, rng=run.seed[0]))
+        correlations["size"][name] = rank_correlation(width, values["hartley"])
+        confidence = to_host(score.confidence)
+        correlations["entropy"][name] = rank_correlation(to_host(score.entropy), confidence)
+        correlations["imprecision"][name] = rank_correlation(values["hartley"], confidence)
+    columns = (
+        "model", "measure", "imprecision", "interval", "right", "wrong", "area, wrong against right",
+        "area, interval",
+    )  # fmt: skip
+    return StudyTable("measures", "Imprecision by measure", columns, rows), _measure_claims(
+        gains, correlations
+    )
+
+
+def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str, Measured]]) -> list[Claim]:
+    def listed(found: dict[str, Measured]) -> str:
+        return "; ".join(f"{name} {told(*one)}" for name, one in found.items())
+
+    by_entropy = {name: above(one[1]) for name, one in gains.items()}
+    alike = [name for name, outcome in by_entropy.items() if outcome != "confirmed"]
+    return [
+        Claim(
+            "C25 appendix, entropy instead of NS (thesis 8.4.5.4); digits",
+            "NS tells wrong from right predictions better than upper minus lower entropy",
+            "no number",
+            f"area under the curve, NS minus entropy: {listed(gains)}",
+            all_of(*by_entropy.values()),
+            "With upper and lower entropies of the set itself, which the published code does not compute, it "
+            f"holds for some kinds of sets and not for others: {', '.join(alike)}."
+            if alike
+            else "",
+        ),
+        Claim(
+            "C25 Fig. on set size (thesis Fig. 8.15); digits",
+            "Credal set size and NS are directly correlated",
+            "heat maps",
+            f"rank correlations {listed(correlations['size'])}",
+            all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
+        ),
+        Claim(
+            "C25 Fig. on confidence (thesis Fig. 8.14); digits",
+            "Entropy is tied to confidence",
+            "heat maps",
+            f"rank correlations {listed(correlations['entropy'])}",
+            all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
+        ),
+        Claim(
+            "C25 Fig. on confidence (thesis Fig. 8.14); digits",
+            "NS has little correlation with confidence",
+            "heat maps",
+            f"rank correlations {listed(correlations['imprecision'])}",
+            denied(all_of(*(below(one[1], -0.5) for one in correlations["imprecision"].values()))),
+            "Members agree where they are sure: a confident mean leaves little room for a wide set.",
+        ),
+    ]

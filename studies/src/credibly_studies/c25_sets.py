@@ -1,0 +1,178 @@
+"""C25's rows of set predictions by design: every kind of prediction scored, ranked, right and wrong apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from credibly._arrays.namespace import to_host
+from credibly.plots import score_violins, tradeoff_data
+from credibly.selection import rank_models
+from credibly.selection.settings import Paper
+from credibly.selection.standings import Crossing, Ranking
+from credibly.statistics import accuracy, confidence_ece
+from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
+from credibly_studies.c25_set_claims import set_claims
+from credibly_studies.judging import mean_interval
+from credibly_studies.results import Cell, Findings, StudyTable, drawn
+from credibly_studies.study import Run, Study
+
+TRADEOFFS = tuple(round(0.1 * step, 1) for step in range(1, 11))
+SPOKEN = (0.1, 0.5, 1.0)
+MODES = ("exact", "paper")
+
+
+@dataclasses.dataclass(frozen=True)
+class SetsSize:
+    """How large the study is.
+
+    Parameters
+    ----------
+    rows : int
+        Instances, at most.
+    draws : int
+        Bootstrap draws behind ties and crossings.
+    """
+
+    rows: int
+    draws: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SetsWork:
+    """Score models of every kind in both modes.
+
+    Parameters
+    ----------
+    data : str
+        Name of the data, for claims.
+    models : callable
+        Gives the models on so many rows.
+    """
+
+    data: str
+    models: Callable[[int], Models]
+
+    def __call__(self, size: SetsSize, run: Run) -> Findings:
+        """Score, rank, and judge what C25 says about right and wrong predictions and about trade-offs."""
+        held = self.models(size.rows)
+        with warnings.catch_warnings():  # what E depends on is the subject of the ablations
+            warnings.simplefilter("ignore", UserWarning)
+            rankings = {mode: _ranked(held, mode, size, run.seed[0]) for mode in MODES}
+        tables = (
+            _scores(held, rankings),
+            _groups(rankings),
+            _leaders(rankings),
+            _orders(rankings, SPOKEN, "orders", True),
+            _orders(rankings, TRADEOFFS, "rankings", False),
+        )
+        drawings = {
+            f"tradeoffs-{mode}": drawn(tradeoff_data(one, most=1.0)) for mode, one in rankings.items()
+        }
+        drawings["violins"] = lambda: _violins(rankings["exact"])
+        return Findings(tables, set_claims(self.data, held, rankings), drawings)
+
+
+def _ranked(held: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
+    paper: Paper | None = "C25" if mode == "paper" else None
+    return rank_models(
+        held.models, held.labels, tradeoffs=TRADEOFFS, paper=paper, n_resamples=size.draws, rng=seed
+    )
+
+
+def _scores(held: Models, rankings: dict[str, Ranking]) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for name, model in held.models.items():
+        for mode, ranking in rankings.items():
+            score = ranking.scores[name]
+            paper = "C25" if mode == "paper" else None
+            cells: list[Cell] = []
+            for part in ("distance", "imprecision", "total"):
+                values = to_host(getattr(score, part))
+                cells += [float(values.mean()), mean_interval(values)]
+            hits, ece = accuracy(model, held.labels), confidence_ece(model, held.labels, paper=paper)
+            average = None if score.average is None else float(score.average)
+            rows.append(
+                (name, STANDS_FOR[name], mode, score.settings["members"], float(hits), hits.interval(),
+                 float(ece), *cells, average)
+            )  # fmt: skip
+    columns = (
+        "model", "for", "mode", "members or draws", "accuracy", "accuracy, interval", "ECE", "distance",
+        "distance, interval", "imprecision", "imprecision, interval", "E", "E, interval", "E of the mean",
+    )  # fmt: skip
+    return StudyTable("scores", "Scores at trade-off 1 with 95 % intervals", columns, rows)
+
+
+def _groups(rankings: dict[str, Ranking]) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for mode, ranking in rankings.items():
+        for name, score in ranking.scores.items():
+            cells: list[Cell] = []
+            for part in ("distance", "imprecision", "total"):
+                for group in ("right", "wrong"):
+                    one = score.summary[part][group]
+                    cells += [one.mean, one.stderr]
+            rows.append((name, mode, score.summary["total"]["wrong"].n, *cells))
+    columns = ["model", "mode", "wrong predictions"]
+    for part in ("distance", "imprecision", "E"):
+        for group in ("right", "wrong"):
+            columns += [f"{part}, {group}", f"{part}, {group}, se"]
+    return StudyTable(
+        "groups", "Right and wrong predictions, means with standard errors", tuple(columns), rows
+    )
+
+
+def _orders(
+    rankings: dict[str, Ranking], tradeoffs: tuple[float, ...], name: str, on_page: bool
+) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in tradeoffs:
+        for mode, ranking in rankings.items():
+            for points in (False, True):
+                standing = ranking.at(tradeoff, points=points)
+                listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names)
+                rows.append((tradeoff, mode, "with points" if points else "sets", listed))
+    columns = ("trade-off", "mode", "models", "order, with the places each can have")
+    return StudyTable(name, "Rankings; places are joint over all pairs", columns, rows, on_page=on_page)
+
+
+def _leaders(rankings: dict[str, Ranking]) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for mode, ranking in rankings.items():
+        for low, high, name in ranking.leaders():
+            start = _crossing_at(ranking, low)
+            rows.append((mode, name, low, high, None if start is None else start.interval))
+    columns = ("mode", "first", "from", "to", "from, interval")
+    return StudyTable("leaders", "Who is first between which trade-offs", columns, rows)
+
+
+def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
+    return next((one for one in ranking.crossings if one.tradeoff == tradeoff), None)
+
+
+def _violins(ranking: Ranking) -> Any:
+    figure = score_violins(ranking, part="imprecision").get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+DIGITS = Study(
+    name="c25-digits",
+    title="Seven models of every kind on handwritten digits, exact and paper mode side by side",
+    reference="C25 Tables 1 to 3, by design",
+    small=SetsSize(900, 200),
+    full=SetsSize(900, 2000),
+    work=SetsWork("digits", digits_models),
+)
+
+SNLI = Study(
+    name="c25-snli",
+    title="A five-member ensemble on SNLI as hull, intervals, belief, Dirichlet and one member",
+    reference="C25 Tables 1 to 3, by design",
+    small=SetsSize(1000, 200),
+    full=SetsSize(4921, 2000),
+    work=SetsWork("SNLI", snli_models),
+    needs=("data",),
+)

@@ -1,0 +1,109 @@
+"""From means with intervals to the outcome of a claim; `outcomes` has the same for shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import HostArray
+from credibly.evaluation import shown, shown_range
+from credibly.results.estimates import Estimate, mean_refusal
+from credibly_studies.results import Outcome
+
+LEVEL = 0.95
+
+_FEW = 10
+_SMALL_SHARE = 0.1  # an error this much smaller than another adds half a per cent to both together
+
+Interval = tuple[float, float]
+
+
+def normal_interval(value: float, stderr: float, level: float = LEVEL) -> Interval:
+    """Return the normal interval of an estimate."""
+    half = float(ndtri((1 + level) / 2)) * stderr
+    return value - half, value + half
+
+
+def offered_interval(estimate: Estimate, level: float = LEVEL) -> Interval | None:
+    """Return the interval of an estimate; None where its coverage is not vouched for."""
+    try:
+        return estimate.interval(level)
+    except UnsupportedError:
+        return None
+
+
+def mean_interval(values: HostArray, level: float = LEVEL) -> Interval | None:
+    """Return the normal interval of the mean of independent values (n,); None where a few decide the mean."""
+    if len(values) < 2 or not np.isfinite(values).all() or mean_refusal(values) is not None:
+        return None
+    return normal_interval(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), level)
+
+
+def difference_interval(first: HostArray, second: HostArray, level: float = LEVEL) -> Interval | None:
+    """Return the interval of the mean of `first` minus that of `second`, of different instances.
+
+    None where a few instances decide the mean that brings most of the error: then no interval holds.
+    """
+    if min(len(first), len(second)) < 2:
+        return None
+    own, other = (float(values.std(ddof=1)) / math.sqrt(len(values)) for values in (first, second))
+    wider = first if own >= other else second
+    close = min(own, other) > _SMALL_SHARE * max(own, other)
+    if mean_refusal(wider) is not None or (
+        close and mean_refusal(second if own >= other else first) is not None
+    ):
+        return None
+    return normal_interval(float(first.mean() - second.mean()), math.hypot(own, other), level)
+
+
+def dominance(first: HostArray, second: HostArray) -> tuple[float, Interval | None]:
+    """Return how probable it is that one of `first` is larger than one of `second`, ties half.
+
+    The area under the curve with DeLong's interval (1988): no moments of the values are needed, so it tells
+    where a few large ones decide the means. None below ten values.
+    """
+    m, n = len(first), len(second)
+    together = rankdata(np.concatenate([first, second]))
+    above_second = (together[:m] - rankdata(first)) / n
+    below_first = 1 - (together[m:] - rankdata(second)) / m
+    value = float(above_second.mean())
+    if min(m, n) < _FEW:
+        return value, None
+    return value, normal_interval(
+        value, math.sqrt(above_second.var(ddof=1) / m + below_first.var(ddof=1) / n)
+    )
+
+
+def above(interval: Interval | None, bound: float = 0.0) -> Outcome:
+    """Judge "it is larger than `bound`": confirmed or not where the interval lies on one side of it."""
+    if interval is None or not (interval[0] > bound or interval[1] < bound):
+        return "cannot tell"
+    return "confirmed" if interval[0] > bound else "not confirmed"
+
+
+def below(interval: Interval | None, bound: float = 0.0) -> Outcome:
+    """Judge "it is smaller than `bound`"."""
+    return above(None if interval is None else (-interval[1], -interval[0]), -bound)
+
+
+def denied(outcome: Outcome) -> Outcome:
+    """Judge the opposite claim."""
+    opposite: dict[Outcome, Outcome] = {"confirmed": "not confirmed", "not confirmed": "confirmed"}
+    return opposite.get(outcome, outcome)
+
+
+def holds(facts: Iterable[bool]) -> Outcome:
+    """Judge a claim whose cases are certain, such as an identity between printed numbers."""
+    return "confirmed" if all(facts) else "not confirmed"
+
+
+def told(value: float, interval: Interval | None) -> str:
+    """Write a number with its interval."""
+    if interval is None:
+        return f"{shown(value)} (no interval holds here)"
+    return f"{shown(value)} ({shown_range(interval)})"

@@ -1,0 +1,170 @@
+"""Tables and the figure of the study of corrupted digits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from credibly.evaluation import title
+from credibly.plots import DistanceDisplay
+from credibly_studies.outcomes import Share
+from credibly_studies.results import Cell, StudyTable
+
+LEVEL = 0.05
+ECE = "confidence_ece"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One statistic of one model in one group.
+
+    Parameters
+    ----------
+    model, variant : str
+        Which model, raw or recalibrated.
+    repetition : int
+        Which training.
+    hypothesis, kind, statistic : str
+        What was checked, and on which corruption.
+    severity : int
+        0 for images as they are.
+    value, expected, sharpness : float
+        Observed, mean of the replicates, and distance between their 5 % and 95 % quantiles.
+    pvalue, paper, member : float
+        Two-sided, P21's share of replicates below, and counting the truth as one more member.
+    """
+
+    model: str
+    variant: str
+    repetition: int
+    hypothesis: str
+    kind: str
+    severity: int
+    statistic: str
+    value: float
+    expected: float
+    sharpness: float
+    pvalue: float
+    paper: float
+    member: float
+
+    @property
+    def fails(self) -> bool:
+        """Two-sided p at most 5 %."""
+        return self.pvalue <= LEVEL
+
+    @property
+    def certain(self) -> bool:
+        """P21's p is 0 or 1."""
+        return self.paper in (0.0, 1.0)
+
+
+def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
+    """Return values by severity, failures by severity, and counts of conflicts."""
+    return _values(rows), _by_severity(rows), _counts(rows)
+
+
+def _values(rows: Sequence[Row]) -> StudyTable:
+    names = list(dict.fromkeys(row.statistic for row in rows))
+    found: list[tuple[Cell, ...]] = []
+    keys = dict.fromkeys((row.model, row.variant, row.severity) for row in _ordered(rows))
+    for key in keys:
+        own = [row for row in rows if (row.model, row.variant, row.severity) == key]
+        observed = [float(np.mean([row.value for row in own if row.statistic == name])) for name in names]
+        found.append((*key, *observed))
+    heading = "Mean over corruptions and trainings"
+    return StudyTable("values", heading, ("model", "variant", "severity", *map(title, names)), found)
+
+
+def _by_severity(rows: Sequence[Row]) -> StudyTable:
+    found: list[tuple[Cell, ...]] = []
+    for key in dict.fromkeys(map(_key, _ordered(rows))):
+        own = [row for row in rows if _key(row) == key]
+        model, variant, hypothesis, statistic, severity = key
+        fails = failing(own)
+        found.append(
+            (
+                model,
+                variant,
+                hypothesis,
+                title(str(statistic)),
+                severity,
+                *(float(np.mean([getattr(row, name) for row in own])) for name in ("value", "expected")),
+                float(np.mean([row.sharpness for row in own])),
+                fails.rate,
+                fails.interval,
+                sum(row.certain for row in own) / len(own),
+                sum(row.member <= LEVEL for row in own) / len(own),
+            )
+        )
+    columns = ("model", "variant", "hypothesis", "check", "severity", "observed", "expected", "sharpness")
+    rules = ("fails", "interval", "p is 0 or 1", "counting the truth")
+    heading = "Share of groups (corruptions and trainings) whose check fails, by severity"
+    return StudyTable("severities", heading, columns + rules, found, on_page=False)
+
+
+def _ordered(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with severities in order, and models as they came."""
+    models = list(dict.fromkeys(row.model for row in rows))
+    return sorted(rows, key=lambda row: (models.index(row.model), row.variant != "raw", row.severity))
+
+
+def failures_display(rows: Sequence[Row]) -> DistanceDisplay:
+    """Return how often the check of the calibration error fails, against severity.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All models; those as trained are shown.
+
+    Returns
+    -------
+    DistanceDisplay
+        One line per model and hypothesis; models without members have one.
+    """
+    severities = sorted({row.severity for row in rows})
+    lines: dict[str, list[Share]] = {}
+    for model in dict.fromkeys(row.model for row in rows):
+        hypotheses = ("independent",) if model == "single network" else ("bayesian", "independent")
+        for hypothesis in hypotheses:
+            key = (model, "raw", hypothesis, ECE)
+            own = [row for row in rows if _key(row)[:4] == key]
+            lines[f"{model}, {hypothesis}"] = [
+                failing([row for row in own if row.severity == severity]) for severity in severities
+            ]
+    ends = np.array([[share.interval for share in own] for own in lines.values()])
+    return DistanceDisplay(
+        setting="severity",
+        values=np.array(severities, dtype=float),
+        worlds=tuple(f"severity {one}" for one in severities),
+        tests=tuple(lines),
+        level=LEVEL,
+        rates=np.array([[share.rate for share in own] for own in lines.values()]),
+        low=ends[..., 0],
+        high=ends[..., 1],
+    )
+
+
+def failing(rows: Sequence[Row]) -> Share:
+    """Return how many checks fail, whatever P21's rule says."""
+    return Share(sum(row.fails for row in rows), len(rows), "groups")
+
+
+def _key(row: Row) -> tuple[str, str, str, str, int]:
+    return row.model, row.variant, row.hypothesis, row.statistic, row.severity
+
+
+def _counts(rows: Sequence[Row]) -> StudyTable:
+    """Return the shares of groups that fail: all severities together, corrupted images only."""
+    found: list[tuple[Cell, ...]] = []
+    corrupted = [row for row in rows if row.severity]
+    for key in dict.fromkeys(_key(row)[:4] for row in corrupted):
+        own = [row for row in corrupted if _key(row)[:4] == key]
+        fails = failing(own)
+        certain = sum(row.certain for row in own) / len(own)
+        found.append((*key[:3], title(key[3]), len(own), fails.rate, fails.interval, certain))
+    columns = ("model", "variant", "hypothesis", "check", "groups", "fails", "interval", "p is 0 or 1")
+    heading = f"Share of groups of corrupted images whose check fails at level {LEVEL:g}"
+    return StudyTable("counts", heading, columns, found)

@@ -1,0 +1,245 @@
+"""What a study of a paper found: tables, pictures, and the paper's claims with what became of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from credibly.evaluation import shown, shown_range
+from credibly.plots import Display
+from credibly.results.base import SCHEMA_VERSION, Result, jsonable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Cell = float | int | bool | str | tuple[float, float] | None
+"""A pair is an interval."""
+
+Drawing = Callable[[], "Figure"]
+"""Draws one figure; called only where it is wanted."""
+
+Outcome = Literal["confirmed", "not confirmed", "cannot tell"]
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyTable:
+    """Rows under column names.
+
+    Parameters
+    ----------
+    name : str
+        What its file is called.
+    title : str
+        What it shows, in one line.
+    columns : tuple of str
+        Names of the columns.
+    rows : sequence of tuples
+        Texts, numbers, or intervals as pairs; None where there is nothing.
+    on_page : bool
+        Whether people read it: long tables are for programs.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]]
+    on_page: bool = True
+
+    @property
+    def intervals(self) -> frozenset[str]:
+        """Columns that hold intervals."""
+        places = range(len(self.columns))
+        return frozenset(
+            self.columns[place] for place in places if any(isinstance(row[place], tuple) for row in self.rows)
+        )
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Return one mapping per row, from column to cell."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def markdown(self) -> str:
+        """Return the table for people: three digits, intervals as "0.1 to 0.2"."""
+        lines = [self.columns, ("---",) * len(self.columns)]
+        lines += [tuple(map(_written, row)) for row in self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """What a paper says, and what came out here.
+
+    Parameters
+    ----------
+    place : str
+        Where it says so, such as ``"M23 Fig. 1"``.
+    statement : str
+        What it says.
+    printed : str
+        The paper's number, or its words.
+    found : str
+        Our number with its interval.
+    outcome : {"confirmed", "not confirmed", "cannot tell"}
+        What became of it.
+    why : str
+        Where it differs: the reason.
+    """
+
+    place: str
+    statement: str
+    printed: str
+    found: str
+    outcome: Outcome
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.place}, {self.statement}; found {self.found}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """What the work of a study gives back.
+
+    Parameters
+    ----------
+    tables : sequence of StudyTable
+        The first is the one to show.
+    claims : sequence of Claim
+        Claims of the paper that were checked.
+    drawings : mapping of str to callable
+        Figures by name, drawn when called.
+    details : mapping of str to Result
+        Results behind the tables, too long for a page: all p-values of a power study.
+    """
+
+    tables: Sequence[StudyTable]
+    claims: Sequence[Claim] = ()
+    drawings: Mapping[str, Drawing] = dataclasses.field(default_factory=dict)
+    details: Mapping[str, Result] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StudyResult(Result):
+    """A study that was run.
+
+    Attributes
+    ----------
+    name, title, reference : str
+        Of the study.
+    size : str
+        "small" or "full".
+    settings : mapping
+        What lets it run again: version, seed and the numbers of its size.
+    findings : Findings
+        Tables, claims, drawings, details.
+    """
+
+    name: str
+    title: str
+    reference: str
+    size: str
+    settings: Mapping[str, Any]
+    findings: Findings
+
+    def table(self, name: str) -> StudyTable:
+        """Return a table by name.
+
+        Parameters
+        ----------
+        name : str
+            One of the names in ``findings.tables``.
+
+        Returns
+        -------
+        StudyTable
+            The table.
+        """
+        return {table.name: table for table in self.findings.tables}[name]
+
+    @property
+    def all_tables(self) -> tuple[StudyTable, ...]:
+        """The tables, and the claims as one more where there are any."""
+        claims = self.findings.claims
+        return (*self.findings.tables, *([claims_table(claims)] if claims else []))
+
+    def texts(self) -> dict[str, str]:
+        """Return what is kept beside tables and figures: names of files and what they hold."""
+        return {
+            "result.json": json.dumps(self.to_dict(), indent=1) + "\n",
+            "result.md": self.markdown(),
+            **{f"{name}.json": json.dumps(one.to_dict()) for name, one in self.findings.details.items()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return claims and the tables that people read, JSON-safe; what is longer has files of its own."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "type": "StudyResult",
+            "name": self.name,
+            "title": self.title,
+            "reference": self.reference,
+            "size": self.size,
+            "settings": jsonable(self.settings),
+            "claims": jsonable(self.findings.claims),
+            "tables": {
+                table.name: jsonable(table.records()) for table in self.findings.tables if table.on_page
+            },
+        }
+
+    def markdown(self) -> str:
+        """Return claims and the tables that people read, as Markdown.
+
+        Returns
+        -------
+        str
+            For a page of the documentation.
+        """
+        parts = [claims_table(self.findings.claims).markdown()] if self.findings.claims else []
+        parts += [f"**{one.title}**\n\n{one.markdown()}" for one in self.findings.tables if one.on_page]
+        return "\n\n".join(parts) + "\n"
+
+    def __str__(self) -> str:
+        agreed = sum(claim.outcome == "confirmed" for claim in self.findings.claims)
+        return (
+            f"StudyResult({self.name}, {self.size}, {agreed} of {len(self.findings.claims)} claims confirmed)"
+        )
+
+    __repr__ = __str__
+
+
+def claims_table(claims: Sequence[Claim]) -> StudyTable:
+    """Return claims as a table."""
+    rows = [(one.place, one.statement, one.printed, one.found, one.outcome, one.why) for one in claims]
+    columns = ("where", "the paper says", "printed", "found here", "outcome", "why")
+    return StudyTable("claims", "Claims of the paper", columns, rows)
+
+
+def size_in_words(size: Mapping[str, Any]) -> str:
+    """Write the numbers of a size, such as "n 100, repetitions 20"."""
+    return ", ".join(f"{name.replace('_', ' ')} {_several(value)}" for name, value in size.items())
+
+
+def _several(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def drawn(display: Display) -> Drawing:
+    """Return what draws a picture on a figure of its own."""
+
+    def draw() -> Figure:
+        figure = display.draw().get_figure(root=True)
+        assert figure is not None
+        return figure
+
+    return draw
+
+
+def _written(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, tuple):
+        return shown_range(cell)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return cell.replace("|", "\\|") if isinstance(cell, str) else shown(float(cell))

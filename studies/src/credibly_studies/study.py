@@ -1,0 +1,167 @@
+"""A study with a name: what it needs, how large it is, and the function that does the work."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from credibly._arrays.engines import Engine, Serial, as_engine
+from credibly._arrays.errors import one_of
+from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.progress import Progress, as_progress
+from credibly.evaluation.provenance import version
+from credibly.io.checkpoints import Checkpoints
+from credibly.results.base import jsonable
+from credibly_studies.results import Findings, StudyResult, size_in_words
+
+S = TypeVar("S")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What the work of a study is given beside its size.
+
+    Parameters
+    ----------
+    seed : tuple of int
+        Where all random numbers come from.
+    engine : Engine
+        Who does the work.
+    parts : Path or None
+        Directory for finished parts; what keeps any makes a directory of its own there.
+    progress : callable or None
+        Called with (done, total).
+    """
+
+    seed: Seed
+    engine: Engine = dataclasses.field(default_factory=Serial)
+    parts: Path | None = None
+    progress: Progress | None = None
+
+    def generator(self, *address: int) -> np.random.Generator:
+        """Return the generator at an address: the same whoever asks, and in whichever order.
+
+        Parameters
+        ----------
+        *address : int
+            Such as the number of a repetition.
+
+        Returns
+        -------
+        numpy.random.Generator
+            Independent of those at other addresses.
+        """
+        return np.random.default_rng([*self.seed, *address])
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        """Return ``function(task)`` for all tasks, in their order, computed by the engine.
+
+        Parameters
+        ----------
+        function : callable
+            Defined at the top of a module, so that processes can be told what to do.
+        tasks : sequence
+            Picklable.
+
+        Returns
+        -------
+        list
+            One result per task.
+        """
+        found: dict[int, R] = {}
+        for place, result in self.engine.unordered(function, tasks):
+            found[place] = result
+            if self.progress is not None:
+                self.progress(len(found), len(tasks))
+        return [found[place] for place in range(len(tasks))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Study(Generic[S]):
+    """A study with a name.
+
+    Parameters
+    ----------
+    name : str
+        What it is called by.
+    title : str
+        What it shows, in one line.
+    reference : str
+        What of which paper it follows.
+    small, full : object
+        Its numbers at each size, a frozen dataclass: minutes at most on one core, and for the record.
+    work : callable
+        ``work(size, run)`` gives `Findings`.
+    needs : tuple of str
+        What must be there beside the package: "data" for the public data sets.
+
+    Examples
+    --------
+    >>> from credibly_studies import studies
+    >>> studies()["j25-fig4"].reference
+    'J25 Fig. 4'
+    """
+
+    name: str
+    title: str
+    reference: str
+    small: S
+    full: S
+    work: Callable[[S, Run], Findings]
+    needs: tuple[str, ...] = ()
+
+    def entry(self) -> dict[str, str]:
+        """Return what a list of studies says about this one."""
+        return {
+            "name": self.name,
+            "reference": self.reference,
+            "needs": ", ".join(self.needs),
+            "small": size_in_words(jsonable(self.small)),
+            "full": size_in_words(jsonable(self.full)),
+            "title": self.title,
+        }
+
+    def run(
+        self,
+        size: Literal["small", "full"] = "small",
+        *,
+        engine: Any = None,
+        rng: Any = 0,
+        out: str | os.PathLike[str] | None = None,
+        progress: Progress | Literal[True] | None = None,
+    ) -> StudyResult:
+        """Run the study.
+
+        Parameters
+        ----------
+        size : {"small", "full"}
+            How large.
+        engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
+            Who does the work, see :func:`credibly.power_study`; it changes no number.
+        rng : None, int or Generator
+            Seed.
+        out : path, optional
+            Directory that keeps finished parts, where the study has any.
+        progress : callable or True, optional
+            Called with (done, total); True writes to standard error, where that is a terminal.
+
+        Returns
+        -------
+        StudyResult
+            Tables, claims and drawings.
+        """
+        one_of("`size`", size, ("small", "full"))
+        chosen = self.small if size == "small" else self.full
+        run = Run(as_seed(rng), as_engine(engine), None if out is None else Path(out), as_progress(progress))
+        settings = {"study": self.name, "version": version(), "seed": run.seed, "size": chosen}
+        if out is not None:
+            Checkpoints(out).begin(settings)
+        findings = self.work(chosen, run)
+        return StudyResult(self.name, self.title, self.reference, size, settings, findings)

@@ -1,0 +1,200 @@
+"""Studies of C25: what each must conclude at its small size, and what changes a conclusion."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly_studies import Run, StudyResult, c25_rules, c25_tables, studies
+from credibly_studies.c25_ablations import AblationsSize, by_budget, by_samples
+from credibly_studies.c25_measures import by_measure
+from credibly_studies.c25_models import belief_of, digits_models, four_classes
+from credibly_studies.c25_printed import RANKINGS, SCORES, VERTICES
+from credibly_studies.c25_vertices import nearest_vertex
+
+
+def outcomes(result: StudyResult, words: str) -> dict[str, str]:
+    """The outcomes of claims whose statement holds some words, by place."""
+    found = {one.place: one.outcome for one in result.findings.claims if words in one.statement}
+    assert found, words
+    return found
+
+
+@pytest.fixture(scope="module")
+def with_data(data_dir: Path) -> Iterator[None]:
+    for part in ("cifar10/focal_sets.json", "cifar10/lbbnn_avg.npy", "snli/snli_dev_ensemble.npz"):
+        if not (data_dir / part).is_file():
+            pytest.skip(f"needs {part} under CREDIBLY_DATA")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CREDIBLY_DATA", str(data_dir))
+        yield
+
+
+def test_printed_tables_are_read_whole() -> None:
+    # 10 models on CIFAR-10 and MNIST, E-CNN has no row on CIFAR-100
+    assert [len(rows) for rows in SCORES.values()] == [10, 10, 9]
+    assert SCORES["CIFAR-10"]["RS-NN"].accuracy == pytest.approx(0.9353)
+    for rankings in RANKINGS.values():
+        assert [one.tradeoff for one in rankings] == [round(0.1 * step, 1) for step in range(1, 11)]
+        for one in rankings:
+            assert len(one.models) == len(one.scores) == len(set(one.models))
+            assert all(np.diff(one.scores) >= 0)  # printed from best to worst
+    assert set(VERTICES) == {(model, way) for model in ("LB-BNN", "DE") for way in ("2k", "k!")}
+
+
+def test_printed_tables_against_each_other() -> None:
+    result = studies()["c25-printed"].run()
+    assert outcomes(result, "Models are ranked by their mean score").popitem()[1] == "confirmed"
+    assert outcomes(result, "E is the sum of KL and NS").popitem()[1] == "confirmed"
+    off = {row["where"]: row for row in result.table("differences").records()}
+    # 0.398 + 0.2 * 0.009 = 0.3998 where 0.309 is printed
+    assert off["Table 8.4 CIFAR-10, RS-NN at 0.2"]["printed"] == 0.309
+    # |1.895 - 0.052| = 1.843 is the least a deviation of E can be, 0.500 is printed
+    assert off["CIFAR-10, RS-NN, std of E"]["from other printed numbers"] == pytest.approx(1.843)
+    printed, allowed = c25_rules.entropy_gap_of_rsnn()
+    assert allowed < 0.2 < 3 < printed  # 3.671 - 0.398 = 3.273 bits
+
+
+def test_a_misprint_changes_the_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = SCORES["CIFAR-10"]["DE"]
+    monkeypatch.setitem(SCORES["CIFAR-10"], "DE", dataclasses.replace(row, score=row.score + 0.01))
+    result = c25_tables.PRINTED.run()
+    assert outcomes(result, "E is the sum of KL and NS").popitem()[1] == "not confirmed"
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("with_data")
+def test_points_on_cifar10() -> None:
+    result = studies()["c25-points"].run()
+    rows = {
+        one.statement.split(" on ")[0]: one.outcome
+        for one in result.findings.claims
+        if "mean and deviation" in one.statement
+    }
+    assert rows == dict.fromkeys(("CNN", "DE Avg", "DDU"), "confirmed") | {"LB-BNN Avg": "not confirmed"}
+    corrupt = next(one for one in result.findings.claims if "about predicted distributions" in one.statement)
+    assert "24 rows that sum to 2 to 10" in corrupt.found
+    assert "0.420 ± 1.520" in corrupt.found
+    assert outcomes(result, "By JS CNN is better than DE Avg").popitem()[1] == "cannot tell"
+    assert outcomes(result, "By KL the points rank").popitem()[1] == "confirmed"
+    assert outcomes(result, "lie further off").popitem()[1] == "confirmed"
+    scores = {(row["model"], row["mode"]): row for row in result.table("scores").records()}
+    assert scores["CNN", "paper"]["KL = E"] < scores["CNN", "exact"]["KL = E"]  # clipped at 1e-10
+    assert scores["DDU", "paper"]["KL = E"] == pytest.approx(scores["DDU", "exact"]["KL = E"])
+    assert scores["LB-BNN Avg", "exact"]["infinite"] > 0
+
+
+def check_sets(result: StudyResult) -> None:
+    """What holds for sets of every kind on any data."""
+    assert set(outcomes(result, "Wrong predictions have larger").values()) == {"confirmed"}
+    assert set(outcomes(result, "At trade-off 0.1 a set model is first").values()) == {"confirmed"}
+    assert "not confirmed" not in outcomes(result, "At trade-off 1 a point is first").values()
+    scores = {(row["model"], row["mode"]): row for row in result.table("scores").records()}
+    for (name, mode), row in scores.items():
+        assert row["E"] == pytest.approx(row["distance"] + row["imprecision"])
+        if name == "single":
+            assert row["imprecision"] == 0
+            assert row["E"] == pytest.approx(scores[name, "exact"]["E"], abs=1e-6)
+        if mode == "paper" and name == "evidential":
+            assert row["imprecision"] > scores[name, "exact"]["imprecision"]
+            assert row["distance"] < scores[name, "exact"]["distance"]
+    leaders = result.table("leaders").records()
+    for mode in ("exact", "paper"):
+        own = [row for row in leaders if row["mode"] == mode]
+        assert own[0]["from"] == 0
+        assert str(own[-1]["first"]).endswith("Avg")
+
+
+def test_sets_on_digits() -> None:
+    result = studies()["c25-digits"].run()
+    check_sets(result)
+    assert outcomes(result, "Evidential models are highly imprecise").popitem()[1] == "not confirmed"
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("with_data")
+def test_sets_on_snli() -> None:
+    result = studies()["c25-snli"].run()
+    check_sets(result)
+    crossing = outcomes(result, "change places between trade-off 0.4 and 0.5")
+    assert set(crossing.values()) == {"not confirmed"}  # near 1
+
+
+def test_vertices_and_the_closed_form() -> None:
+    result = studies()["c25-vertices"].run()
+    assert outcomes(result, "2k vertices are enough").popitem()[1] == "confirmed"
+    assert outcomes(result, "With 2k vertices the distance is another one").popitem()[1] == "not confirmed"
+    rows = {
+        (row["model"], row["targets"], row["way"]): row["distance"] for row in result.table("ways").records()
+    }
+    for model in ("ensemble", "dropout", "evidential"):
+        soft = [rows[model, "soft targets", way] for way in ("2k vertices", "k! vertices", "exact minimum")]
+        assert soft[0] >= soft[1] > soft[2]  # more vertices come nearer, but not to the nearest
+
+
+def test_the_nearest_vertex_by_hand() -> None:
+    vertices = np.array([[[0.5, 0.5], [0.2, 0.8]]])
+    assert nearest_vertex(vertices, np.array([[1.0, 0.0]])) == pytest.approx([np.log(2)])
+    # KL((1/2, 1/2) || itself) = 0
+    assert nearest_vertex(vertices, np.array([[0.5, 0.5]])) == pytest.approx([0.0], abs=1e-12)
+
+
+def test_ablations() -> None:
+    result = studies()["c25-ablations"].run()
+    assert outcomes(result, "A budget of the most relevant sets").popitem()[1] == "not confirmed"
+    assert outcomes(result, "KL tells right from wrong").popitem()[1] == "not confirmed"
+    assert outcomes(result, "Credal set size and NS").popitem()[1] == "confirmed"
+    assert outcomes(result, "NS has little correlation").popitem()[1] == "not confirmed"
+    budgets = result.table("budgets").records()
+    for model in {row["model"] for row in budgets}:
+        scores = [row["E"] for row in budgets if row["model"] == model]
+        assert scores == sorted(scores, reverse=True)  # from single classes to all events
+    samples = result.table("samples").records()
+    for model in ("ensemble", "dropout", "evidential"):
+        for mode in ("exact", "paper"):
+            own = [row for row in samples if (row["model"], row["mode"]) == (model, mode)]
+            assert [row["imprecision"] for row in own] == sorted(row["imprecision"] for row in own)
+            if mode == "exact":
+                assert [row["distance"] for row in own] == sorted(
+                    (row["distance"] for row in own), reverse=True
+                )
+
+
+def test_a_seed_gives_the_same_numbers() -> None:
+    """Dirichlets are drawn from: everything that draws must be told the seed."""
+    models = digits_models(30)
+    evidential = dataclasses.replace(models, models={"evidential": models.models["evidential"]})
+    size = AblationsSize(30, 100, (2,), (5,))
+    for rows in (
+        lambda seed: by_budget(evidential, seed)[0].rows,
+        lambda seed: by_samples(models, size, seed)[0].rows,
+        lambda seed: by_measure(evidential, 10, Run((seed, 0)))[0].rows,
+    ):
+        assert rows(1) == rows(1)
+        assert rows(1) != rows(2)
+
+
+def test_models_of_every_kind() -> None:
+    models = digits_models(50)
+    kinds = {type(one).__name__ for one in models.models.values()}
+    assert kinds == {"Ensemble", "Dirichlet", "Intervals", "Belief", "Point"}
+    assert all(len(one) == len(models.labels) == 50 for one in models.models.values())
+    four = four_classes(models)
+    assert four.labels.max() == 3
+    assert {one.n_classes for one in four.models.values()} == {4}
+    belief = belief_of(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    assert isinstance(belief, cr.Belief)
+    # m({0}) = 0.5, m({1}) = 0.25, the rest 0.25 on both
+    assert sorted(np.asarray(belief.masses)[0].tolist()) == [0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize("name", ["c25-points", "c25-snli"])
+def test_without_data(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
+    with pytest.raises(cr.FileError, match="is needed by this study"):
+        studies()[name].run()

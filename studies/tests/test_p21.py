@@ -1,0 +1,287 @@
+"""P21's studies at their small size: what they conclude, not their digits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.engines import as_engine
+from credibly.simulate import QuadraticWorld
+from credibly_studies import Run, StudyResult
+from credibly_studies.outcomes import Share, more_often, near
+from credibly_studies.p21_corruption import CORRUPTION, corrupted
+from credibly_studies.p21_location import LOCATION, LocationSize, work
+from credibly_studies.p21_quadratic import QUADRATIC
+from credibly_studies.p21_uci import UCI, splits_of
+from credibly_studies.p21_uci_tables import Row, claims
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("CREDIBLY_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def location() -> StudyResult:
+    return LOCATION.run()
+
+
+@pytest.fixture(scope="module")
+def quadratic(cache: Path) -> StudyResult:
+    return QUADRATIC.run()
+
+
+@pytest.fixture(scope="module")
+def corruption(cache: Path) -> StudyResult:
+    return CORRUPTION.run()
+
+
+@pytest.fixture(scope="module")
+def uci(cache: Path, data_dir: Path) -> StudyResult:
+    if not (data_dir / "uci" / "yacht").is_dir():
+        pytest.skip(f"needs {data_dir}/uci/yacht under CREDIBLY_DATA")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CREDIBLY_DATA", str(data_dir))
+        return UCI.run()
+
+
+def cells(result: StudyResult, table: str, column: str, **where: object) -> list[object]:
+    rows = result.table(table).records()
+    found = [row[column] for row in rows if all(row[name] == value for name, value in where.items())]
+    assert found, where
+    return found
+
+
+def outcomes(result: StudyResult) -> dict[str, str]:
+    return {claim.statement: claim.outcome for claim in result.findings.claims}
+
+
+def test_section_3_1_has_its_four_rows(location: StudyResult) -> None:
+    def rejected(data: str, hypothesis: str) -> float:
+        return cells(location, "rows", "rejected", data=data, hypothesis=hypothesis)[0]
+
+    # what calibration error mistrusts, and what it trusts
+    assert (rejected("theta = 0.5", "bayesian"), rejected("theta = 0.5", "independent")) == (0, 1)
+    assert (rejected("theta = 4", "bayesian"), rejected("theta = 4", "independent")) == (1, 1)
+    assert rejected("theta ~ N(0, 1)", "bayesian") < 0.2 < rejected("theta ~ N(0, 1)", "independent")
+    assert rejected("y ~ N(0, 2)", "independent") < 0.2 < rejected("y ~ N(0, 2)", "bayesian")
+    side = "side of the replicates"
+    assert cells(location, "rows", side, data="y ~ N(0, 2)", hypothesis="bayesian") == ["below"]
+    golden = [claim.outcome for claim in location.findings.claims if "theta" in claim.statement]
+    assert golden == ["confirmed"] * 3
+
+
+def test_few_members_reject_means_that_lie_outside_all_of_them(location: StudyResult) -> None:
+    def rejected(members: int, case: str) -> float:
+        return cells(location, "few-members", "rejected", members=members, **{"labels and rule": case})[0]
+
+    # one of six exchangeable means is the smallest or largest in a third of cases
+    assert 0.1 < rejected(5, "new mean") < 0.5
+    assert rejected(5, "new mean, member p") == 0  # never below 2 / 6
+    assert rejected(5, "a member") < 0.15
+    assert rejected(50, "new mean") < rejected(5, "new mean")
+
+
+def test_workers_change_nothing() -> None:
+    tiny = LocationSize(n=40, data_sets=10, replicates=39, members=(3,), few_n=20, repetitions=4)
+    alone = work(tiny, Run((1, 2)))
+    with ThreadPoolExecutor(2) as pool:
+        together = work(tiny, Run((1, 2), engine=as_engine(pool)))
+    assert [table.rows for table in alone.tables] == [table.rows for table in together.tables]
+    assert work(tiny, Run((1, 3))).tables[1].rows != alone.tables[1].rows
+
+
+def test_the_exact_posterior_passes_only_the_check_that_knows_it(quadratic: StudyResult) -> None:
+    error = "Quantile calibration error"
+    rate = {
+        (model, hypothesis): cells(
+            quadratic, "rates", "fails", model=model, hypothesis=hypothesis, check=error
+        )[0]
+        for model in ("exact posterior", "ensemble", "dropout, mask per instance", "single network")
+        for hypothesis in ("bayesian", "independent")
+    }
+    assert rate["exact posterior", "bayesian"] < 0.3 < rate["exact posterior", "independent"]
+    assert rate["ensemble", "bayesian"] <= rate["ensemble", "independent"]
+    # one member, or a member per instance: both hypotheses are the same
+    assert rate["single network", "bayesian"] == rate["single network", "independent"]
+    words = next(text for text in outcomes(quadratic) if "mask per instance" in text)
+    assert outcomes(quadratic)[words] == "confirmed"
+
+
+def test_dropout_does_not_see_the_gap(quadratic: StudyResult) -> None:
+    found = outcomes(quadratic)
+    wider = {name.partition(":")[0]: found[name] for name in found if "in the gap" in name}
+    assert wider == {"exact posterior": "confirmed", "ensemble": "confirmed", "dropout": "not confirmed"}
+
+
+def test_regions_are_parts_of_the_whole(quadratic: StudyResult) -> None:
+    rows = quadratic.table("rates-by-region").records()
+    assert {row["where"] for row in rows} == {"all", "gap", "seen"}
+    assert len(rows) == 3 * len(quadratic.table("rates").rows)
+
+
+def test_training_data_are_those_behind_the_posterior() -> None:
+    world = QuadraticWorld(n_train=30, n_members=4000)
+    x, y = world.training_data(rng=5)
+    assert (np.abs(x) >= 0.5).all()
+    sample = world.draw(50, rng=5)
+    powers = np.stack([np.ones_like(x), x, x**2], axis=1)
+    ridge = powers.T @ powers + 0.1**2 * np.eye(3)  # noise 0.1, prior 1
+    centre = np.linalg.solve(ridge, powers.T @ y)
+    at = sample.features[:, 0]
+    expected = np.stack([np.ones_like(at), at, at**2], axis=1) @ centre
+    np.testing.assert_allclose(sample.predictions.mean.mean(axis=1), expected, atol=0.005)
+
+
+def test_corruption_hurts_every_model(corruption: StudyResult) -> None:
+    for model in ("single network", "dropout", "deep ensemble"):
+        rows = [row for row in corruption.table("values").records() if row["model"] == model]
+        raw = [row for row in rows if row["variant"] == "raw"]
+        assert [row["severity"] for row in raw] == [0, 2, 5]
+        accuracy = [row["Accuracy"] for row in raw]
+        assert accuracy[0] > 0.9
+        assert accuracy == sorted(accuracy, reverse=True)
+        assert raw[0]["Confidence ECE"] < raw[2]["Confidence ECE"]
+        assert raw[0]["Log loss"] < raw[2]["Log loss"]
+    assert outcomes(corruption)[
+        "with severity accuracy falls and the calibration error grows, for every model"
+    ] == ("confirmed")
+
+
+def test_members_expect_more_of_the_errors(corruption: StudyResult) -> None:
+    table = corruption.table("severities").records()
+
+    def of(column: str, model: str, hypothesis: str, severity: int) -> float:
+        keys = {"model": model, "hypothesis": hypothesis, "severity": severity, "variant": "raw"}
+        keys["check"] = "Confidence ECE"
+        (row,) = [row for row in table if all(row[name] == value for name, value in keys.items())]
+        return row[column]
+
+    for model in ("dropout", "deep ensemble"):
+        # one member for all instances: errors vary more, and are larger on average
+        assert of("sharpness", model, "bayesian", 5) > of("sharpness", model, "independent", 5)
+        assert of("expected", model, "bayesian", 5) > of("expected", model, "independent", 5)
+        assert of("fails", model, "bayesian", 5) <= of("fails", model, "independent", 5)
+    assert of("expected", "single network", "bayesian", 5) == of(
+        "expected", "single network", "independent", 5
+    )
+
+
+def test_a_temperature_lowers_the_log_loss_of_images_as_they_are(corruption: StudyResult) -> None:
+    keys = {"model": "dropout", "severity": 0}
+    raw, after = (
+        cells(corruption, "values", "Log loss", variant=variant, **keys)[0]
+        for variant in ("raw", "recalibrated")
+    )
+    assert after < raw
+
+
+@pytest.mark.parametrize("kind", ["noise", "blur", "rotation"])
+def test_corruptions_stay_images_and_grow(kind: str) -> None:
+    pixels = np.random.default_rng(0).random((20, 64))
+    far = [
+        np.abs(corrupted(pixels, kind, severity, np.random.default_rng(1)) - pixels).mean()
+        for severity in (1, 3, 5)
+    ]
+    assert far == sorted(far)
+    found = corrupted(pixels, kind, 5, np.random.default_rng(1))
+    assert found.shape == (20, 64)
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+def test_a_blur_mixes_pixels_not_images() -> None:
+    pixels = np.zeros((2, 64))
+    pixels[0] = 1.0
+    assert corrupted(pixels, "blur", 5, np.random.default_rng(0))[1].max() == 0
+
+
+def test_corruptions_refuse_what_they_cannot_do() -> None:
+    with pytest.raises(cr.InputError, match="noise"):
+        corrupted(np.zeros((1, 64)), "fog", 1, np.random.default_rng(0))
+    with pytest.raises(cr.InputError, match="square"):
+        corrupted(np.zeros((1, 60)), "blur", 1, np.random.default_rng(0))
+
+
+@pytest.mark.data
+def test_networks_beat_a_line_on_yachts(uci: StudyResult) -> None:
+    mse = {row["model"]: row["MSE"] for row in uci.table("errors").records()}
+    assert len(mse) == 6
+    assert all(mse[name] < mse["Bayesian ridge"] / 2 for name in mse if name != "Bayesian ridge")
+    assert all(0.5 <= row["PICP"] <= 1 for row in uci.table("errors").records())
+
+
+@pytest.mark.data
+def test_both_rules_agree_but_for_ties(uci: StudyResult) -> None:
+    rows = uci.table("failures").records()
+    assert {row["hypothesis"] for row in rows} == {"bayesian", "independent", "both (one member)"}
+    # ties count half in P21's p: it fails a little more often
+    gaps = [row["fails, P21"] - row["fails"] for row in rows]
+    assert min(gaps) >= 0
+    assert np.mean(gaps) < 0.15
+
+
+@pytest.mark.data
+def test_splits_are_those_of_the_file(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+    splits = splits_of("yacht", 2)
+    assert splits.train_x.shape == (2, 277, 6)
+    assert splits.test_y.shape == (2, 31)
+    np.testing.assert_allclose(splits.train_y.mean(axis=1), 0, atol=1e-12)
+
+
+def test_without_data_the_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
+    with pytest.raises(cr.CrediblyError, match="CREDIBLY_DATA"):
+        UCI.run()
+
+
+def rows_of(bayesian: Callable[[int], bool], independent: Callable[[int], bool]) -> list[Row]:
+    values = {"mse": 1.0, "picp": 0.9, "crps": 0.5}
+    base = Row("d", "m", 0, "", "picp", values, 0.9, False, False, False, False, "above")
+    return [
+        dataclasses.replace(base, split=split, hypothesis=name, fails=fails(split), paper_fails=fails(split))
+        for split in range(100)
+        for name, fails in (("bayesian", bayesian), ("independent", independent))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bayesian", "independent", "expected"),
+    [
+        (lambda split: False, lambda split: split < 40, ["confirmed", "not confirmed", "cannot tell"]),
+        (lambda split: split < 70, lambda split: False, ["not confirmed", "confirmed", "confirmed"]),
+        (lambda split: False, lambda split: False, ["not confirmed", "not confirmed", "not confirmed"]),
+    ],
+)
+def test_outcomes_follow_the_checks(
+    bayesian: Callable[[int], bool], independent: Callable[[int], bool], expected: list[str]
+) -> None:
+    found = [claim.outcome for claim in claims(rows_of(bayesian, independent))]
+    # 40 of 100: the interval reaches from 0.30 to 0.50, so "most" stays open
+    assert found == [*expected, "confirmed"]
+
+
+def test_a_value_is_near_a_share_that_holds_it() -> None:
+    share = Share(3, 20)  # 0.032 to 0.379
+    assert near(share, 0.05) == "confirmed"
+    assert near(share, 0.4) == "not confirmed"
+    assert near(share, 0.4, error=0.05) == "confirmed"
+
+
+def test_cases_that_differ_decide_what_happens_more_often() -> None:
+    both, never = [True] * 50, [False] * 50
+    # 8 of 8: from 0.63 on; 4 of 4: from 0.40 on
+    assert more_often([True] * 8 + both, [False] * 8 + both) == "confirmed"
+    assert more_often([True] * 4 + both, [False] * 4 + both) == "cannot tell"
+    assert more_often([False] * 8 + never, [True] * 8 + never) == "not confirmed"
+    assert more_often(both, both) == "cannot tell"

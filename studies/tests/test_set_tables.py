@@ -1,0 +1,108 @@
+"""Table 1 of M23 and J25 on real ensembles: every set in every way, judged on a part nobody learned on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from credibly import FileError
+from credibly._arrays.philox import as_seed
+from credibly_studies import STUDIES, StudyResult, StudyTable
+from credibly_studies.outcomes import Share
+from credibly_studies.real_sets import SNLI, real_set
+from credibly_studies.set_tables import (
+    COLUMNS,
+    LEARNED,
+    MEAN,
+    TableSize,
+    _better,
+    _often,
+    _passes_more,
+    j25_table,
+)
+from credibly_studies.study import Run
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def cached(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_CACHE", str(cache))
+
+
+def found_in(name: str) -> StudyResult:
+    return STUDIES[name].run("small")
+
+
+def test_m23_table() -> None:
+    table = found_in("m23-table1").table("sets")
+    assert table.columns == COLUMNS
+    rows = table.records()
+    assert [row["model"] for row in rows] == ["single network"] * 4 + ["deep ensemble"] * 4
+    assert [row["members"] for row in rows] == [1] * 4 + [10] * 4
+    for row in rows:
+        low, high = row["accuracy interval"]  # type: ignore[misc]
+        assert 0.9 < low <= float(str(row["accuracy"])) <= high <= 1.0  # networks on digits: 0.95 to 0.98
+        assert row["rejected"] is (float(str(row["p"])) <= 0.05)
+        assert 0 <= float(str(row["confidence ECE"])) < 0.1
+    single = [row["log loss"] for row in rows[:4]]
+    assert len(set(single)) == 1  # one member: every combination is that member
+    assert float(str(rows[4]["log loss"])) < float(str(single[0]))  # ten members predict better than one
+
+
+def test_j25_table() -> None:
+    result = found_in("j25-table1")
+    rows = result.table("sets").records()
+    assert {row["test"] for row in rows} == {MEAN, LEARNED, "J25, KDE L2", "J25, KDE KL"}
+    assert len(result.findings.claims) == 3
+    assert "reliability" in result.findings.drawings
+
+
+def table_of(verdicts: list[tuple[bool, bool, float, float]]) -> StudyTable:
+    """Sets with what the mean and the learned weights did: rejected, rejected, log loss, log loss."""
+    rows = []
+    for place, (mean, learned, mean_loss, learned_loss) in enumerate(verdicts):
+        for way, rejected, loss in ((MEAN, mean, mean_loss), (LEARNED, learned, learned_loss)):
+            numbers = (0.5, rejected, 0.9, (0.8, 1.0), 0.1, 0.1, loss, 0.5)
+            rows.append(("data", f"model {place}", 10, way, *numbers))
+    return StudyTable("sets", "", COLUMNS, rows)
+
+
+def test_claims_follow_the_numbers() -> None:
+    better = table_of([(True, False, 0.5, 0.4)] * 6)
+    assert _passes_more(better)[0] == "confirmed"  # 6 of 6: 0.541 to 1
+    assert _better(better, "log loss", LEARNED)[0] == "confirmed"
+    worse = table_of([(False, True, 0.4, 0.5)] * 6)
+    assert _passes_more(worse)[0] == "not confirmed"
+    assert _better(worse, "log loss", LEARNED)[0] == "not confirmed"
+    same = table_of([(True, True, 0.4, 0.5), (True, True, 0.5, 0.4)])
+    assert _passes_more(same)[0] == "cannot tell"
+    assert _better(same, "log loss", LEARNED)[0] == "cannot tell"
+    assert _often([Share(3, 6), Share(6, 6)]) == "confirmed"
+    assert _often([Share(0, 6), Share(0, 6)]) == "not confirmed"
+    assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
+
+
+@pytest.mark.data
+def test_snli_is_a_set_of_five(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (data_dir / "snli").is_dir():
+        pytest.skip("needs the SNLI predictions under CREDIBLY_DATA")
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+    given = real_set(SNLI, "", 300)
+    assert (given.validation.n_members, given.test.n_classes) == (5, 3)
+    assert len(given.validation) == given.validation_labels.size == 300
+    mean = np.asarray(given.test.probs).mean(axis=1)
+    assert 0.9 < (mean.argmax(axis=1) == given.test_labels).mean() < 0.95  # dev: 0.9226, data/README.md
+    findings = j25_table(TableSize((SNLI,), rows=200, n_resamples=19), Run(as_seed(0)))
+    assert [row[0] for row in findings.tables[0].rows] == [SNLI] * 4
+
+
+def test_without_data_the_study_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
+    with pytest.raises(FileError, match="snli_dev_ensemble"):
+        real_set(SNLI, "", 10)
