@@ -9,8 +9,8 @@ from typing import Any
 
 from credibly._arrays.errors import FileError
 from credibly._arrays.results import jsonable
-from credibly.io.damage import instead, reading
-from credibly.io.text import read_utf8
+from credibly.io.limits import instead
+from credibly.io.text import read_json_value
 from credibly.io.writing import as_path, told, write_text_atomically
 
 _FACTS = "facts.json"
@@ -73,11 +73,7 @@ class Checkpoints:
         self._write(f"{name}.json", jsonable(value))
 
     def _read(self, path: Path) -> Any:
-        if not path.is_file():
-            return None
-        text = read_utf8(str(path))
-        with reading(str(path), ".json"):
-            return json.loads(text)
+        return read_json_value(str(path)) if path.is_file() else None
 
     def _write(self, name: str, value: Any) -> None:
         text = json.dumps(value, allow_nan=False)

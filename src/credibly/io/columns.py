@@ -9,49 +9,21 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly.io.content import ALIASES, Content
+from credibly.io.roles import BESIDE, ROLES, Content
 
 Columns = Mapping[str, np.ndarray[Any, Any]]
 
-_PREFIXES = {
-    "p": "probs",
-    "prob": "probs",
-    "probs": "probs",
-    "proba": "probs",
-    "probability": "probs",
-    "logit": "logits",
-    "logits": "logits",
-    "alpha": "alpha",
-    "lower": "lower",
-    "upper": "upper",
-    "mean": "mean",
-    "std": "std",
-    "sample": "samples",
-    "samples": "samples",
-    "q": "values",
-    "quantile": "values",
-    "count": "counts",
-    "counts": "counts",
-    "label_count": "label_counts",
-    "x": "features",
-    "feature": "features",
-}
+_PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
     r"(?:[_.: ](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?))",
     re.IGNORECASE,
 )
-_OVER_CLASSES = ("probs", "logits", "alpha", "lower", "upper", "counts", "label_counts")
-_ROLES = {
-    "y": ("y", *ALIASES["y"]),
-    "id": ("id", "ids", "uid", "instance", "unnamed: 0"),
-    "group": ("group", "groups"),
-    "member": ("member", "draw"),
-    "class": ("class",),
-}
-TEXT_ROLES = frozenset(word for words in _ROLES.values() for word in words)
+_WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
+"""The words that one column may be called by its role; lower case."""
+TEXT_ROLES = frozenset(word for words in _WHOLE.values() for word in words)
 """Columns that may hold text; lower case."""
-NAMES = TEXT_ROLES - set(_ROLES["y"])
+NAMES = TEXT_ROLES - set(_WHOLE["y"])
 """Columns that hold names: '007' is not 7 there."""
 
 
@@ -67,7 +39,11 @@ def field_of(name: str) -> tuple[str, str] | None:
 def from_columns(columns: Columns, form: str, source: str) -> Content:
     """Return the arrays of a table, one row per instance."""
     roles = _roles(columns)
-    notes = [f"column {name!r} is read as the {role}" for role, name in roles.items() if role != name]
+    notes = [
+        f"column {name!r} is read as the {ROLES[role].meaning}"
+        for role, name in roles.items()
+        if role != name
+    ]
     table = dict(columns)
     if "class" in roles:
         table = _spread_classes(table, roles)
@@ -86,7 +62,7 @@ def from_columns(columns: Columns, form: str, source: str) -> Content:
 def _roles(columns: Columns) -> dict[str, str]:
     """Return which column plays which part; two columns for one part are refused."""
     found: dict[str, str] = {}
-    for role, words in _ROLES.items():
+    for role, words in _WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if len(names) > 1:
@@ -129,12 +105,12 @@ def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content)
             raise InputError(
                 f"column {suffix!r} of `{field}`", "must hold numbers", f"got {column.dtype}", "Correct it."
             )
-    suffixes = list(parts)
+    suffixes, names = list(parts), None
+    over_classes = ROLES[field].over_classes
     if field == "values":
         levels = _levels(suffixes)
-        order = np.argsort(levels, kind="stable")
         content.arrays["levels"] = np.sort(levels)
-        return np.stack([parts[suffixes[j]] for j in order], axis=-1)
+        return np.stack([parts[suffixes[j]] for j in np.argsort(levels, kind="stable")], axis=-1)
     if all(suffix.isascii() and suffix.isdigit() and len(suffix) < 10 for suffix in suffixes):
         suffixes.sort(key=int)
         numbers = [int(suffix) for suffix in suffixes]
@@ -147,17 +123,15 @@ def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content)
                 f"number {gap} is missing or repeated",
                 "Check the header.",
             )
-        names = tuple(suffixes) if start and field in _OVER_CLASSES else None
-        if names:
+        if start and over_classes:
+            names = tuple(suffixes)
             content.notes.append(
                 f"the classes of `{field}` are numbered from 1; labels are matched by number"
             )
-    else:
-        names = tuple(suffixes) if field in _OVER_CLASSES else None
-    if field in _OVER_CLASSES:
-        _agree_on_classes(field, names, content)
-        if names is not None and content.classes is not None:
-            suffixes = list(content.classes)
+    elif over_classes:
+        names = tuple(suffixes)
+    if names is not None:
+        suffixes = _agreed_classes(field, names, content)
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)
 
 
@@ -170,24 +144,23 @@ def _levels(suffixes: list[str]) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _agree_on_classes(field: str, names: tuple[str, ...] | None, content: Content) -> None:
-    if names is None:
-        return
-    if content.classes is None:
-        content.classes = names
-    elif set(content.classes) != set(names):
+def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> list[str]:
+    """Return the names in the order of the first field that has them; others must have the same."""
+    content.classes = content.classes or names
+    if set(content.classes) != set(names):
         raise InputError(
             f"the classes of `{field}`",
             "must be those of the other columns",
             f"got {', '.join(names[:5])} beside {', '.join(content.classes[:5])}",
             "Give both the same names.",
         )
+    return list(content.classes)
 
 
 def _place_plain(plain: dict[str, np.ndarray[Any, Any]], content: Content) -> None:
     """Read unprefixed numeric columns as classes where nothing else can be the predictions."""
     numeric = {name: column for name, column in plain.items() if column.dtype.kind in "fiub"}
-    predictions = set(content.arrays) - {"y", "id", "group", "features", "label_counts", "levels"}
+    predictions = set(content.arrays) - {*BESIDE, "levels"}
     if numeric and not predictions:
         content.arrays["columns"] = np.stack(list(numeric.values()), axis=-1)
         content.lone = "columns"
@@ -240,12 +213,9 @@ def _gather_members(
         if name == roles["member"]:
             continue
         named = field_of(name)
-        per_member = name in ("mean", "std") or (named is not None and named[0] not in _PER_INSTANCE)
+        per_member = name in ("mean", "std") or (named is not None and named[0] not in BESIDE)
         gathered[name] = column[rows] if per_member else _constant(name, column, rows)
     return gathered, members
-
-
-_PER_INSTANCE = ("features", "label_counts")
 
 
 def _grid(

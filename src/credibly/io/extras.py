@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
-from credibly.io.bounds import require_loadable, require_plausible_ratio, text_array
 from credibly.io.columns import from_columns
-from credibly.io.content import FIELDS, Content
-from credibly.io.damage import reading
-from credibly.io.json_text import from_object, to_array
+from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
 from credibly.io.posterior import OBSERVED, PREDICTED
+from credibly.io.roles import FIELDS, Content
+from credibly.io.text import from_object, to_array
 from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 _CLASS_DIMENSIONS = ("class", "classes")
@@ -87,7 +86,9 @@ def read_frame(frame: Any) -> Content:
     columns = {name: _column(name, table[name].to_list(), source) for name in table.columns}
     if not columns or not len(table):
         raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
-    return from_columns(columns, source, source)
+    content = from_columns(columns, source, source)
+    content.source = source
+    return content
 
 
 def read_torch(path: str) -> Content:
@@ -115,12 +116,8 @@ def read_torch(path: str) -> Content:
     for name, entry in value.items():
         if isinstance(entry, torch.Tensor):
             content.arrays[str(name)] = _host(entry, str(name), path)
-        elif name == "classes" and isinstance(entry, list):
-            content.classes = tuple(str(word) for word in entry)
-        elif name == "meta" and isinstance(entry, dict):
-            content.meta = {str(key): item for key, item in entry.items()}
-        elif name == "member_axis" and entry in (0, 1):
-            content.member_axis = int(entry)
+        elif content.set_aside(str(name), entry):
+            continue
         elif isinstance(entry, list) and entry:
             content.arrays[str(name)] = to_array(entry, str(name), path)
         else:
@@ -173,7 +170,7 @@ def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> N
     if members and len(variable.dims) == len(members) + 1 and values.dtype.kind == "f":
         content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
         content.notes.append(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
-    elif name not in {field for fields in FIELDS.values() for field in fields}:
+    elif name not in FIELDS:
         content.lone = name
     try:
         with xarray.open_dataset(path, engine=engine, group=OBSERVED) as group:

@@ -2,66 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, describe_rows
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
+from credibly.io.roles import Content
 from credibly.predictions import ClassPredictions, LabelCounts, Predictions, as_labels
 
 
-def resolve_labels(
-    beside: Mapping[str, Array], predictions: Predictions, classes: tuple[str, ...] | None, notes: list[str]
-) -> Array | LabelCounts | None:
+def resolve_labels(content: Content, predictions: Predictions) -> Array | LabelCounts | None:
     """Return the labels checked against the predictions; every reading that is not literal is noted."""
-    counted = beside.get("label_counts")
-    if counted is not None and "y" not in beside:
-        counts = LabelCounts(counted)
-        _require_class_predictions(predictions)
-        as_labels(predictions, counts)
-        return counts
-    labels = beside.get("y")
+    labels, counted = content.arrays.get("y"), content.arrays.get("label_counts")
     if labels is None:
-        return None
+        return None if counted is None else _checked_counts(predictions, counted)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-        _note(notes, "labels came as one column and are read as a vector")
+        content.note("labels came as one column and are read as a vector")
     if labels.dtype.kind == "U":
-        labels = _from_names(labels, classes, notes)
+        labels = _from_names(labels, content)
     if isinstance(predictions, LabelCounts):
-        _check_beside_counts(predictions, labels)
-        return labels
-    if not isinstance(predictions, ClassPredictions):
-        as_labels(predictions, labels)
-        return labels
-    if labels.ndim == 2:
-        return _from_table(predictions, labels, notes)
-    if labels.dtype.kind == "f":
-        labels = _from_floats(labels, predictions, notes)
-    if labels.dtype.kind in "iub":
-        if classes is not None and _are_other_numbers(classes):
-            labels = _from_names(labels.astype(np.str_), classes, notes)
-        elif labels.dtype.kind == "u" and labels.dtype.itemsize == 8:
-            _require_signed(labels)
-        labels = labels.astype(np.int64)  # small unsigned types wrap when subtracted
+        return _checked_beside_counts(predictions, labels)
+    if isinstance(predictions, ClassPredictions):
+        if labels.ndim == 2:
+            return _from_table(predictions, labels, content)
+        if labels.dtype.kind == "f":
+            labels = _from_floats(labels, content)
+        if labels.dtype.kind in "iub":
+            labels = _from_integers(labels, content)
     as_labels(predictions, labels)
     return labels
 
 
-def _note(notes: list[str], note: str) -> None:
-    """Add a note once: rows that are dropped make the labels be read again."""
-    if note not in notes:
-        notes.append(note)
-
-
-def _from_names(names: Array, classes: tuple[str, ...] | None, notes: list[str]) -> Array:
-    words = names.tolist()
+def _from_names(names: Array, content: Content) -> Array:
+    words, classes = names.tolist(), content.classes
     if classes is None:
         if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-            _note(notes, "labels came as text of digits and are read as class indices")
+            content.note("labels came as text of digits and are read as class indices")
             return np.array([int(word) for word in words])
         raise InputError(
             "`labels`",
@@ -79,18 +56,27 @@ def _from_names(names: Array, classes: tuple[str, ...] | None, notes: list[str])
             "Correct the names.",
             strange,
         )
-    _note(notes, "labels came as class names and are matched with the classes")
+    content.note("labels came as class names and are matched with the classes")
     return np.array([index[word] for word in words])
 
 
-def _are_other_numbers(classes: tuple[str, ...]) -> bool:
-    """Tell whether the classes are called by numbers that are not their positions, such as 1 to k."""
-    return all(name.isascii() and name.isdigit() for name in classes) and classes != tuple(
-        str(j) for j in range(len(classes))
-    )
+def _from_integers(labels: Array, content: Content) -> Array:
+    """Read numbers as names of classes where classes are called by other numbers than 0 to k - 1."""
+    classes = content.classes or ()
+    numbered = all(name.isascii() and name.isdigit() for name in classes)
+    if numbered and classes != tuple(str(j) for j in range(len(classes))):
+        return _from_names(labels.astype(np.str_), content)
+    if labels.dtype.kind == "u" and labels.dtype.itemsize == 8 and (labels > 2**31).any():
+        raise InputError(
+            "`labels`",
+            "must be class indices",
+            f"the largest is {int(labels.max())}",
+            "A negative label was stored as unsigned: map unlabelled instances out first.",
+        )
+    return labels.astype(np.int64)  # small unsigned types wrap when subtracted
 
 
-def _from_floats(labels: Array, predictions: Predictions, notes: list[str]) -> Array:
+def _from_floats(labels: Array, content: Content) -> Array:
     """Read whole floats as classes; a missing label is a row to name, anything else is not a class."""
     missing = np.flatnonzero(~np.isfinite(labels)).tolist()
     if missing:
@@ -101,18 +87,19 @@ def _from_floats(labels: Array, predictions: Predictions, notes: list[str]) -> A
             "Drop instances without a label.",
             missing,
         )
-    if (labels != np.round(labels)).any() or (np.abs(labels) > 2**31).any():
+    strange = labels[(labels != np.round(labels)) | (np.abs(labels) > 2**31)]
+    if strange.size:
         raise InputTypeError(
             "`labels`",
             "must be class indices",
-            f"the first that is none is {labels[(labels != np.round(labels)) | (np.abs(labels) > 2**31)][0]}",
+            f"the first that is none is {strange[0]}",
             "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
         )
-    _note(notes, f"labels came as {labels.dtype} whole numbers and are read as class indices")
+    content.note(f"labels came as {labels.dtype} whole numbers and are read as class indices")
     return labels.astype(np.int64)
 
 
-def _from_table(predictions: ClassPredictions, labels: Array, notes: list[str]) -> LabelCounts:
+def _from_table(predictions: ClassPredictions, labels: Array, content: Content) -> LabelCounts:
     if (np.asarray(labels).sum(axis=1) == 1).all():
         raise InputError(
             "`labels`",
@@ -120,13 +107,13 @@ def _from_table(predictions: ClassPredictions, labels: Array, notes: list[str]) 
             f"got shape {tuple(labels.shape)} with one rater per row, as one-hot labels have",
             "Save `labels.argmax(axis=1)`; for counts of one rater name the array `label_counts`.",
         )
-    counts = LabelCounts(labels)
-    as_labels(predictions, counts)
-    _note(notes, f"labels of shape {tuple(labels.shape)} are read as counts over raters")
+    counts = _checked_counts(predictions, labels)
+    content.note(f"labels of shape {tuple(labels.shape)} are read as counts over raters")
     return counts
 
 
-def _require_class_predictions(predictions: Predictions) -> None:
+def _checked_counts(predictions: Predictions, table: Array) -> LabelCounts:
+    counts = LabelCounts(table)
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             "label counts",
@@ -134,28 +121,17 @@ def _require_class_predictions(predictions: Predictions) -> None:
             f"got {type(predictions).__name__}",
             "Give real observations as `y`.",
         )
+    as_labels(predictions, counts)
+    return counts
 
 
-def _require_signed(labels: Array) -> None:
-    if (labels > 2**31).any():
-        raise InputError(
-            "`labels`",
-            "must be class indices",
-            f"the largest is {int(labels.max())}",
-            "A negative label was stored as unsigned: map unlabelled instances out first.",
-        )
-
-
-def _check_beside_counts(counts: LabelCounts, labels: Any) -> None:
-    if (
-        labels.ndim != 1
-        or labels.dtype.kind not in "iub"
-        or (labels < 0).any()
-        or (labels >= counts.n_classes).any()
-    ):
+def _checked_beside_counts(counts: LabelCounts, labels: Array) -> Array:
+    whole = labels.ndim == 1 and labels.dtype.kind in "iub"
+    if not whole or (labels < 0).any() or (labels >= counts.n_classes).any():
         raise InputError(
             "`labels`",
             f"must be {len(counts)} class indices from 0 to {counts.n_classes - 1}",
             f"got shape {tuple(labels.shape)} of {labels.dtype}",
             "Leave them out, or correct them.",
         )
+    return labels

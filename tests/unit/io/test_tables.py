@@ -248,7 +248,7 @@ def test_text_above_the_limit_is_not_parsed(tmp_path: Path) -> None:
 def test_a_long_cell_does_not_widen_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # 1000 rows x 4 bytes x 30 000 characters = 120 MB for one cell of 30 kB
     text = "id,p_0,p_1\n" + "x" * 30_000 + ",0.5,0.5\n" + "y,0.5,0.5\n" * 999
-    monkeypatch.setattr("credibly.io.bounds.load_limit", lambda: 100 * 2**20)
+    monkeypatch.setattr("credibly.io.limits.load_limit", lambda: 100 * 2**20)
     with pytest.raises(cr.FileError, match="column 'id' must fit"):
         cr.load(write(tmp_path, text))
 
