@@ -43,25 +43,19 @@ class Checkpoints:
     def begin(self, facts: dict[str, Any]) -> None:
         """Write down what the parts are computed with, or raise where older parts are of something else."""
         wanted, found = jsonable(facts), self.facts()
-        if found is None:
-            if next(self.directory.glob("*.json"), None) is not None:
-                raise FileError(
-                    f"'{self.directory}'",
-                    "must be empty or hold an earlier part of this computation",
-                    "it holds other files",
-                    "Name another directory.",
-                )
+        if found is None and next(self.directory.glob("*.json"), None) is None:
             self._write(_FACTS, wanted)
             return
-        different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
-        if different:
-            name = different[0]
-            raise FileError(
-                f"'{self.directory}'",
-                "must be empty or hold an earlier part of this computation",
-                f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}",
-                "Name another directory, or remove this one to begin again.",
-            )
+        if found is None:
+            evidence, remedy = "it holds other files", "Name another directory."
+        else:
+            different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+            if not different:
+                return
+            name, remedy = different[0], "Name another directory, or remove this one to begin again."
+            evidence = f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}"
+        rule = "must be empty or hold an earlier part of this computation"
+        raise FileError(f"'{self.directory}'", rule, evidence, remedy)
 
     def read(self, name: str) -> Any:
         """Return a part, None where it is not there."""

@@ -36,7 +36,7 @@ def field_of(name: str) -> tuple[str, str] | None:
     return _PREFIXES[match["prefix"].lower()], suffix
 
 
-def from_columns(columns: Columns, form: str, source: str) -> Content:
+def from_columns(columns: Columns, form: str) -> Content:
     """Return the arrays of a table, one row per instance."""
     roles = _roles(columns)
     notes = [

@@ -41,8 +41,7 @@ def pip(extra: str) -> str:
 def read_parquet(path: str) -> Content:
     """Read a table: one column per class, or list columns named like arrays (`probs`, `logits`, ...)."""
     parquet = require_module("pyarrow.parquet", f"'{path}'", pip("parquet"))
-    arrow = require_module("pyarrow", f"'{path}'", pip("parquet"))
-    with reading(path, ".parquet", arrow.ArrowException), parquet.ParquetFile(path) as file:
+    with reading(path, ".parquet"), parquet.ParquetFile(path) as file:
         metadata = file.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         cells = 8 * metadata.num_rows * metadata.num_columns
@@ -54,7 +53,7 @@ def read_parquet(path: str) -> Content:
         typed = {name: _column(name, values, path) for name, values in columns.items()}
         head = (table.schema.metadata or {}).get(b"credibly")
     if head is None:
-        return from_columns(typed, ".parquet", path)
+        return from_columns(typed, ".parquet")
     # Written by `cr.save`: list columns are the arrays, the schema holds the rest.
     with reading(path, ".parquet"):
         header = json.loads(head)
@@ -86,7 +85,7 @@ def read_frame(frame: Any) -> Content:
     columns = {name: _column(name, table[name].to_list(), source) for name in table.columns}
     if not columns or not len(table):
         raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
-    content = from_columns(columns, source, source)
+    content = from_columns(columns, source)
     content.source = source
     return content
 
@@ -154,31 +153,34 @@ def read_xarray(path: str) -> Content:
 
 def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> None:
     """Read the groups ArviZ writes: posterior predictive draws, and the observed data as labels."""
-    try:
-        with xarray.open_dataset(path, engine=engine, group=PREDICTED) as group:
-            require_loadable(f"'{path}'", f"its group {PREDICTED!r}", int(group.nbytes))
-            variables = {str(name): variable.load() for name, variable in group.data_vars.items()}
-    except (OSError, KeyError):  # no such group: the file holds nothing that is read here
-        return
+    variables = _variables(xarray, path, engine, PREDICTED)
     for name, variable in variables.items():
         _place_variable(name, variable, content, path)
     if len(variables) != 1:
         return
     ((name, variable),) = variables.items()
-    values = content.arrays[name]
     members = [one for one in variable.dims if one in MEMBER_DIMENSIONS]
-    if members and len(variable.dims) == len(members) + 1 and values.dtype.kind == "f":
+    if members and len(variable.dims) == len(members) + 1 and content.arrays[name].dtype.kind == "f":
         content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
         content.notes.append(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
     elif name not in FIELDS:
         content.lone = name
+    observed = _variables(xarray, path, engine, OBSERVED)
+    if name in observed:
+        content.arrays["y"] = np.asarray(observed[name].values)
+        content.notes.append(f"{name!r} of {OBSERVED!r} is read as `y`")
+
+
+def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:
+    """Return the variables of a group, none where there is no such group."""
     try:
-        with xarray.open_dataset(path, engine=engine, group=OBSERVED) as group:
-            if name in group.data_vars:
-                content.arrays["y"] = np.asarray(group[name].values)
-                content.notes.append(f"{name!r} of {OBSERVED!r} is read as `y`")
+        with xarray.open_dataset(path, engine=engine, group=group) as found:
+            require_loadable(f"'{path}'", f"its group {group!r}", int(found.nbytes))
+            return {str(name): variable.load() for name, variable in found.data_vars.items()}
+    except FileError:
+        raise
     except (OSError, KeyError):
-        return
+        return {}
 
 
 def _engine(path: str) -> str:

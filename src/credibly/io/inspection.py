@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
 from credibly._arrays.results import Result
 from credibly.io.files import digest_of, path_text, read_content
 from credibly.io.loading import Dataset, dataset_of
-from credibly.io.roles import KINDS
+from credibly.io.roles import KINDS, Content
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts
-
-
-class _Traits(Protocol):
-    @property
-    def labels(self) -> Iterable[str]: ...
-
-
-class _Statistic(Protocol):
-    @property
-    def traits(self) -> _Traits: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +74,7 @@ class Inspection(Result):
         fields = super().to_dict()
         return fields | {"prediction_type": self.type, "type": type(self).__name__}
 
-    def computable(self, statistics: Mapping[str, _Statistic]) -> tuple[str, ...]:
+    def computable(self, statistics: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of the statistics that this file's predictions and labels allow.
 
         Parameters
@@ -132,20 +122,16 @@ def inspect(
     if kind is not None:
         one_of("`kind`", kind, KINDS)
     problems: list[str] = []
+    arrays: tuple[ArrayFacts, ...] = ()
+    data: Dataset | None = None
+    content = Content("", {}, source=path_text(path) or f"<{type(path).__name__}>")
     try:
         content = read_content(path)
-    except (FileError, MissingExtraError):
-        raise
-    except CrediblyError as error:  # readable, but no table of predictions
-        name = path_text(path) or f"<{type(path).__name__}>"
-        return Inspection(name, "", 0, "", (), None, None, {}, None, None, (str(error),), ())
-    arrays = tuple(
-        ArrayFacts(name, tuple(array.shape), str(array.dtype)) for name, array in content.arrays.items()
-    )
-    data: Dataset | None = None
-    try:
+        arrays = tuple(
+            ArrayFacts(name, tuple(array.shape), str(array.dtype)) for name, array in content.arrays.items()
+        )
         data = dataset_of(content, kind=kind, labels=labels, member_axis=member_axis, problems=problems)
-    except FileError:
+    except (FileError, MissingExtraError):
         raise
     except CrediblyError as error:
         problems.append(str(error))
@@ -153,8 +139,8 @@ def inspect(
     return Inspection(
         source=content.source,
         format=content.format,
-        size=file.stat().st_size if file.is_file() else 0,
-        digest=digest_of(content),
+        size=file.stat().st_size if content.format and file.is_file() else 0,
+        digest=digest_of(content) if content.format else "",
         arrays=arrays,
         kind=content.kind,
         type=None if data is None else type(data.predictions).__name__,

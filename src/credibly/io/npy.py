@@ -104,17 +104,16 @@ def read_npz(path: str) -> Content:
 def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, order and dtype; what could hold objects or has no fixed meaning is refused."""
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
+    if version not in ((1, 0), (2, 0)):
         raise FileError(
             f"'{path}'",
             "must be plain arrays (.npy version 1 or 2)",
             f"got version {version[0]}.{version[1]}",
             "Save numbers and strings, not records.",
         )
+    form = np.lib.format
+    read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+    shape, fortran, dtype = read(file)
     if dtype.hasobject:
         raise refuse_pickle(path, "it holds an array of Python objects")
     if dtype.kind not in "fiubcUS" or dtype.itemsize == 0:

@@ -1,21 +1,34 @@
-"""The table of roles: what the arrays and columns of a file are, by their names.
+"""The table of roles: what arrays and columns are, by their names, and which of them make up predictions.
 
-    a reader gives `Content`, arrays by name -> `assign_roles`, by `ROLES` and `KINDS` -> `loading.assemble`
+    reader -> `Content`, arrays by name -> `naming.assign_roles`, by role -> `loading.assemble` -> `Dataset`
 
-What a name outside the table means is never guessed: a nameless array is used only where it is the one that
-can be predictions, and then its numbers must be probabilities or the kind must be said.
+A new role is a row of `ROLES`, a new kind of prediction a row of `KINDS`; reading, columns of tables and
+writing follow.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import row_blocks, sum_tolerance
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import FileError, InputError
 from credibly._arrays.namespace import Array
+from credibly.io.limits import load_limit, readable_size
+from credibly.predictions import (
+    Belief,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Intervals,
+    LabelCounts,
+    Point,
+    Predictions,
+    Quantiles,
+    Samples,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,30 +111,127 @@ ROLES: dict[str, Role] = {
 }
 
 
+def described(arrays: dict[str, Array]) -> str:
+    """Write 'probs (900, 10) float32, y (900,) int64'."""
+    return ", ".join(f"{name} {tuple(array.shape)} {array.dtype}" for name, array in arrays.items())
+
+
+# Focal sets: lists of class indices in memory, a table of 0 and 1 in files
+
+
+def membership_of(sets: Any, n_classes: int | None) -> np.ndarray[Any, Any]:
+    """Return focal sets (lists of class indices) as a 0/1 table (f, k), the form files hold."""
+    try:
+        lists = [[int(member) for member in members] for members in sets]
+    except (TypeError, ValueError):
+        lists = []
+    largest = max((member for members in lists for member in members), default=-1)
+    count = largest + 1 if n_classes is None else n_classes
+    smallest = min((member for members in lists for member in members), default=0)
+    # A class index is a column: an absurd one must not become an absurd table.
+    if not lists or smallest < 0 or not largest < count <= 100_000 or len(lists) * count > 10**8:
+        raise InputError(
+            "`focal_sets`",
+            "must be a list of lists of class indices",
+            f"got {len(lists)} readable sets with indices from {smallest} to {largest} for {count} classes",
+            'Write them like "focal_sets": [[0], [1], [0, 1]].',
+        )
+    table = np.zeros((len(lists), count), dtype=np.uint8)
+    for row, members in zip(table, lists, strict=True):
+        row[members] = 1
+    return table
+
+
+def sets_of(table: Array) -> list[frozenset[int]]:
+    """Return the focal sets of a 0/1 table (f, k)."""
+    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise InputError(
+            "`focal_sets`",
+            "must be a table (focal sets, classes) of 0 and 1",
+            f"got {described({'focal_sets': table})}",
+            "Put a 1 where the class belongs to the set.",
+        )
+    return [frozenset(np.flatnonzero(row).tolist()) for row in table]
+
+
+def _of_probs(probs: Array, weights: Array | None = None) -> Predictions:
+    if probs.ndim == 3:
+        return Ensemble(probs, weights=weights, member_axis=1)
+    if probs.ndim == 1:
+        raise InputError(
+            "`probs`",
+            f"must have shape {ROLES['probs'].shape}",
+            f"got shape {tuple(probs.shape)}",
+            "For binary scores p save both columns: `numpy.stack([1 - p, p], axis=-1)`.",
+        )
+    return Point(probs)
+
+
+def _of_logits(logits: Array, weights: Array | None = None) -> Predictions:
+    needed = 8 * int(logits.size)
+    if isinstance(logits, np.memmap) and needed > load_limit():
+        raise FileError(
+            "`logits`",
+            f"must have probabilities that fit into half of the memory ({readable_size(load_limit())})",
+            f"they take {readable_size(needed)}",
+            "Save the probabilities themselves as .npy, which stay on disk.",
+        )
+    if logits.ndim == 3:
+        return Ensemble.from_logits(logits, weights=weights, member_axis=1)
+    return Point.from_logits(logits)
+
+
+def _of_alpha(alpha: Array) -> Predictions:
+    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+
+
+def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
+    return Belief.from_beliefs(beliefs, sets_of(focal_sets), n_classes=focal_sets.shape[-1])
+
+
+def _of_masses(masses: Array, focal_sets: Array) -> Predictions:
+    return Belief(masses, sets_of(focal_sets), focal_sets.shape[-1])
+
+
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of prediction: the roles that make it up, the leading one first, and its axes with members."""
+    """A kind of prediction.
 
-    fields: tuple[str, ...]
+    Attributes
+    ----------
+    fields : dict of str to str
+        The roles that make it up, the one that names the kind in a file first, and the attributes of the
+        predictions that play them.
+    make : callable
+        Takes the arrays in this order, and returns predictions that checked themselves.
+    types : tuple of type
+        The predictions that are saved as this kind.
+    axes_with_members : int or None
+        Of the leading array.
+    """
+
+    fields: dict[str, str]
+    make: Callable[..., Predictions]
+    types: tuple[type[Predictions], ...] = ()
     axes_with_members: int | None = None
 
     @property
     def leading(self) -> str:
         """The role that names the kind in a file."""
-        return self.fields[0]
+        return next(iter(self.fields))
 
 
 KINDS: dict[str, Kind] = {
-    "probs": Kind(("probs",), 3),
-    "logits": Kind(("logits",), 3),
-    "alpha": Kind(("alpha",), 3),
-    "belief": Kind(("beliefs", "focal_sets")),
-    "mass": Kind(("masses", "focal_sets")),
-    "intervals": Kind(("lower", "upper")),
-    "gaussian": Kind(("mean", "std"), 2),
-    "samples": Kind(("samples",), 3),
-    "quantiles": Kind(("values", "levels")),
-    "counts": Kind(("counts",)),
+    "probs": Kind({"probs": "probs"}, _of_probs, (Point, Ensemble), axes_with_members=3),
+    "logits": Kind({"logits": "logits"}, _of_logits, axes_with_members=3),
+    "alpha": Kind({"alpha": "alpha"}, _of_alpha, (Dirichlet,), axes_with_members=3),
+    "belief": Kind({"beliefs": "beliefs", "focal_sets": "focal_sets"}, _of_beliefs),
+    "mass": Kind({"masses": "masses", "focal_sets": "focal_sets"}, _of_masses, (Belief,)),
+    "intervals": Kind({"lower": "lower", "upper": "upper"}, Intervals, (Intervals,)),
+    "gaussian": Kind({"mean": "mean", "std": "std"}, Gaussian, (Gaussian,), axes_with_members=2),
+    "samples": Kind({"samples": "values"}, Samples, (Samples,), axes_with_members=3),
+    "quantiles": Kind({"values": "values", "levels": "levels"}, Quantiles, (Quantiles,)),
+    "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
 }
 
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)
@@ -191,354 +301,3 @@ class Content:
             case _:
                 return False
         return True
-
-
-def assign_roles(
-    content: Content, *, kind: str | None, labels: tuple[str, Array] | None, member_axis: int | None
-) -> None:
-    """Name and orient the arrays; those without a role are noted and left out. No row is checked yet.
-
-    `labels` are a role and its array, which take the place of the file's own.
-    """
-    if kind is not None:
-        one_of("`kind`", kind, KINDS)
-    use_canonical_names(content)
-    content.kind = _kind_by_name(content, kind)
-    if content.kind is None:
-        if labels is None and kind in (None, "probs"):
-            _split_label_column(content)
-        content.kind = _kind_of_lone(content, kind)
-    _choose_labels(content, labels)
-    fields = KINDS[content.kind].fields
-    for name in fields:
-        if name not in content.arrays:
-            raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
-    rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
-    if rest:
-        content.notes.append(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
-    content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
-    _orient(content, member_axis)
-    _require_lengths(content)
-
-
-def use_canonical_names(content: Content) -> None:
-    """Rename aliases in place and note each; two names for one thing are refused, not chosen from."""
-    by_lower: dict[str, str] = {}
-    for name in content.arrays:
-        by_lower.setdefault(name.lower(), name)
-    for wanted, role in ROLES.items():
-        found = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
-        if not role.aliases or wanted in content.arrays or not found:
-            continue
-        if len(found) > 1:
-            raise InputError(
-                f"the file's `{wanted}`",
-                "must be one array",
-                f"found {' and '.join(found)}",
-                f"Rename the right one to {wanted!r}"
-                + (f", or say `labels={found[0]!r}` (`--labels {found[0]}`)." if wanted == "y" else "."),
-            )
-        content.arrays[wanted] = content.arrays.pop(found[0])
-        content.notes.append(f"array {found[0]!r} is read as `{wanted}`")
-
-
-def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
-    """Leave one array of labels: those given, or the file's own."""
-    arrays = content.arrays
-    if labels is not None:
-        replaced = [name for name in ("y", "label_counts") if arrays.pop(name, None) is not None]
-        if replaced:
-            content.notes.append(f"the file's own `{replaced[0]}` is not used: `labels=` was given")
-        arrays[labels[0]] = labels[1]
-    elif "y" in arrays and "label_counts" in arrays:
-        del arrays["label_counts"]
-        content.notes.append(
-            "the file holds `y` and `label_counts`; `y` is used. For the raters' counts: "
-            "`labels='label_counts'` (`--labels label_counts`)"
-        )
-
-
-def _kind_by_name(content: Content, kind: str | None) -> str | None:
-    """Return the kind the names tell, or None where only a nameless array is there."""
-    arrays = content.arrays
-    held = [name for name, made in KINDS.items() if made.leading in arrays]
-    if "counts" in held and len(held) > 1 and kind != "counts":
-        # Beside predictions, counts are what raters said.
-        held.remove("counts")
-        if "label_counts" not in arrays:
-            arrays["label_counts"] = arrays.pop("counts")
-            content.notes.append("array 'counts' is read as `label_counts`, the raters' labels")
-    if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
-        arrays["counts"] = arrays.pop("label_counts")
-        content.notes.append("the file holds label counts only; they take the place of the predictions")
-        held = ["counts"]
-    if not held:
-        _find_lone(content)
-        return None
-    if kind is None and len(held) > 1:
-        raise InputError(
-            "the file",
-            "must hold one kind of prediction, or the kind must be said",
-            f"found {', '.join(held)}",
-            " or ".join(f"`kind={name!r}` (`--kind {name}`)" for name in held) + ".",
-        )
-    if kind is not None and kind not in held:
-        raise InputError(
-            f"kind {kind!r}",
-            f"needs the array `{KINDS[kind].leading}`",
-            f"the file holds `{'`, `'.join(KINDS[name].leading for name in held)}`",
-            f"Use `kind={held[0]!r}` (`--kind {held[0]}`), or rename the array.",
-        )
-    return kind or held[0]
-
-
-def _find_lone(content: Content) -> None:
-    """Settle on the one array that can be predictions, or say what was found."""
-    if content.lone is not None:
-        return
-    candidates = [
-        name
-        for name, array in content.arrays.items()
-        if name not in BESIDE and name not in FIELDS and array.ndim >= 2 and array.dtype.kind in "fiub"
-    ]
-    if len(candidates) != 1:
-        raise InputError(
-            "the file",
-            f"must name its predictions ({', '.join(kind.leading for kind in KINDS.values())})",
-            f"found {described(dict(list(content.arrays.items())[:12])) or 'no arrays'}",
-            "Rename the array, for example `numpy.savez(path, probs=probs, y=labels)`.",
-        )
-    content.lone = candidates[0]
-
-
-def _needs(kind: str, evidence: str, remedy: str) -> InputError:
-    words = f"needs the arrays `{'` and `'.join(KINDS[kind].fields)}`"
-    return InputError(f"kind {kind!r}", words, evidence, remedy)
-
-
-def described(arrays: dict[str, Array]) -> str:
-    """Write 'probs (900, 10) float32, y (900,) int64'."""
-    return ", ".join(f"{name} {tuple(array.shape)} {array.dtype}" for name, array in arrays.items())
-
-
-# What a nameless array is: read as probabilities where the numbers say so, else explained, never guessed
-
-
-def _kind_of_lone(content: Content, kind: str | None) -> str:
-    """Give the nameless array its role and return the kind."""
-    name = str(content.lone)
-    array = content.arrays[name]
-    found = described({name: array})
-    columns = "For binary scores p save both columns, `numpy.stack([1 - p, p], axis=-1)`;"
-    rule = remedy = ""
-    if array.dtype.kind not in "fiub":
-        rule, remedy = "be numbers", "Check the file's columns."
-    elif kind is not None and len(KINDS[kind].fields) > 1:
-        together = "Put them into one file under these names, with `numpy.savez`."
-        raise _needs(kind, f"the file holds one array, {found}", together)
-    elif array.ndim not in (2, 3):
-        rule = f"have shape {ROLES['probs'].shape}"
-        remedy = f"{columns} if these are labels, give them with `labels=` (`--labels`)."
-    elif 0 in array.shape:
-        rule, remedy = "have at least one row", "Check the file."
-    elif array.shape[-1] == 1 and kind in (None, "probs"):
-        rule, remedy = "have one column per class", f"{columns} as table: p_0, p_1."
-    if rule:
-        raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
-    if kind is None:
-        share = share_of_distributions(array)
-        if share < 0.5:
-            looks, remedy = _looks_like(array)
-            raise InputError(
-                "predictions",
-                "must be rows of probabilities where no kind is said",
-                f"in {found} {share:.0%} of the rows are; {looks}",
-                remedy,
-            )
-        content.notes.append(
-            "the kind was not said; "
-            + ("all" if share == 1 else f"{share:.2%} of the")
-            + " rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
-        )
-        kind = "probs"
-    content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
-    content.lone = None
-    return kind
-
-
-def share_of_distributions(array: Array) -> float:
-    """Return the share of last-axis rows that are not negative and sum to 1."""
-    good = total = 0
-    for _, block in row_blocks(array):
-        values = np.asarray(block, dtype=np.float64)
-        tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
-            rows = (np.abs(values.sum(axis=-1) - 1) <= tolerance) & (values >= -1e-6).all(axis=-1)
-        good += int(rows.sum())
-        total += rows.size
-    return good / total
-
-
-def _looks_like(array: Array) -> tuple[str, str]:
-    """Return what the numbers look like and what to do about it."""
-    low, high, whole, zeros = np.inf, -np.inf, True, False
-    with np.errstate(all="ignore"):
-        for _, block in row_blocks(array):
-            values = np.asarray(block, dtype=np.float64)
-            finite = values[np.isfinite(values)]
-            if finite.size:
-                low, high = min(low, float(finite.min())), max(high, float(finite.max()))
-                whole = whole and bool((finite == np.round(finite)).all())
-                zeros = zeros or bool((finite == 0).any())
-    span = f"entries lie between {low:.4g} and {high:.4g}"
-    if not low <= high:
-        return "no entry is finite", "Check how the file was made."
-    axis = _axis_of_classes(array)
-    if axis is not None:
-        return (
-            f"sums along axis {axis} are 1, as if the classes were there",
-            "Put the classes on the last axis: `numpy.moveaxis(array, axis, -1)`.",
-        )
-    if whole and low >= 0 and high > 1:
-        return f"{span}, all whole, like label counts", _say("counts")
-    if low < 0:
-        return f"{span}, like logits", _say("logits") + " For draws of a real quantity: `kind='samples'`."
-    if high <= 1 + 1e-6:
-        return (
-            f"{span} but rows do not sum to 1, like beliefs of focal sets or one-against-rest scores",
-            "Save beliefs with their `focal_sets` in one .npz; normalise scores with `Point.from_scores`.",
-        )
-    if not zeros:
-        return f"{span}, all positive, like Dirichlet parameters", _say("alpha")
-    return (
-        f"{span}, with zeros, like evidence or scores",
-        "For evidence save `alpha = evidence + 1`; scores can be normalised with `Point.from_scores`.",
-    )
-
-
-def _say(kind: str) -> str:
-    return f"If so, say `kind={kind!r}` (`--kind {kind}`)."
-
-
-def _axis_of_classes(array: Array) -> int | None:
-    """Return which other axis sums to 1, for arrays small enough to look."""
-    if array.size > 2**24:
-        return None
-    with np.errstate(all="ignore"):
-        for axis in range(array.ndim - 1):
-            if (np.abs(array.sum(axis=axis, dtype=np.float64) - 1) < 1e-3).all():
-                return axis
-    return None
-
-
-def _split_label_column(content: Content) -> None:
-    """Find the label among nameless columns: the last or first, whole numbers beside rows that sum to 1."""
-    if not content.headerless or content.lone is None or "y" in content.arrays:
-        return
-    matrix = content.arrays[content.lone]
-    if matrix.shape[1] < 3 or share_of_distributions(matrix) >= 0.5:
-        return
-    for label, rest, where in (
-        (matrix[:, -1], matrix[:, :-1], "last"),
-        (matrix[:, 0], matrix[:, 1:], "first"),
-    ):
-        fits = np.isfinite(label) & (label == np.round(label)) & (label >= 0) & (label < rest.shape[1])
-        if fits.all() and share_of_distributions(rest) >= 0.5:
-            content.arrays |= {content.lone: rest, "y": label.astype(np.int64)}
-            content.notes.append(f"the {where} of {matrix.shape[1]} columns is read as the label")
-            return
-
-
-# Which axis is which
-
-
-def _orient(content: Content, said: int | None) -> None:
-    """Put the members second; where the order is not known, raise and name the keyword."""
-    if said not in (None, 0, 1):
-        raise InputError("`member_axis`", "must be 0 or 1", f"got {said!r}", "Move the axis first.")
-    name, array = KINDS[str(content.kind)].leading, content.leading
-    if not content.has_members:
-        if said is not None:
-            content.notes.append(f"`member_axis` is not used: `{name}` has no member axis")
-        return
-    first, second = array.shape[:2]
-    axis = content.member_axis if said is None else said
-    rows = content.rows
-    if axis == 0:
-        members = {key: rows[key] for key in KINDS[str(content.kind)].fields if rows[key].ndim == array.ndim}
-        content.arrays |= {key: np.moveaxis(other, 0, 1) for key, other in members.items()}
-    elif axis is None:
-        lengths = {int(other.shape[0]) for key, other in rows.items() if key not in FIELDS and other.ndim}
-        n = lengths.pop() if len(lengths) == 1 else None
-        if (n is None and first <= second > 1) or n == second:
-            reason = (
-                "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
-            )
-            raise InputError(
-                f"`{name}`",
-                "must say which axis holds the members",
-                f"got shape {tuple(array.shape)} and {reason}",
-                "Say `member_axis=0` (`--member-axis 0`) for (members, instances, ...) or `member_axis=1` "
-                "(`--member-axis 1`) for (instances, members, ...).",
-            )
-        content.notes.append(
-            f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members"
-        )
-
-
-def _require_lengths(content: Content) -> None:
-    leading, n = content.leading, content.n if content.leading.ndim else 0
-    for name, array in content.arrays.items():
-        if ROLES[name].per == "file":
-            continue
-        if array.ndim == 0:
-            raise InputError(
-                f"`{name}`", "must have one entry per instance", "got a single value", "Check it."
-            )
-        if ROLES[name].per == "instance" and array.shape[0] != n:
-            remedy = "Check that both come from the same split."
-            if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
-                remedy = "The predictions look transposed: instances come first."
-                if content.has_members:
-                    remedy = "Axis 1 of the predictions fits: say the other `member_axis` (`--member-axis`)."
-            raise InputError(
-                f"`{name}`", f"must have one entry per prediction ({n})", f"got {array.shape[0]}", remedy
-            )
-
-
-# Focal sets: lists of class indices in memory, a table of 0 and 1 in files
-
-
-def membership_of(sets: Any, n_classes: int | None) -> np.ndarray[Any, Any]:
-    """Return focal sets (lists of class indices) as a 0/1 table (f, k), the form files hold."""
-    try:
-        lists = [[int(member) for member in members] for members in sets]
-    except (TypeError, ValueError):
-        lists = []
-    largest = max((member for members in lists for member in members), default=-1)
-    count = largest + 1 if n_classes is None else n_classes
-    smallest = min((member for members in lists for member in members), default=0)
-    # A class index is a column: an absurd one must not become an absurd table.
-    if not lists or smallest < 0 or not largest < count <= 100_000 or len(lists) * count > 10**8:
-        raise InputError(
-            "`focal_sets`",
-            "must be a list of lists of class indices",
-            f"got {len(lists)} readable sets with indices from {smallest} to {largest} for {count} classes",
-            'Write them like "focal_sets": [[0], [1], [0, 1]].',
-        )
-    table = np.zeros((len(lists), count), dtype=np.uint8)
-    for row, members in zip(table, lists, strict=True):
-        row[members] = 1
-    return table
-
-
-def sets_of(table: Array) -> list[frozenset[int]]:
-    """Return the focal sets of a 0/1 table (f, k)."""
-    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
-        raise InputError(
-            "`focal_sets`",
-            "must be a table (focal sets, classes) of 0 and 1",
-            f"got {described({'focal_sets': table})}",
-            "Put a 1 where the class belongs to the set.",
-        )
-    return [frozenset(np.flatnonzero(row).tolist()) for row in table]

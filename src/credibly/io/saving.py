@@ -24,7 +24,8 @@ from credibly._arrays.namespace import to_host
 from credibly._arrays.results import jsonable
 from credibly.io.extras import pip, require_module
 from credibly.io.loading import assemble, text_or_numbers
-from credibly.io.roles import BESIDE, KINDS, ROLES, Content, assign_roles, membership_of, sets_of
+from credibly.io.naming import assign_roles
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, membership_of, sets_of
 from credibly.io.writing import (
     as_path,
     atomic_files,
@@ -32,34 +33,10 @@ from credibly.io.writing import (
     require_store_writable,
     require_writable,
 )
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Ensemble,
-    Gaussian,
-    Intervals,
-    LabelCounts,
-    Point,
-    Predictions,
-    Quantiles,
-    Samples,
-    as_predictions,
-)
+from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _LABELS = ("y", "label_counts")
-_ATTRIBUTES: dict[type[Predictions], dict[str, str]] = {
-    Point: {"probs": "probs"},
-    Ensemble: {"probs": "probs", "member_weights": "weights"},
-    Dirichlet: {"alpha": "alpha"},
-    Belief: {"masses": "masses", "focal_sets": "focal_sets"},
-    Intervals: {"lower": "lower", "upper": "upper"},
-    Gaussian: {"mean": "mean", "std": "std"},
-    Samples: {"samples": "values"},
-    Quantiles: {"values": "values", "levels": "levels"},
-    LabelCounts: {"counts": "counts"},
-}
-"""Which attributes of a prediction play which role in a file."""
 
 
 def save(
@@ -172,22 +149,21 @@ def labels_beside(path: str | os.PathLike[str]) -> Path:
 
 def content_of(predictions: Predictions) -> Content:
     """Return the arrays of a prediction by their roles in files."""
-    roles = next((roles for made, roles in _ATTRIBUTES.items() if isinstance(predictions, made)), None)
-    if roles is None:
+    kind = next((name for name, made in KINDS.items() if isinstance(predictions, made.types)), None)
+    if kind is None:
         raise InputTypeError(
             "`predictions`",
             "must be one of the library's prediction types to be saved",
             f"got {type(predictions).__name__}",
             "Convert it with `cr.as_predictions` first.",
         )
-    arrays: dict[str, Any] = {role: getattr(predictions, name) for role, name in roles.items()}
+    arrays: dict[str, Any] = {role: getattr(predictions, name) for role, name in KINDS[kind].fields.items()}
     if isinstance(predictions, Belief):
         arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
-    return Content(
-        "memory",
-        {name: np.asarray(to_host(array)) for name, array in arrays.items() if array is not None},
-        kind=next(kind for kind, made in KINDS.items() if made.leading in arrays),
-    )
+    if isinstance(predictions, Ensemble) and predictions.weights is not None:
+        arrays["member_weights"] = predictions.weights
+    held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
+    return Content("memory", held, kind=kind)
 
 
 def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -20,24 +20,15 @@ from credibly.io.roles import Content, membership_of
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
-_DTYPES = frozenset(
-    {
-        "float16",
-        "float32",
-        "float64",
-        "bool",
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    }
-)
-_NOT_ARRAYS = frozenset(
-    {"format", "version", "classes", "meta", "focal_sets", "n_classes", "dtypes", "member_axis"}
-)
+_DTYPES = {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
+_DTYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_NOT_ARRAYS = {"format", "version", "classes", "meta", "focal_sets", "n_classes", "dtypes", "member_axis"}
 
 
 def read_text(path: str) -> Content:
     """Read .csv, .tsv and relatives: wide, or long with a `member` or `class` column."""
     text = read_utf8(path)
-    with reading(path, "table", csv.Error):
+    with reading(path, "table"):
         delimiter = _sniff_delimiter(text)
         lines = _cells(text, delimiter, path)
         if not lines:
@@ -57,7 +48,7 @@ def read_text(path: str) -> Content:
             name: _typed(name, [(line, cells[j]) for line, cells in body], path)
             for j, name in enumerate(header)
         }
-    content = from_columns(columns, ".csv", path)
+    content = from_columns(columns, ".csv")
     content.notes.insert(0, note)
     return content
 
@@ -105,13 +96,10 @@ def _sniff_delimiter(text: str) -> str | None:
         share = sum(_number(cell) is not None for cell in cells) / len(cells)
         if (share, len(rows[0])) > best or chosen is None:
             best, chosen = (share, len(rows[0])), delimiter
-    if chosen is None:
+    if chosen is None and not all(_number(line) is not None for line in sample.splitlines()[1:]):
         # Ragged rows: take the delimiter that is there, so that the error can name the line.
-        counts = {delimiter: sample.count(delimiter) for delimiter in _DELIMITERS}
-        candidate = max(counts, key=lambda delimiter: counts[delimiter])
-        numeric_lines = all(_number(line) is not None for line in sample.splitlines()[1:])
-        if counts[candidate] and not numeric_lines:
-            return candidate
+        candidate = max(_DELIMITERS, key=sample.count)
+        return candidate if candidate in sample else None
     return chosen
 
 
@@ -224,7 +212,7 @@ def read_json(path: str) -> Content:
     """Read arrays by name; `dtypes` restores the precision that `cr.save` found."""
     value = read_json_value(path)
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-        return from_columns(_record_columns(value, path), ".json", path)
+        return from_columns(_record_columns(value, path), ".json")
     if isinstance(value, list):
         return Content(".json", {"array": to_array(value, "array", path)}, lone="array")
     if not isinstance(value, dict):

@@ -77,12 +77,17 @@ def plain_names(groups: Any) -> np.ndarray[Any, Any]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilePiece(Piece):
-    """A whole file; a remote one is copied for as long as it is read."""
+    """A file, opened anew in whatever process this is; a remote one is copied for as long as it is read.
+
+    `offset` tells which of all rows is the first of an .npy file of which these are some rows; None stands
+    for a whole file.
+    """
 
     path: str
     labels: str | None
     kind: str | None
     member_axis: int | None
+    offset: int | None = None
 
     @property
     def name(self) -> str:
@@ -91,33 +96,14 @@ class FilePiece(Piece):
 
     def read(self) -> Dataset:
         """Read the file as `load` does."""
-        with local_copy(self.path) as path, local_copy(self.labels) as labels:
-            return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class MappedPiece(Piece):
-    """Some rows of an .npy file."""
-
-    path: str
-    labels: str
-    kind: str | None
-    member_axis: int | None
-    offset: int
-    """Which of all rows is the file's first."""
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return f"'{self.path}'"
-
-    def read(self) -> Dataset:
-        """Read the rows from the file, which is opened anew in whatever process this is."""
+        if self.offset is None or self.labels is None:
+            with local_copy(self.path) as path, local_copy(self.labels) as labels:
+                return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
         rows = slice(self.start - self.offset, self.stop - self.offset)
-        labels = map_npy(self.labels)[rows]
+        observed = map_npy(self.labels)[rows]
         return rows_of(
             read_rows(self.path, rows, self.member_axis),
-            labels if labels.ndim == 1 else LabelCounts(labels),
+            observed if observed.ndim == 1 else LabelCounts(observed),
             kind=self.kind,
             member_axis=self.member_axis,
             name=self.path,
