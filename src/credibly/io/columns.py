@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array
 from credibly.io.roles import BESIDE, ROLES, Content
 
-Columns = Mapping[str, np.ndarray[Any, Any]]
+Columns = Mapping[str, Array]
 
 _PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
@@ -54,7 +55,7 @@ def from_columns(columns: Columns, form: str) -> Content:
     content.notes[:0] = notes
     if members is not None:
         shown = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
-        content.notes.append(f"one row per instance and member; {len(members)} members: {shown}")
+        content.note(f"one row per instance and member; {len(members)} members: {shown}")
         content.member_axis = 1
     return content
 
@@ -77,8 +78,8 @@ def _roles(columns: Columns) -> dict[str, str]:
 def _wide(table: Columns, roles: Mapping[str, str], form: str, *, n_axes: int) -> Content:
     """Sort columns into fields; a column with more axes than the table's own holds lists and is a field."""
     content = Content(form, {})
-    groups: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
-    plain: dict[str, np.ndarray[Any, Any]] = {}
+    groups: dict[str, dict[str, Array]] = {}
+    plain: dict[str, Array] = {}
     for role in ("y", "id", "group"):
         if role in roles:
             content.arrays[role] = table[roles[role]]
@@ -98,7 +99,7 @@ def _wide(table: Columns, roles: Mapping[str, str], form: str, *, n_axes: int) -
     return content
 
 
-def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content) -> np.ndarray[Any, Any]:
+def _stack(field: str, parts: dict[str, Array], content: Content) -> Array:
     """Join the columns of one field along a new last axis, in the order their suffixes tell."""
     for suffix, column in parts.items():
         if column.dtype.kind not in "fiub":
@@ -125,9 +126,7 @@ def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content)
             )
         if start and over_classes:
             names = tuple(suffixes)
-            content.notes.append(
-                f"the classes of `{field}` are numbered from 1; labels are matched by number"
-            )
+            content.note(f"the classes of `{field}` are numbered from 1; labels are matched by number")
     elif over_classes:
         names = tuple(suffixes)
     if names is not None:
@@ -135,7 +134,7 @@ def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content)
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)
 
 
-def _levels(suffixes: list[str]) -> np.ndarray[Any, Any]:
+def _levels(suffixes: list[str]) -> Array:
     try:
         return np.array([float(suffix) for suffix in suffixes])
     except ValueError:
@@ -157,7 +156,7 @@ def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> lis
     return list(content.classes)
 
 
-def _place_plain(plain: dict[str, np.ndarray[Any, Any]], content: Content) -> None:
+def _place_plain(plain: dict[str, Array], content: Content) -> None:
     """Read unprefixed numeric columns as classes where nothing else can be the predictions."""
     numeric = {name: column for name, column in plain.items() if column.dtype.kind in "fiub"}
     predictions = set(content.arrays) - {*BESIDE, "levels"}
@@ -166,10 +165,10 @@ def _place_plain(plain: dict[str, np.ndarray[Any, Any]], content: Content) -> No
         content.lone = "columns"
         if not all(name.isdigit() for name in numeric):
             content.classes = content.classes or tuple(numeric)
-        content.notes.append(f"columns {_shown(numeric)} are read as one class each")
+        content.note(f"columns {_shown(numeric)} are read as one class each")
         plain = {name: column for name, column in plain.items() if name not in numeric}
     if plain:
-        content.notes.append(f"not used: columns {_shown(plain)}")
+        content.note(f"not used: columns {_shown(plain)}")
 
 
 def _shown(names: Any) -> str:
@@ -177,9 +176,7 @@ def _shown(names: Any) -> str:
     return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
 
 
-def _spread_classes(
-    table: dict[str, np.ndarray[Any, Any]], roles: Mapping[str, str]
-) -> dict[str, np.ndarray[Any, Any]]:
+def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[str, Array]:
     """Turn one row per instance (and member) and class into one row per instance (and member)."""
     values = [name for name in table if name.lower() in _PREFIXES and name not in roles.values()]
     if len(values) != 1 or "id" not in roles:
@@ -196,9 +193,7 @@ def _spread_classes(
     return {name: _constant(name, table[name], rows) for name in kept} | spread
 
 
-def _gather_members(
-    table: dict[str, np.ndarray[Any, Any]], roles: Mapping[str, str]
-) -> tuple[dict[str, np.ndarray[Any, Any]], list[Any]]:
+def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[dict[str, Array], list[Any]]:
     """Turn one row per instance and member into one row per instance with a member axis."""
     if "id" not in roles:
         raise InputError(
@@ -208,7 +203,7 @@ def _gather_members(
             "Add it.",
         )
     rows, members = _grid(table, [roles["id"]], roles["member"])
-    gathered: dict[str, np.ndarray[Any, Any]] = {}
+    gathered: dict[str, Array] = {}
     for name, column in table.items():
         if name == roles["member"]:
             continue
@@ -218,9 +213,7 @@ def _gather_members(
     return gathered, members
 
 
-def _grid(
-    table: Mapping[str, np.ndarray[Any, Any]], keys: list[str], across: str
-) -> tuple[np.ndarray[Any, Any], list[Any]]:
+def _grid(table: Mapping[str, Array], keys: list[str], across: str) -> tuple[Array, list[Any]]:
     """Return the row of every (key, across) pair, (n, m), in order of first appearance; gaps are refused."""
     pairs = list(zip(*(table[key].tolist() for key in keys), strict=True))
     instances = {key: i for i, key in enumerate(dict.fromkeys(pairs))}
@@ -245,10 +238,10 @@ def _refuse_grid(keys: list[str], across: str, evidence: str) -> NoReturn:
     )
 
 
-def _constant(name: str, column: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _constant(name: str, column: Array, rows: Array) -> Array:
     """Return the one value per instance of a column that must not differ within an instance."""
     values = column[rows]
-    first: np.ndarray[Any, Any] = values[:, 0]
+    first: Array = values[:, 0]
     same = (values == first[:, None]) | ((values != values) & (first != first)[:, None])
     if not same.all():
         where = int(np.argwhere(~same)[0, 0])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
+from credibly._arrays.namespace import Array
 from credibly.io.columns import from_columns
 from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
@@ -60,13 +61,11 @@ def read_parquet(path: str) -> Content:
     return from_object(header | {name: array.tolist() for name, array in typed.items()}, ".parquet", path)
 
 
-def _column(name: str, values: list[Any], source: str) -> np.ndarray[Any, Any]:
+def _column(name: str, values: list[Any], source: str) -> Array:
     """Return a column of a typed table; missing numbers become NaN, which the checks then name."""
     if any(isinstance(value, str) for value in values):
         return text_array(source, f"column {name!r}", ["" if value is None else value for value in values])
-    if any(value is None for value in values):
-        values = [np.nan if value is None else value for value in values]
-    return to_array(values, name, source)
+    return to_array([np.nan if value is None else value for value in values], name, source)
 
 
 def read_frame(frame: Any) -> Content:
@@ -120,11 +119,11 @@ def read_torch(path: str) -> Content:
         elif isinstance(entry, list) and entry:
             content.arrays[str(name)] = to_array(entry, str(name), path)
         else:
-            content.notes.append(f"not used: {str(name)!r} ({type(entry).__name__})")
+            content.note(f"not used: {str(name)!r} ({type(entry).__name__})")
     return content
 
 
-def _host(tensor: Any, name: str, path: str) -> np.ndarray[Any, Any]:
+def _host(tensor: Any, name: str, path: str) -> Array:
     """Return a dense copy on the host; a stored view can claim far more numbers than the file has."""
     require_loadable(f"'{path}'", f"tensor {name!r}", tensor.numel() * max(tensor.element_size(), 4))
     with reading(path, ".pt"):
@@ -162,13 +161,13 @@ def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> N
     members = [one for one in variable.dims if one in MEMBER_DIMENSIONS]
     if members and len(variable.dims) == len(members) + 1 and content.arrays[name].dtype.kind == "f":
         content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
-        content.notes.append(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
+        content.note(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
     elif name not in FIELDS:
         content.lone = name
     observed = _variables(xarray, path, engine, OBSERVED)
     if name in observed:
         content.arrays["y"] = np.asarray(observed[name].values)
-        content.notes.append(f"{name!r} of {OBSERVED!r} is read as `y`")
+        content.note(f"{name!r} of {OBSERVED!r} is read as `y`")
 
 
 def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:
@@ -209,7 +208,7 @@ def _place_variable(name: str, variable: Any, content: Content, path: str) -> No
             content.member_axis = 1
         content.arrays[name] = values
     elif name not in variable.dims:
-        content.notes.append(f"not used: {name!r} ({values.dtype})")
+        content.note(f"not used: {name!r} ({values.dtype})")
 
 
 def _plain(value: Any) -> Any:

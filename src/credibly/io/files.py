@@ -83,11 +83,9 @@ def find_format(path: str) -> tuple[str, str | None]:
     if found in ("gzip", "bzip2", "xz"):
         raise FileError(f"'{path}'", "must be unpacked", f"it is {found}-compressed", "Unpack it first.")
     if found is not None:
-        different = found != named and not (found == ".npz" and named == ".pt")
-        return (
-            found,
-            f"the file is called {extension or 'without extension'} but holds {found}" if different else None,
-        )
+        if found == named or (found, named) == (".npz", ".pt"):
+            return found, None
+        return found, f"the file is called {extension or 'without extension'} but holds {found}"
     if named in _BINARY or named == ".pt" or not start:
         evidence = f"it starts with {start[:8]!r}" if start else "it is empty"
         raise FileError(f"'{path}'", f"must be a {named or 'data'} file", evidence, "Make or copy it again.")

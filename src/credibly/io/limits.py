@@ -13,6 +13,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
+from credibly._arrays.namespace import Array
 from credibly._arrays.tiles import memory_budget
 
 _UNKNOWN_MEMORY = 8 * 2**30
@@ -84,7 +85,7 @@ def require_text_size(source: str, n_bytes: int) -> None:
         )
 
 
-def text_array(source: str, what: str, values: Iterable[Any]) -> np.ndarray[Any, Any]:
+def text_array(source: str, what: str, values: Iterable[Any]) -> Array:
     """Return strings as a NumPy array, whose cells all take the room of the longest."""
     words = [str(value) for value in values]
     require_loadable(source, what, 4 * len(words) * max((len(word) for word in words), default=0))
@@ -128,22 +129,18 @@ def instead(remedy: str) -> Iterator[None]:
 
 def require_file(path: str, named: str = "") -> None:
     """Raise unless there is a file at `path`, or a folder where the format is one."""
+    target, problem = Path(path), None
     try:
-        target = Path(path)
-        found = target.exists()
-        folder = target.is_dir()
+        if not target.exists():
+            problem = ("must exist", "there is no such file", "Check the name and the directory.")
+        elif target.is_dir() and named != ".zarr":
+            problem = ("must be a file", "it is a directory", "Name one of the files in it.")
+        elif not (target.is_dir() or target.is_file()):
+            problem = ("must be a regular file", "it is a device or a pipe", "Save it to a file first.")
     except (OSError, ValueError) as error:
-        raise FileError(f"'{path}'", "must be a path", str(error), "Check the name.") from error
-    if not found:
-        raise FileError(
-            f"'{path}'", "must exist", "there is no such file", "Check the name and the directory."
-        )
-    if folder and named != ".zarr":
-        raise FileError(f"'{path}'", "must be a file", "it is a directory", "Name one of the files in it.")
-    if not folder and not target.is_file():
-        raise FileError(
-            f"'{path}'", "must be a regular file", "it is a device or a pipe", "Save it to a file first."
-        )
+        problem = ("must be a path", str(error), "Check the name.")
+    if problem is not None:
+        raise FileError(f"'{path}'", *problem)
 
 
 def reworded(error: CrediblyError, **words: str) -> CrediblyError:

@@ -191,7 +191,7 @@ def _given_labels(given: Any, content: Content) -> tuple[str, Array]:
     aliases = ROLES[text].aliases if text in ROLES else ()
     for name in (text, *aliases, *(["counts"] if text == "label_counts" else [])):
         if name in content.arrays:
-            content.notes.append(f"labels are the file's array {name!r}")
+            content.note(f"labels are the file's array {name!r}")
             return _label_role(name), content.arrays.pop(name)
     if not Path(text).exists() and not Path(text).suffix:
         raise InputError(
@@ -222,7 +222,7 @@ def _label_role(name: str) -> str:
     return "label_counts" if name in ("label_counts", "label_count", "counts") else "y"
 
 
-def text_or_numbers(values: Any, name: str) -> np.ndarray[Any, Any]:
+def text_or_numbers(values: Any, name: str) -> Array:
     """Return values beside the predictions as an array of numbers or of text."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
@@ -248,7 +248,7 @@ def _set_aside(content: Content) -> None:
         except (ValueError, RecursionError):
             value = None
         if not content.set_aside("meta", value):
-            content.notes.append("`meta` is not a JSON object; it is kept as text")
+            content.note("`meta` is not a JSON object; it is kept as text")
             content.set_aside("meta", {} if text is None else {"text": text})
     if axis is not None and axis.size == 1 and axis.dtype.kind in "iu":
         content.set_aside("member_axis", int(axis.ravel()[0]))
@@ -282,7 +282,7 @@ def assemble(content: Content, problems: list[str] | None = None) -> Dataset:
         except CrediblyError as error:
             raise _for_files(error, content) from error
     if isinstance(predictions, Point):
-        content.notes.append(_AVERAGED)
+        content.note(_AVERAGED)
     return Dataset(
         predictions,
         labels,
@@ -311,14 +311,10 @@ def _make(content: Content) -> Predictions:
 
 
 def _check_beside(content: Content, predictions: Predictions) -> None:
-    for name, axes, remedy in (
-        ("features", 2, "Flatten each instance."),
-        ("group", 1, "Use one column."),
-        ("id", 1, "Use one column."),
-    ):
-        array = content.arrays.get(name)
-        if array is not None and array.ndim > axes:
-            shape = tuple(array.shape)
+    for name in ("features", "group", "id"):
+        shape = tuple(content.arrays[name].shape) if name in content.arrays else ()
+        if len(shape) > (2 if name == "features" else 1):
+            remedy = "Flatten each instance." if name == "features" else "Use one column."
             raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
     if "features" in content.arrays:
         require_finite(as_real(content.arrays["features"], "features"), "features")

@@ -36,7 +36,7 @@ def assign_roles(
             raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
     rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
     if rest:
-        content.notes.append(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
+        content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
     content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
     _orient(content, member_axis)
     _require_lengths(content)
@@ -60,7 +60,7 @@ def use_canonical_names(content: Content) -> None:
                 + (f", or say `labels={found[0]!r}` (`--labels {found[0]}`)." if wanted == "y" else "."),
             )
         content.arrays[wanted] = content.arrays.pop(found[0])
-        content.notes.append(f"array {found[0]!r} is read as `{wanted}`")
+        content.note(f"array {found[0]!r} is read as `{wanted}`")
 
 
 def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
@@ -69,11 +69,11 @@ def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
     if labels is not None:
         replaced = [name for name in ("y", "label_counts") if arrays.pop(name, None) is not None]
         if replaced:
-            content.notes.append(f"the file's own `{replaced[0]}` is not used: `labels=` was given")
+            content.note(f"the file's own `{replaced[0]}` is not used: `labels=` was given")
         arrays[labels[0]] = labels[1]
     elif "y" in arrays and "label_counts" in arrays:
         del arrays["label_counts"]
-        content.notes.append(
+        content.note(
             "the file holds `y` and `label_counts`; `y` is used. For the raters' counts: "
             "`labels='label_counts'` (`--labels label_counts`)"
         )
@@ -88,10 +88,10 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
         held.remove("counts")
         if "label_counts" not in arrays:
             arrays["label_counts"] = arrays.pop("counts")
-            content.notes.append("array 'counts' is read as `label_counts`, the raters' labels")
+            content.note("array 'counts' is read as `label_counts`, the raters' labels")
     if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
         arrays["counts"] = arrays.pop("label_counts")
-        content.notes.append("the file holds label counts only; they take the place of the predictions")
+        content.note("the file holds label counts only; they take the place of the predictions")
         held = ["counts"]
     if not held:
         _find_lone(content)
@@ -171,7 +171,7 @@ def _kind_of_lone(content: Content, kind: str | None) -> str:
                 f"in {found} {share:.0%} of the rows are; {looks}",
                 remedy,
             )
-        content.notes.append(
+        content.note(
             "the kind was not said; "
             + ("all" if share == 1 else f"{share:.2%} of the")
             + " rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
@@ -261,7 +261,7 @@ def _split_label_column(content: Content) -> None:
         fits = np.isfinite(label) & (label == np.round(label)) & (label >= 0) & (label < rest.shape[1])
         if fits.all() and share_of_distributions(rest) >= 0.5:
             content.arrays |= {content.lone: rest, "y": label.astype(np.int64)}
-            content.notes.append(f"the {where} of {matrix.shape[1]} columns is read as the label")
+            content.note(f"the {where} of {matrix.shape[1]} columns is read as the label")
             return
 
 
@@ -275,7 +275,7 @@ def _orient(content: Content, said: int | None) -> None:
     name, array = KINDS[str(content.kind)].leading, content.leading
     if not content.has_members:
         if said is not None:
-            content.notes.append(f"`member_axis` is not used: `{name}` has no member axis")
+            content.note(f"`member_axis` is not used: `{name}` has no member axis")
         return
     first, second = array.shape[:2]
     axis = content.member_axis if said is None else said
@@ -287,19 +287,15 @@ def _orient(content: Content, said: int | None) -> None:
         lengths = {int(other.shape[0]) for key, other in rows.items() if key not in FIELDS and other.ndim}
         n = lengths.pop() if len(lengths) == 1 else None
         if (n is None and first <= second > 1) or n == second:
-            reason = (
-                "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
-            )
+            told = "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
-                f"got shape {tuple(array.shape)} and {reason}",
+                f"got shape {tuple(array.shape)} and {told}",
                 "Say `member_axis=0` (`--member-axis 0`) for (members, instances, ...) or `member_axis=1` "
                 "(`--member-axis 1`) for (instances, members, ...).",
             )
-        content.notes.append(
-            f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members"
-        )
+        content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
 
 
 def _require_lengths(content: Content) -> None:

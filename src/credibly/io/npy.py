@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from credibly._arrays.errors import FileError
+from credibly._arrays.namespace import Array
 from credibly._arrays.tiles import memory_budget
 from credibly.io.limits import readable_size, reading, require_loadable, require_plausible_ratio
 from credibly.io.roles import Content
@@ -48,7 +49,7 @@ def map_npy(path: str) -> np.memmap[Any, Any]:
         return mapped
 
 
-def read_rows(path: str, rows: slice, member_axis: int | None) -> np.ndarray[Any, Any]:
+def read_rows(path: str, rows: slice, member_axis: int | None) -> Array:
     """Read some rows of an .npy file into memory, and ask the system to fetch those that follow meanwhile.
 
     What cannot be read is an error with a name; a page of a memory map that cannot be read ends the process.
@@ -152,17 +153,15 @@ def _require_size(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], prese
         )
 
 
-def _read_payload(
-    file: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]
-) -> np.ndarray[Any, Any]:
+def _read_payload(file: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     data = np.empty(math.prod(shape) * dtype.itemsize, dtype=np.uint8)
     _fill(file, data)
     return data.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _fill(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
+def _fill(file: IO[bytes], array: Array) -> None:
     """Read the bytes of a contiguous array."""
-    view, done = memoryview(array.reshape(-1).view(np.uint8)), 0  # type: ignore[arg-type]  # buffers from 3.12 on
+    view, done = memoryview(array.reshape(-1).view(np.uint8)), 0
     while done < len(view):
         read = file.readinto(view[done:])  # type: ignore[attr-defined]  # binary readers have it
         if not read:
@@ -170,7 +169,7 @@ def _fill(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
         done += read
 
 
-def _native(array: np.ndarray[Any, Any], notes: list[str]) -> np.ndarray[Any, Any]:
+def _native(array: Array, notes: list[str]) -> Array:
     """Return numbers in this machine's byte order and at most double precision; check that text is text."""
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")

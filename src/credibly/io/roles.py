@@ -119,7 +119,7 @@ def described(arrays: dict[str, Array]) -> str:
 # Focal sets: lists of class indices in memory, a table of 0 and 1 in files
 
 
-def membership_of(sets: Any, n_classes: int | None) -> np.ndarray[Any, Any]:
+def membership_of(sets: Any, n_classes: int | None) -> Array:
     """Return focal sets (lists of class indices) as a 0/1 table (f, k), the form files hold."""
     try:
         lists = [[int(member) for member in members] for members in sets]

@@ -20,19 +20,13 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.errors import FileError, InputError, InputTypeError
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import Array, to_host
 from credibly._arrays.results import jsonable
 from credibly.io.extras import pip, require_module
 from credibly.io.loading import assemble, text_or_numbers
 from credibly.io.naming import assign_roles
 from credibly.io.roles import BESIDE, KINDS, ROLES, Content, membership_of, sets_of
-from credibly.io.writing import (
-    as_path,
-    atomic_files,
-    atomic_store,
-    require_store_writable,
-    require_writable,
-)
+from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
 from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
@@ -108,6 +102,7 @@ def save(
     ):
         if value is not None:
             content.arrays[name] = text_or_numbers(value, "labels" if name in _LABELS else name)
+    content.arrays = content.rows | content.arrays  # those over instances first
     content.classes = None if classes is None else tuple(str(name) for name in classes)
     content.meta = _plain_meta(meta)
     _require_readable(content)
@@ -183,7 +178,7 @@ def _require_readable(content: Content) -> None:
     assemble(copy)
 
 
-def _shared(content: Content) -> dict[str, np.ndarray[Any, Any]]:
+def _shared(content: Content) -> dict[str, Array]:
     """Return the arrays without an instance axis."""
     return {name: array for name, array in content.arrays.items() if name not in content.rows}
 
@@ -216,7 +211,7 @@ def _about(content: Content) -> dict[str, Any]:
 
 def _write_npz(content: Content, file: BinaryIO, path: str) -> None:
     """Write a compressed archive; equal contents give equal bytes, so that digests compare."""
-    arrays = {**content.rows, **_shared(content)}
+    arrays = dict(content.arrays)
     for name, value in _about(content).items():
         arrays[name] = np.array(json.dumps(value) if name == "meta" else value)
     with zipfile.ZipFile(file, "w") as archive:
@@ -229,7 +224,7 @@ def _write_npz(content: Content, file: BinaryIO, path: str) -> None:
 
 def _write_npy(content: Content, file: BinaryIO, path: str) -> None:
     """Write the one array of the predictions; labels go to a file of their own, nothing else has a place."""
-    given = [name for name in (*content.rows, *_shared(content)) if name not in _LABELS]
+    given = [name for name in content.arrays if name not in _LABELS]
     given += [name for name in ("classes", "meta") if name in _about(content)]
     if len(given) > 1:
         _refuse(path, f"one array, got {', '.join(given)}")
@@ -246,7 +241,7 @@ def _write_npy_labels(content: Content, file: BinaryIO, path: str) -> None:
     _write_array(labels, file)
 
 
-def _write_array(array: np.ndarray[Any, Any], file: IO[bytes]) -> None:
+def _write_array(array: Array, file: IO[bytes]) -> None:
     np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
 
 
@@ -322,10 +317,9 @@ def _write_parquet(content: Content, file: BinaryIO, path: str) -> None:
 def _write_torch(content: Content, file: BinaryIO, path: str) -> None:
     """Write a dictionary of tensors, which `torch.load(..., weights_only=True)` opens."""
     torch = require_module("torch", f"'{path}'", pip("torch"))
-    arrays = {**content.rows, **_shared(content)}
     state: dict[str, Any] = {
         name: array.tolist() if array.dtype.kind == "U" else torch.from_numpy(np.array(array, order="C"))
-        for name, array in arrays.items()
+        for name, array in content.arrays.items()
     }
     torch.save(state | _about(content), file)
 
@@ -348,7 +342,7 @@ def _named_dimensions(content: Content, path: str) -> Any:
     xarray = require_module("xarray", f"'{path}'", pip("xarray"))
     variables = {}
     rows = content.rows
-    for name, array in {**rows, **_shared(content)}.items():
+    for name, array in content.arrays.items():
         first = "instance" if name in rows else f"{name}_row"
         middle = ["member"] if content.has_members and name in KINDS[str(content.kind)].fields else []
         dims = [first, *middle, *(f"{name}_column" for _ in range(array.ndim - 1 - len(middle)))]

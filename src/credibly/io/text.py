@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, InputTypeError
+from credibly._arrays.namespace import Array
 from credibly.io.columns import NAMES, TEXT_ROLES, field_of, from_columns
 from credibly.io.limits import reading, require_file, require_text_size, text_array
 from credibly.io.roles import Content, membership_of
@@ -30,9 +31,18 @@ def read_text(path: str) -> Content:
     text = read_utf8(path)
     with reading(path, "table"):
         delimiter = _sniff_delimiter(text)
-        lines = _cells(text, delimiter, path)
+        lines = _rows(text, delimiter)
         if not lines:
             raise FileError(f"'{path}'", "must hold a table", "it is empty", "Check how it was made.")
+        width = len(lines[0][1])
+        for line, cells in lines:
+            if len(cells) != width:
+                raise FileError(
+                    f"'{path}' line {line}",
+                    f"must have {width} cells like the first line",
+                    f"it has {len(cells)}",
+                    "The file may be truncated, or text with the delimiter in it needs quotes.",
+                )
         header = _header(lines)
         body = lines if header is None else lines[1:]
         if not body:
@@ -41,7 +51,7 @@ def read_text(path: str) -> Content:
             )
         split = "one column" if delimiter is None else f"{_DELIMITERS[delimiter]}-separated"
         named = "no header" if header is None else "a header"
-        note = f"read as {split} text with {named}, {len(body)} rows of {len(lines[0][1])} columns"
+        note = f"read as {split} text with {named}, {len(body)} rows of {width} columns"
         if header is None:
             return _headerless(body, path, note)
         columns = {
@@ -62,21 +72,13 @@ def read_utf8(path: str) -> str:
         data = file.read(limit)
     try:
         text = data.decode("utf-8-sig")
+        if "\0" not in text:
+            return text
+        evidence = f"character {text.index(chr(0))} is NUL"
     except UnicodeDecodeError as error:
-        raise FileError(
-            f"'{path}'",
-            "must be UTF-8 text",
-            f"byte {error.start} is {data[error.start]:#04x}",
-            "Save it as UTF-8, or give it the extension of its real format.",
-        ) from error
-    if "\0" in text:
-        raise FileError(
-            f"'{path}'",
-            "must be text",
-            f"character {text.index(chr(0))} is NUL",
-            "Give it the extension of its real format, or save it as UTF-8.",
-        )
-    return text
+        evidence = f"byte {error.start} is {data[error.start]:#04x}"
+    remedy = "Save it as UTF-8, or give it the extension of its real format."
+    raise FileError(f"'{path}'", "must be UTF-8 text", evidence, remedy)
 
 
 def _sniff_delimiter(text: str) -> str | None:
@@ -121,19 +123,6 @@ def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
     return found
 
 
-def _cells(text: str, delimiter: str | None, path: str) -> list[tuple[int, list[str]]]:
-    lines = _rows(text, delimiter)
-    for line, cells in lines:
-        if len(cells) != len(lines[0][1]):
-            raise FileError(
-                f"'{path}' line {line}",
-                f"must have {len(lines[0][1])} cells like the first line",
-                f"it has {len(cells)}",
-                "The file may be truncated, or text with the delimiter in it needs quotes.",
-            )
-    return lines
-
-
 def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
     """Return the column names, or None where the first line is data."""
     first = lines[0][1]
@@ -168,9 +157,7 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _typed(
-    name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False
-) -> np.ndarray[Any, Any]:
+def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False) -> Array:
     """Return a column as integers, floats or text; in a numeric column the first text cell is named."""
     words = [cell for _, cell in cells]
     numbers = [_number(cell) for cell in words]
@@ -245,11 +232,11 @@ def from_object(value: dict[str, Any], form: str, path: str) -> Content:
     for name, entry in value.items():
         if name in _NOT_ARRAYS:
             if not content.set_aside(name, entry) and name == "meta" and entry is not None:
-                content.notes.append("`meta` is not an object and is not used")
+                content.note("`meta` is not an object and is not used")
         elif isinstance(entry, list):
             content.arrays[name] = _restored(to_array(entry, name, path), name, dtypes.get(name))
         else:
-            content.notes.append(f"not used: {name!r} ({type(entry).__name__})")
+            content.note(f"not used: {name!r} ({type(entry).__name__})")
     if "focal_sets" in value:
         count = value.get("n_classes", len(content.classes) if content.classes else None)
         if not isinstance(count, int | None):
@@ -258,7 +245,7 @@ def from_object(value: dict[str, Any], form: str, path: str) -> Content:
     return content
 
 
-def to_array(entry: Any, name: str, path: str) -> np.ndarray[Any, Any]:
+def to_array(entry: Any, name: str, path: str) -> Array:
     """Return nested lists as an array of numbers or of text; anything else is refused."""
     with reading(path, ".json"):
         try:
@@ -282,7 +269,7 @@ def to_array(entry: Any, name: str, path: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _restored(array: np.ndarray[Any, Any], name: str, dtype: Any) -> np.ndarray[Any, Any]:
+def _restored(array: Array, name: str, dtype: Any) -> Array:
     if dtype is None or array.dtype.kind == "U":
         return array
     if not isinstance(dtype, str) or dtype not in _DTYPES:
@@ -298,7 +285,7 @@ def _restored(array: np.ndarray[Any, Any], name: str, dtype: Any) -> np.ndarray[
     return restored
 
 
-def _record_columns(records: list[dict[str, Any]], path: str) -> dict[str, np.ndarray[Any, Any]]:
+def _record_columns(records: list[dict[str, Any]], path: str) -> dict[str, Array]:
     names = list(records[0])
     for row, record in enumerate(records):
         if list(record) != names and set(record) != set(names):

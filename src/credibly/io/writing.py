@@ -14,6 +14,12 @@ from typing import Any, BinaryIO
 
 from credibly._arrays.errors import FileError, InputTypeError
 
+_TAKEN = (
+    "must not exist yet",
+    "it is there already",
+    "Choose another name, or replace it with `overwrite=True` (`--force`).",
+)
+"""What is said of a name that is taken."""
 _STORE_MARKS = ("zarr.json", ".zgroup", ".zarray")
 """One of these lies at the root of every zarr store."""
 
@@ -110,32 +116,25 @@ def write_text_atomically(path: str | os.PathLike[str], text: str, *, overwrite:
 
 def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Raise what `atomic_files` would raise before the first byte; long computations ask this first."""
-    target = as_path(path)
+    target, problem = as_path(path), None
     try:
         if target.is_dir():
-            raise FileError(
-                f"'{path}'", "must be a file to write", "it is a directory", "Add a file name to the path."
-            )
-        if target.exists() and not target.is_file():
-            raise FileError(
-                f"'{path}'",
+            problem = ("must be a file to write", "it is a directory", "Add a file name to the path.")
+        elif target.exists() and not target.is_file():
+            problem = (
                 "must be a regular file",
                 "it is a device or a pipe",
-                "Write to a file name of its own.",
+                "Name a file of its own.",
             )
-        if target.exists() and not overwrite:
-            raise _already_there(path)
-        if not target.parent.is_dir():
-            raise FileError(
-                f"'{path}'",
-                "must lie in an existing directory",
-                f"'{target.parent}' is none",
-                f"Make it first: mkdir -p '{target.parent}'.",
-            )
-    except FileError:
-        raise
+        elif target.exists() and not overwrite:
+            problem = _TAKEN
+        elif not target.parent.is_dir():
+            remedy = f"Make it first: mkdir -p '{target.parent}'."
+            problem = ("must lie in an existing directory", f"'{target.parent}' is none", remedy)
     except (OSError, ValueError) as error:  # names that are too long, forbidden or hold a NUL
         raise _failure(path, error) from error
+    if problem is not None:
+        raise FileError(f"'{path}'", *problem)
 
 
 def as_path(path: Any) -> Path:
@@ -167,7 +166,7 @@ def told(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise _already_there(path) from error
+        raise FileError(f"'{path}'", *_TAKEN) from error
     except FileError:
         raise
     except OSError as error:
@@ -197,16 +196,6 @@ def _bring_to_disk(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _already_there(path: str | os.PathLike[str]) -> FileError:
-    """Return the error about a name that is taken."""
-    return FileError(
-        f"'{path}'",
-        "must not exist yet",
-        "it is there already",
-        "Choose another name, or replace it with `overwrite=True` (`--force`).",
-    )
 
 
 def _failure(path: str | os.PathLike[str], error: Exception) -> FileError:
@@ -252,7 +241,7 @@ def require_store_writable(path: str | os.PathLike[str], *, overwrite: bool) -> 
         require_writable(path, overwrite=overwrite)
         return
     if not overwrite:
-        raise _already_there(path)
+        raise FileError(f"'{path}'", *_TAKEN)
     if any(target.iterdir()) and not any((target / mark).is_file() for mark in _STORE_MARKS):
         raise FileError(
             f"'{path}'",

@@ -292,6 +292,17 @@ def test_tables_in_memory(library: str) -> None:
     assert cr.load(other).digest != found.digest
 
 
+def test_the_digest_of_a_table_with_a_labels_file_covers_both(tmp_path: Path) -> None:
+    pytest.importorskip("narwhals", reason="tables are read through narwhals")
+    pandas = pytest.importorskip("pandas")
+    np.save(tmp_path / "y.npy", [0, 1])
+    np.save(tmp_path / "z.npy", [1, 1])
+    one = pandas.DataFrame({"p_0": [0.25, 0.5], "p_1": [0.75, 0.5]})
+    two = pandas.DataFrame({"p_0": [0.75, 0.5], "p_1": [0.25, 0.5]})
+    pairs = [(one, "y"), (one, "z"), (two, "y"), (two, "z")]
+    assert len({cr.load(frame, labels=tmp_path / f"{name}.npy").digest for frame, name in pairs}) == 4
+
+
 def test_missing_numbers_in_tables_are_rows(tmp_path: Path) -> None:
     pytest.importorskip("narwhals", reason="tables are read through narwhals")
     polars = pytest.importorskip("polars")
