@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from credibly.io.content import KINDS
+from credibly.io.roles import KINDS
 from credibly.statistics import registered
 
 

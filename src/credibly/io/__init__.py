@@ -1,21 +1,19 @@
 """The only room that opens files: read predictions and labels, write results, never half of one."""
 
-from credibly.io.budget import load_budget
 from credibly.io.bundled import demo, demo_models
-from credibly.io.dataset import Dataset, load
+from credibly.io.files import count_rows, is_remote, local_copy, matching_urls, plain_path
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
-from credibly.io.json_text import read_json_object
+from credibly.io.loading import Dataset, load, rows_of
+from credibly.io.npy import map_npy, read_rows
 from credibly.io.posterior import from_posterior_predictive
-from credibly.io.remote import is_remote, local_copy, matching_urls, plain_path
-from credibly.io.rows import Rows, count_rows, map_npy, read_rows, rows_of
 from credibly.io.saving import labels_beside, require_target, save
+from credibly.io.text import load_budget, read_json_object
 from credibly.io.writing import require_writable, write_bytes_atomically, write_text_atomically
 
 __all__ = [
     "ArrayFacts",
     "Dataset",
     "Inspection",
-    "Rows",
     "count_rows",
     "demo",
     "demo_models",

@@ -6,9 +6,8 @@ import json
 from importlib import resources
 
 from credibly._arrays.errors import one_of
-from credibly.io.dataset import Dataset
-from credibly.io.formats import digest_of
-from credibly.io.npy import read_npz
+from credibly.io.files import digest_of, read_content
+from credibly.io.loading import Dataset
 from credibly.predictions import Dirichlet, Ensemble, Intervals, Point, Predictions
 
 _MODELS = ("ensemble", "single", "forest", "evidential", "intervals", "dropout", "shift")
@@ -34,8 +33,8 @@ def demo(model: str = "ensemble") -> Dataset:
     """
     one_of("`model`", model, _MODELS)
     with resources.as_file(resources.files("credibly") / "data" / "digits.npz") as path:
-        arrays = read_npz(str(path)).arrays
-        digest = digest_of(str(path))
+        content = read_content(path)
+        arrays, digest = content.arrays, digest_of(content)
     shifted = model == "shift"
     front = "shift/" if shifted else ""
     predictions: Predictions

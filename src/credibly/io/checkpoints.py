@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import FileError
-from credibly.io.damage import instead, reading
-from credibly.io.text import read_utf8
+from credibly.io.limits import instead
+from credibly.io.text import read_json_value
 from credibly.io.writing import as_path, told, write_text_atomically
 from credibly.results.base import jsonable
 
@@ -43,25 +43,19 @@ class Checkpoints:
     def begin(self, facts: dict[str, Any]) -> None:
         """Write down what the parts are computed with, or raise where older parts are of something else."""
         wanted, found = jsonable(facts), self.facts()
-        if found is None:
-            if next(self.directory.glob("*.json"), None) is not None:
-                raise FileError(
-                    f"'{self.directory}'",
-                    "must be empty or hold an earlier part of this computation",
-                    "it holds other files",
-                    "Name another directory.",
-                )
+        if found is None and next(self.directory.glob("*.json"), None) is None:
             self._write(_FACTS, wanted)
             return
-        different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
-        if different:
-            name = different[0]
-            raise FileError(
-                f"'{self.directory}'",
-                "must be empty or hold an earlier part of this computation",
-                f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}",
-                "Name another directory, or remove this one to begin again.",
-            )
+        if found is None:
+            evidence, remedy = "it holds other files", "Name another directory."
+        else:
+            different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+            if not different:
+                return
+            name, remedy = different[0], "Name another directory, or remove this one to begin again."
+            evidence = f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}"
+        rule = "must be empty or hold an earlier part of this computation"
+        raise FileError(f"'{self.directory}'", rule, evidence, remedy)
 
     def read(self, name: str) -> Any:
         """Return a part, None where it is not there."""
@@ -73,11 +67,7 @@ class Checkpoints:
         self._write(f"{name}.json", jsonable(value))
 
     def _read(self, path: Path) -> Any:
-        if not path.is_file():
-            return None
-        text = read_utf8(str(path))
-        with reading(str(path), ".json"):
-            return json.loads(text)
+        return read_json_value(str(path)) if path.is_file() else None
 
     def _write(self, name: str, value: Any) -> None:
         text = json.dumps(value, allow_nan=False)

@@ -9,49 +9,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly.io.content import ALIASES, Content
+from credibly._arrays.namespace import Array
+from credibly.io.roles import BESIDE, ROLES, Content
 
-Columns = Mapping[str, np.ndarray[Any, Any]]
+Columns = Mapping[str, Array]
 
-_PREFIXES = {
-    "p": "probs",
-    "prob": "probs",
-    "probs": "probs",
-    "proba": "probs",
-    "probability": "probs",
-    "logit": "logits",
-    "logits": "logits",
-    "alpha": "alpha",
-    "lower": "lower",
-    "upper": "upper",
-    "mean": "mean",
-    "std": "std",
-    "sample": "samples",
-    "samples": "samples",
-    "q": "values",
-    "quantile": "values",
-    "count": "counts",
-    "counts": "counts",
-    "label_count": "label_counts",
-    "x": "features",
-    "feature": "features",
-}
+_PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
     r"(?:[_.: ](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?))",
     re.IGNORECASE,
 )
-_OVER_CLASSES = ("probs", "logits", "alpha", "lower", "upper", "counts", "label_counts")
-_ROLES = {
-    "y": ("y", *ALIASES["y"]),
-    "id": ("id", "ids", "uid", "instance", "unnamed: 0"),
-    "group": ("group", "groups"),
-    "member": ("member", "draw"),
-    "class": ("class",),
-}
-TEXT_ROLES = frozenset(word for words in _ROLES.values() for word in words)
+_WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
+"""The words that one column may be called by its role; lower case."""
+TEXT_ROLES = frozenset(word for words in _WHOLE.values() for word in words)
 """Columns that may hold text; lower case."""
-NAMES = TEXT_ROLES - set(_ROLES["y"])
+NAMES = TEXT_ROLES - set(_WHOLE["y"])
 """Columns that hold names: '007' is not 7 there."""
 
 
@@ -64,10 +37,14 @@ def field_of(name: str) -> tuple[str, str] | None:
     return _PREFIXES[match["prefix"].lower()], suffix
 
 
-def from_columns(columns: Columns, form: str, source: str) -> Content:
+def from_columns(columns: Columns, form: str) -> Content:
     """Return the arrays of a table, one row per instance."""
     roles = _roles(columns)
-    notes = [f"column {name!r} is read as the {role}" for role, name in roles.items() if role != name]
+    notes = [
+        f"column {name!r} is read as the {ROLES[role].meaning}"
+        for role, name in roles.items()
+        if role != name
+    ]
     table = dict(columns)
     if "class" in roles:
         table = _spread_classes(table, roles)
@@ -78,7 +55,7 @@ def from_columns(columns: Columns, form: str, source: str) -> Content:
     content.notes[:0] = notes
     if members is not None:
         shown = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
-        content.notes.append(f"one row per instance and member; {len(members)} members: {shown}")
+        content.note(f"one row per instance and member; {len(members)} members: {shown}")
         content.member_axis = 1
     return content
 
@@ -86,7 +63,7 @@ def from_columns(columns: Columns, form: str, source: str) -> Content:
 def _roles(columns: Columns) -> dict[str, str]:
     """Return which column plays which part; two columns for one part are refused."""
     found: dict[str, str] = {}
-    for role, words in _ROLES.items():
+    for role, words in _WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if len(names) > 1:
@@ -101,8 +78,8 @@ def _roles(columns: Columns) -> dict[str, str]:
 def _wide(table: Columns, roles: Mapping[str, str], form: str, *, n_axes: int) -> Content:
     """Sort columns into fields; a column with more axes than the table's own holds lists and is a field."""
     content = Content(form, {})
-    groups: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
-    plain: dict[str, np.ndarray[Any, Any]] = {}
+    groups: dict[str, dict[str, Array]] = {}
+    plain: dict[str, Array] = {}
     for role in ("y", "id", "group"):
         if role in roles:
             content.arrays[role] = table[roles[role]]
@@ -122,19 +99,19 @@ def _wide(table: Columns, roles: Mapping[str, str], form: str, *, n_axes: int) -
     return content
 
 
-def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content) -> np.ndarray[Any, Any]:
+def _stack(field: str, parts: dict[str, Array], content: Content) -> Array:
     """Join the columns of one field along a new last axis, in the order their suffixes tell."""
     for suffix, column in parts.items():
         if column.dtype.kind not in "fiub":
             raise InputError(
                 f"column {suffix!r} of `{field}`", "must hold numbers", f"got {column.dtype}", "Correct it."
             )
-    suffixes = list(parts)
+    suffixes, names = list(parts), None
+    over_classes = ROLES[field].over_classes
     if field == "values":
         levels = _levels(suffixes)
-        order = np.argsort(levels, kind="stable")
         content.arrays["levels"] = np.sort(levels)
-        return np.stack([parts[suffixes[j]] for j in order], axis=-1)
+        return np.stack([parts[suffixes[j]] for j in np.argsort(levels, kind="stable")], axis=-1)
     if all(suffix.isascii() and suffix.isdigit() and len(suffix) < 10 for suffix in suffixes):
         suffixes.sort(key=int)
         numbers = [int(suffix) for suffix in suffixes]
@@ -147,21 +124,17 @@ def _stack(field: str, parts: dict[str, np.ndarray[Any, Any]], content: Content)
                 f"number {gap} is missing or repeated",
                 "Check the header.",
             )
-        names = tuple(suffixes) if start and field in _OVER_CLASSES else None
-        if names:
-            content.notes.append(
-                f"the classes of `{field}` are numbered from 1; labels are matched by number"
-            )
-    else:
-        names = tuple(suffixes) if field in _OVER_CLASSES else None
-    if field in _OVER_CLASSES:
-        _agree_on_classes(field, names, content)
-        if names is not None and content.classes is not None:
-            suffixes = list(content.classes)
+        if start and over_classes:
+            names = tuple(suffixes)
+            content.note(f"the classes of `{field}` are numbered from 1; labels are matched by number")
+    elif over_classes:
+        names = tuple(suffixes)
+    if names is not None:
+        suffixes = _agreed_classes(field, names, content)
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)
 
 
-def _levels(suffixes: list[str]) -> np.ndarray[Any, Any]:
+def _levels(suffixes: list[str]) -> Array:
     try:
         return np.array([float(suffix) for suffix in suffixes])
     except ValueError:
@@ -170,33 +143,32 @@ def _levels(suffixes: list[str]) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _agree_on_classes(field: str, names: tuple[str, ...] | None, content: Content) -> None:
-    if names is None:
-        return
-    if content.classes is None:
-        content.classes = names
-    elif set(content.classes) != set(names):
+def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> list[str]:
+    """Return the names in the order of the first field that has them; others must have the same."""
+    content.classes = content.classes or names
+    if set(content.classes) != set(names):
         raise InputError(
             f"the classes of `{field}`",
             "must be those of the other columns",
             f"got {', '.join(names[:5])} beside {', '.join(content.classes[:5])}",
             "Give both the same names.",
         )
+    return list(content.classes)
 
 
-def _place_plain(plain: dict[str, np.ndarray[Any, Any]], content: Content) -> None:
+def _place_plain(plain: dict[str, Array], content: Content) -> None:
     """Read unprefixed numeric columns as classes where nothing else can be the predictions."""
     numeric = {name: column for name, column in plain.items() if column.dtype.kind in "fiub"}
-    predictions = set(content.arrays) - {"y", "id", "group", "features", "label_counts", "levels"}
+    predictions = set(content.arrays) - {*BESIDE, "levels"}
     if numeric and not predictions:
         content.arrays["columns"] = np.stack(list(numeric.values()), axis=-1)
         content.lone = "columns"
         if not all(name.isdigit() for name in numeric):
             content.classes = content.classes or tuple(numeric)
-        content.notes.append(f"columns {_shown(numeric)} are read as one class each")
+        content.note(f"columns {_shown(numeric)} are read as one class each")
         plain = {name: column for name, column in plain.items() if name not in numeric}
     if plain:
-        content.notes.append(f"not used: columns {_shown(plain)}")
+        content.note(f"not used: columns {_shown(plain)}")
 
 
 def _shown(names: Any) -> str:
@@ -204,9 +176,7 @@ def _shown(names: Any) -> str:
     return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
 
 
-def _spread_classes(
-    table: dict[str, np.ndarray[Any, Any]], roles: Mapping[str, str]
-) -> dict[str, np.ndarray[Any, Any]]:
+def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[str, Array]:
     """Turn one row per instance (and member) and class into one row per instance (and member)."""
     values = [name for name in table if name.lower() in _PREFIXES and name not in roles.values()]
     if len(values) != 1 or "id" not in roles:
@@ -223,9 +193,7 @@ def _spread_classes(
     return {name: _constant(name, table[name], rows) for name in kept} | spread
 
 
-def _gather_members(
-    table: dict[str, np.ndarray[Any, Any]], roles: Mapping[str, str]
-) -> tuple[dict[str, np.ndarray[Any, Any]], list[Any]]:
+def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[dict[str, Array], list[Any]]:
     """Turn one row per instance and member into one row per instance with a member axis."""
     if "id" not in roles:
         raise InputError(
@@ -235,22 +203,17 @@ def _gather_members(
             "Add it.",
         )
     rows, members = _grid(table, [roles["id"]], roles["member"])
-    gathered: dict[str, np.ndarray[Any, Any]] = {}
+    gathered: dict[str, Array] = {}
     for name, column in table.items():
         if name == roles["member"]:
             continue
         named = field_of(name)
-        per_member = name in ("mean", "std") or (named is not None and named[0] not in _PER_INSTANCE)
+        per_member = name in ("mean", "std") or (named is not None and named[0] not in BESIDE)
         gathered[name] = column[rows] if per_member else _constant(name, column, rows)
     return gathered, members
 
 
-_PER_INSTANCE = ("features", "label_counts")
-
-
-def _grid(
-    table: Mapping[str, np.ndarray[Any, Any]], keys: list[str], across: str
-) -> tuple[np.ndarray[Any, Any], list[Any]]:
+def _grid(table: Mapping[str, Array], keys: list[str], across: str) -> tuple[Array, list[Any]]:
     """Return the row of every (key, across) pair, (n, m), in order of first appearance; gaps are refused."""
     pairs = list(zip(*(table[key].tolist() for key in keys), strict=True))
     instances = {key: i for i, key in enumerate(dict.fromkeys(pairs))}
@@ -275,10 +238,10 @@ def _refuse_grid(keys: list[str], across: str, evidence: str) -> NoReturn:
     )
 
 
-def _constant(name: str, column: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _constant(name: str, column: Array, rows: Array) -> Array:
     """Return the one value per instance of a column that must not differ within an instance."""
     values = column[rows]
-    first: np.ndarray[Any, Any] = values[:, 0]
+    first: Array = values[:, 0]
     same = (values == first[:, None]) | ((values != values) & (first != first)[:, None])
     if not same.all():
         where = int(np.argwhere(~same)[0, 0])

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
-from credibly.io.bounds import require_loadable, require_plausible_ratio, text_array
+from credibly._arrays.namespace import Array
 from credibly.io.columns import from_columns
-from credibly.io.content import FIELDS, Content
-from credibly.io.damage import reading
-from credibly.io.json_text import from_object, to_array
+from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
 from credibly.io.posterior import OBSERVED, PREDICTED
+from credibly.io.roles import FIELDS, Content
+from credibly.io.text import from_object, to_array
 from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 _CLASS_DIMENSIONS = ("class", "classes")
@@ -42,8 +42,7 @@ def pip(extra: str) -> str:
 def read_parquet(path: str) -> Content:
     """Read a table: one column per class, or list columns named like arrays (`probs`, `logits`, ...)."""
     parquet = require_module("pyarrow.parquet", f"'{path}'", pip("parquet"))
-    arrow = require_module("pyarrow", f"'{path}'", pip("parquet"))
-    with reading(path, ".parquet", arrow.ArrowException), parquet.ParquetFile(path) as file:
+    with reading(path, ".parquet"), parquet.ParquetFile(path) as file:
         metadata = file.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         cells = 8 * metadata.num_rows * metadata.num_columns
@@ -55,20 +54,18 @@ def read_parquet(path: str) -> Content:
         typed = {name: _column(name, values, path) for name, values in columns.items()}
         head = (table.schema.metadata or {}).get(b"credibly")
     if head is None:
-        return from_columns(typed, ".parquet", path)
+        return from_columns(typed, ".parquet")
     # Written by `cr.save`: list columns are the arrays, the schema holds the rest.
     with reading(path, ".parquet"):
         header = json.loads(head)
     return from_object(header | {name: array.tolist() for name, array in typed.items()}, ".parquet", path)
 
 
-def _column(name: str, values: list[Any], source: str) -> np.ndarray[Any, Any]:
+def _column(name: str, values: list[Any], source: str) -> Array:
     """Return a column of a typed table; missing numbers become NaN, which the checks then name."""
     if any(isinstance(value, str) for value in values):
         return text_array(source, f"column {name!r}", ["" if value is None else value for value in values])
-    if any(value is None for value in values):
-        values = [np.nan if value is None else value for value in values]
-    return to_array(values, name, source)
+    return to_array([np.nan if value is None else value for value in values], name, source)
 
 
 def read_frame(frame: Any) -> Content:
@@ -87,7 +84,9 @@ def read_frame(frame: Any) -> Content:
     columns = {name: _column(name, table[name].to_list(), source) for name in table.columns}
     if not columns or not len(table):
         raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
-    return from_columns(columns, source, source)
+    content = from_columns(columns, source)
+    content.source = source
+    return content
 
 
 def read_torch(path: str) -> Content:
@@ -115,20 +114,16 @@ def read_torch(path: str) -> Content:
     for name, entry in value.items():
         if isinstance(entry, torch.Tensor):
             content.arrays[str(name)] = _host(entry, str(name), path)
-        elif name == "classes" and isinstance(entry, list):
-            content.classes = tuple(str(word) for word in entry)
-        elif name == "meta" and isinstance(entry, dict):
-            content.meta = {str(key): item for key, item in entry.items()}
-        elif name == "member_axis" and entry in (0, 1):
-            content.member_axis = int(entry)
+        elif content.set_aside(str(name), entry):
+            continue
         elif isinstance(entry, list) and entry:
             content.arrays[str(name)] = to_array(entry, str(name), path)
         else:
-            content.notes.append(f"not used: {str(name)!r} ({type(entry).__name__})")
+            content.note(f"not used: {str(name)!r} ({type(entry).__name__})")
     return content
 
 
-def _host(tensor: Any, name: str, path: str) -> np.ndarray[Any, Any]:
+def _host(tensor: Any, name: str, path: str) -> Array:
     """Return a dense copy on the host; a stored view can claim far more numbers than the file has."""
     require_loadable(f"'{path}'", f"tensor {name!r}", tensor.numel() * max(tensor.element_size(), 4))
     with reading(path, ".pt"):
@@ -157,31 +152,34 @@ def read_xarray(path: str) -> Content:
 
 def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> None:
     """Read the groups ArviZ writes: posterior predictive draws, and the observed data as labels."""
-    try:
-        with xarray.open_dataset(path, engine=engine, group=PREDICTED) as group:
-            require_loadable(f"'{path}'", f"its group {PREDICTED!r}", int(group.nbytes))
-            variables = {str(name): variable.load() for name, variable in group.data_vars.items()}
-    except (OSError, KeyError):  # no such group: the file holds nothing that is read here
-        return
+    variables = _variables(xarray, path, engine, PREDICTED)
     for name, variable in variables.items():
         _place_variable(name, variable, content, path)
     if len(variables) != 1:
         return
     ((name, variable),) = variables.items()
-    values = content.arrays[name]
     members = [one for one in variable.dims if one in MEMBER_DIMENSIONS]
-    if members and len(variable.dims) == len(members) + 1 and values.dtype.kind == "f":
+    if members and len(variable.dims) == len(members) + 1 and content.arrays[name].dtype.kind == "f":
         content.arrays["samples"] = content.arrays.pop(name)[:, :, None]
-        content.notes.append(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
-    elif name not in {field for fields in FIELDS.values() for field in fields}:
+        content.note(f"{name!r} of {PREDICTED!r} is read as `samples`: a member is one joint draw")
+    elif name not in FIELDS:
         content.lone = name
+    observed = _variables(xarray, path, engine, OBSERVED)
+    if name in observed:
+        content.arrays["y"] = np.asarray(observed[name].values)
+        content.note(f"{name!r} of {OBSERVED!r} is read as `y`")
+
+
+def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:
+    """Return the variables of a group, none where there is no such group."""
     try:
-        with xarray.open_dataset(path, engine=engine, group=OBSERVED) as group:
-            if name in group.data_vars:
-                content.arrays["y"] = np.asarray(group[name].values)
-                content.notes.append(f"{name!r} of {OBSERVED!r} is read as `y`")
+        with xarray.open_dataset(path, engine=engine, group=group) as found:
+            require_loadable(f"'{path}'", f"its group {group!r}", int(found.nbytes))
+            return {str(name): variable.load() for name, variable in found.data_vars.items()}
+    except FileError:
+        raise
     except (OSError, KeyError):
-        return
+        return {}
 
 
 def _engine(path: str) -> str:
@@ -210,7 +208,7 @@ def _place_variable(name: str, variable: Any, content: Content, path: str) -> No
             content.member_axis = 1
         content.arrays[name] = values
     elif name not in variable.dims:
-        content.notes.append(f"not used: {name!r} ({values.dtype})")
+        content.note(f"not used: {name!r} ({values.dtype})")
 
 
 def _plain(value: Any) -> Any:

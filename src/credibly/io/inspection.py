@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
-from credibly._arrays.namespace import Array
-from credibly.io.assemble import Assembled, assemble
-from credibly.io.content import KINDS
-from credibly.io.dataset import Source
-from credibly.io.formats import path_text
-from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Predictions
+from credibly.io.files import digest_of, path_text, read_content
+from credibly.io.loading import Dataset, dataset_of
+from credibly.io.roles import KINDS, Content
+from credibly.predictions import ClassPredictions, Ensemble, LabelCounts
 from credibly.results.base import Result
-
-
-class _Traits(Protocol):
-    @property
-    def labels(self) -> Iterable[str]: ...
-
-
-class _Statistic(Protocol):
-    @property
-    def traits(self) -> _Traits: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +74,7 @@ class Inspection(Result):
         fields = super().to_dict()
         return fields | {"prediction_type": self.type, "type": type(self).__name__}
 
-    def computable(self, statistics: Mapping[str, _Statistic]) -> tuple[str, ...]:
+    def computable(self, statistics: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of the statistics that this file's predictions and labels allow.
 
         Parameters
@@ -134,43 +122,39 @@ def inspect(
     if kind is not None:
         one_of("`kind`", kind, KINDS)
     problems: list[str] = []
+    arrays: tuple[ArrayFacts, ...] = ()
+    data: Dataset | None = None
+    content = Content("", {}, source=path_text(path) or f"<{type(path).__name__}>")
     try:
-        source = Source(path, labels)
+        content = read_content(path)
+        arrays = tuple(
+            ArrayFacts(name, tuple(array.shape), str(array.dtype)) for name, array in content.arrays.items()
+        )
+        data = dataset_of(content, kind=kind, labels=labels, member_axis=member_axis, problems=problems)
     except (FileError, MissingExtraError):
-        raise
-    except CrediblyError as error:  # readable, but no table of predictions
-        name = path_text(path) or f"<{type(path).__name__}>"
-        return Inspection(name, "", 0, "", (), None, None, {}, None, None, (str(error),), ())
-    found_kind: str | None = None
-    done: Assembled | None = None
-    try:
-        parts = source.take_apart(kind=kind, member_axis=member_axis)
-        found_kind = parts.kind
-        done = assemble(parts, drop_invalid=True)
-        problems += done.problems
-    except FileError:
         raise
     except CrediblyError as error:
         problems.append(str(error))
-    file = Path(source.name)
+    file = Path(content.source)
     return Inspection(
-        source=source.name,
-        format=source.content.format,
-        size=file.stat().st_size if file.is_file() else 0,
-        digest=source.digest,
-        arrays=tuple(ArrayFacts(name, shape, dtype) for name, (shape, dtype) in source.arrays.items()),
-        kind=found_kind,
-        type=None if done is None else type(done.predictions).__name__,
-        axes={} if done is None else _axes(done.predictions, done.dropped),
-        labels=None if done is None else _label_kind(done.predictions, done.labels),
-        classes=source.content.classes,
+        source=content.source,
+        format=content.format,
+        size=file.stat().st_size if content.format and file.is_file() else 0,
+        digest=digest_of(content) if content.format else "",
+        arrays=arrays,
+        kind=content.kind,
+        type=None if data is None else type(data.predictions).__name__,
+        axes={} if data is None else _axes(data),
+        labels=None if data is None else _label_kind(data),
+        classes=content.classes,
         problems=tuple(problems),
-        notes=(*source.content.notes, *(() if done is None else done.predictions.notes)),
+        notes=(*content.notes, *(() if data is None else data.predictions.notes)),
     )
 
 
-def _axes(predictions: Predictions, dropped: int) -> dict[str, int]:
-    axes = {"n": len(predictions) + dropped}
+def _axes(data: Dataset) -> dict[str, int]:
+    predictions = data.predictions
+    axes = {"n": len(predictions) + data.dropped}
     if isinstance(predictions, Ensemble) or predictions.n_members > 1:
         axes["m"] = predictions.n_members
     if isinstance(predictions, ClassPredictions | LabelCounts):
@@ -178,9 +162,7 @@ def _axes(predictions: Predictions, dropped: int) -> dict[str, int]:
     return axes
 
 
-def _label_kind(predictions: Predictions, labels: Array | LabelCounts | None) -> str | None:
-    if labels is None:
-        return None
-    if isinstance(labels, LabelCounts):
-        return "counts"
-    return "classes" if isinstance(predictions, ClassPredictions | LabelCounts) else "reals"
+def _label_kind(data: Dataset) -> str | None:
+    if data.labels is None or isinstance(data.labels, LabelCounts):
+        return None if data.labels is None else "counts"
+    return "classes" if isinstance(data.predictions, ClassPredictions | LabelCounts) else "reals"

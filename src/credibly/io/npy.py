@@ -10,14 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from credibly._arrays.errors import FileError
+from credibly._arrays.namespace import Array
 from credibly._arrays.tiles import memory_budget
-from credibly.io.bounds import (
-    readable_size,
-    require_loadable,
-    require_plausible_ratio,
-)
-from credibly.io.content import Content
-from credibly.io.damage import reading
+from credibly.io.limits import readable_size, reading, require_loadable, require_plausible_ratio
+from credibly.io.roles import Content
 
 SAFE_WAY = (
     "Pickled data can run any program when opened. Where you trust the source, open it yourself and save the "
@@ -32,18 +28,49 @@ def refuse_pickle(source: str, evidence: str) -> FileError:
 
 def read_npy(path: str) -> Content:
     """Read one array; above the memory budget it stays on disk as a read-only memory map."""
+    notes: list[str] = []
     with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
-        shape, fortran, dtype = read_header(file, path)
-        declared, present = math.prod(shape) * dtype.itemsize, os.fstat(file.fileno()).st_size - file.tell()
-        require_same_size(path, shape, dtype, declared, present)
+        shape, fortran, dtype = _whole_file(file, path)
+        declared = math.prod(shape) * dtype.itemsize
         if declared <= memory_budget():
             array = _read_payload(file, shape, fortran, dtype)
-            notes = []
         else:
-            order = "F" if fortran else "C"
-            array = np.memmap(path, dtype, "r", offset=file.tell(), shape=shape, order=order)  # type: ignore[call-overload]
-            notes = [f"{readable_size(declared)} stay on disk and are read block by block"]
-    return Content(".npy", {"array": _native(array, notes)}, notes=notes, lone="array")
+            array = map_npy(path)
+            notes.append(f"{readable_size(declared)} stay on disk and are read block by block")
+        return Content(".npy", {"array": _native(array, notes)}, notes=notes, lone="array")
+
+
+def map_npy(path: str) -> np.memmap[Any, Any]:
+    """Open an .npy file as a read-only memory map, after a look whether it is as long as its header says."""
+    with reading(path, ".npy"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        shape, fortran, dtype = _whole_file(file, path)
+        order = "F" if fortran else "C"
+        mapped: np.memmap[Any, Any] = np.memmap(path, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload]
+        return mapped
+
+
+def read_rows(path: str, rows: slice, member_axis: int | None) -> Array:
+    """Read some rows of an .npy file into memory, and ask the system to fetch those that follow meanwhile.
+
+    What cannot be read is an error with a name; a page of a memory map that cannot be read ends the process.
+    """
+    array = map_npy(path)  # for its header: nothing of it is touched
+    axis = 1 if array.ndim == 3 and member_axis == 0 else 0
+    if not array.flags.c_contiguous:
+        return array[:, rows] if axis else array[rows]
+    row_bytes, n = array.strides[axis], array.shape[axis]
+    length = (rows.stop - rows.start) * row_bytes
+    shape = (*array.shape[:axis], rows.stop - rows.start, *array.shape[axis + 1 :])
+    taken = np.empty(shape, dtype=array.dtype)
+    parts = taken.reshape(-1, length // array.itemsize)  # one for every member
+    with reading(path, ".npy"), open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the path as given
+        for place, part in enumerate(parts):
+            first = array.offset + (place * n + rows.start) * row_bytes
+            file.seek(first)
+            _fill(file, part)
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), first + length, length, os.POSIX_FADV_WILLNEED)
+    return taken
 
 
 def read_npz(path: str) -> Content:
@@ -69,8 +96,7 @@ def read_npz(path: str) -> Content:
             require_plausible_ratio(f"'{path}'", f"array {name!r}", info.compress_size, info.file_size)
             with archive.open(info) as member:
                 shape, fortran, dtype = read_header(member, path)
-                declared = math.prod(shape) * dtype.itemsize
-                require_same_size(path, shape, dtype, declared, info.file_size - member.tell())
+                _require_size(path, shape, dtype, info.file_size - member.tell())
                 arrays[name] = _native(_read_payload(member, shape, fortran, dtype), notes)
                 member.read(1)  # the checksum is compared when the end is met
     return Content(".npz", arrays, notes=notes)
@@ -79,17 +105,16 @@ def read_npz(path: str) -> Content:
 def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, order and dtype; what could hold objects or has no fixed meaning is refused."""
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
+    if version not in ((1, 0), (2, 0)):
         raise FileError(
             f"'{path}'",
             "must be plain arrays (.npy version 1 or 2)",
             f"got version {version[0]}.{version[1]}",
             "Save numbers and strings, not records.",
         )
+    form = np.lib.format
+    read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+    shape, fortran, dtype = read(file)
     if dtype.hasobject:
         raise refuse_pickle(path, "it holds an array of Python objects")
     if dtype.kind not in "fiubcUS" or dtype.itemsize == 0:
@@ -106,39 +131,45 @@ def read_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.d
     return shape, fortran, dtype
 
 
-def require_same_size(
-    path: str, shape: tuple[int, ...], dtype: np.dtype[Any], declared: int, present: int
-) -> None:
-    """Raise unless the file holds as many bytes as its header declares."""
+def _whole_file(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return what the header of an .npy file says, after a look whether the bytes bear it out."""
+    shape, fortran, dtype = read_header(file, path)
+    _require_size(path, shape, dtype, os.fstat(file.fileno()).st_size - file.tell())
+    return shape, fortran, dtype
+
+
+def _require_size(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], present: int) -> None:
+    """Raise unless there are as many bytes as the header declares."""
+    declared = math.prod(shape) * dtype.itemsize
     if declared != present:
-        cause = (
-            "It may be truncated: copy it again."
-            if present < declared
-            else "Save one array per file, or several in a .npz."
-        )
+        short = present < declared
         raise FileError(
             f"'{path}'",
             f"must hold what its header declares, {shape} of {dtype} ({readable_size(declared)})",
             f"it holds {readable_size(present)}",
-            cause,
+            "It may be truncated: copy it again."
+            if short
+            else "Save one array per file, or several in a .npz.",
         )
 
 
-def _read_payload(
-    file: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]
-) -> np.ndarray[Any, Any]:
+def _read_payload(file: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     data = np.empty(math.prod(shape) * dtype.itemsize, dtype=np.uint8)
-    view, done = memoryview(data), 0  # type: ignore[arg-type]  # arrays are buffers from 3.12 on for mypy
+    _fill(file, data)
+    return data.view(dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _fill(file: IO[bytes], array: Array) -> None:
+    """Read the bytes of a contiguous array."""
+    view, done = memoryview(array.reshape(-1).view(np.uint8)), 0
     while done < len(view):
         read = file.readinto(view[done:])  # type: ignore[attr-defined]  # binary readers have it
         if not read:
             raise EOFError(f"{done} of {len(view)} bytes")
         done += read
-    array = data.view(dtype)
-    return array.reshape(shape, order="F" if fortran else "C")
 
 
-def _native(array: np.ndarray[Any, Any], notes: list[str]) -> np.ndarray[Any, Any]:
+def _native(array: Array, notes: list[str]) -> Array:
     """Return numbers in this machine's byte order and at most double precision; check that text is text."""
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")

@@ -1,38 +1,36 @@
-"""`save`: predictions and labels to a file, checked to be readable before the first byte is written."""
+"""`save`: predictions and labels to a file, checked to be readable before the first byte is written.
+
+Every format has one writer, from the same `Content` to an open file or an empty directory.
+"""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import io
 import json
 import os
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from credibly._arrays.checks import as_array
+from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.errors import FileError, InputError, InputTypeError
-from credibly._arrays.namespace import to_host
-from credibly.io.assemble import assemble
-from credibly.io.content import Content, membership_of
-from credibly.io.encoding import ENCODERS, Record, write_npy, write_npy_labels, write_zarr
-from credibly.io.parts import take_apart
-from credibly.io.stores import atomic_store, require_store_writable
-from credibly.io.writing import as_path, atomic_file, atomic_files, require_writable
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Ensemble,
-    Gaussian,
-    Intervals,
-    LabelCounts,
-    Point,
-    Predictions,
-    Quantiles,
-    Samples,
-    as_predictions,
-)
+from credibly._arrays.namespace import Array, to_host
+from credibly.io.extras import pip, require_module
+from credibly.io.loading import assemble, text_or_numbers
+from credibly.io.naming import assign_roles
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, membership_of, sets_of
+from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
+from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
 from credibly.results.base import jsonable
+
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+_LABELS = ("y", "label_counts")
 
 
 def save(
@@ -94,26 +92,30 @@ def save(
     form = target.suffix.lower()
     if form == ".npy" and labels is not None:
         require_writable(labels_beside(target), overwrite=overwrite)
-    arrays, shared = arrays_of(as_predictions(predictions))
-    if labels is not None:
-        counted = isinstance(labels, LabelCounts)
-        arrays["label_counts" if counted else "y"] = _column("labels", labels.counts if counted else labels)
-    for name, value in (("features", features), ("group", groups), ("id", ids)):
+    content = content_of(as_predictions(predictions))
+    counted = isinstance(labels, LabelCounts)
+    for name, value in (
+        ("label_counts" if counted else "y", labels.counts if counted else labels),
+        ("features", features),
+        ("group", groups),
+        ("id", ids),
+    ):
         if value is not None:
-            arrays[name] = _column(name, value)
-    names = None if classes is None else tuple(str(name) for name in classes)
-    record = Record(arrays, shared, names, _plain_meta(meta))
-    _require_readable(record)
+            content.arrays[name] = text_or_numbers(value, "labels" if name in _LABELS else name)
+    content.arrays = content.rows | content.arrays  # those over instances first
+    content.classes = None if classes is None else tuple(str(name) for name in classes)
+    content.meta = _plain_meta(meta)
+    _require_readable(content)
     if form == ".zarr":
         with atomic_store(target, overwrite=overwrite) as folder:
-            write_zarr(record, folder, str(path))
+            _write_zarr(content, folder, str(path))
     elif form == ".npy" and labels is not None:
         with atomic_files(target, labels_beside(target), overwrite=overwrite) as (file, second):
-            write_npy(record, file, str(path))
-            write_npy_labels(record, second, str(path))
+            _write_npy(content, file, str(path))
+            _write_npy_labels(content, second, str(path))
     else:
-        with atomic_file(target, overwrite=overwrite) as file:
-            ENCODERS[form](record, file, str(path))
+        with atomic_files(target, overwrite=overwrite) as (file,):
+            _WRITERS[form](content, file, str(path))
     return target
 
 
@@ -124,10 +126,10 @@ def require_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     if form == ".zarr":
         require_store_writable(path, overwrite=overwrite)
         return
-    if form not in ENCODERS:
+    if form not in _WRITERS:
         raise FileError(
             f"'{path}'",
-            f"must end in one of {', '.join(sorted((*ENCODERS, '.zarr')))}",
+            f"must end in one of {', '.join(sorted((*_WRITERS, '.zarr')))}",
             f"got {target.suffix!r}",
             "Choose .npz, which holds everything.",
         )
@@ -140,58 +142,23 @@ def labels_beside(path: str | os.PathLike[str]) -> Path:
     return target.with_name(f"{target.stem}-labels.npy")
 
 
-def arrays_of(
-    predictions: Predictions,
-) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, np.ndarray[Any, Any]]]:
-    """Return the arrays of a prediction by their names in files: those over instances, and the rest."""
-    shared: dict[str, Any] = {}
-    match predictions:
-        case Point():
-            rows = {"probs": predictions.probs}
-        case Ensemble():
-            rows = {"probs": predictions.probs}
-            if predictions.weights is not None:
-                shared["member_weights"] = predictions.weights
-        case Dirichlet():
-            rows = {"alpha": predictions.alpha}
-        case Belief():
-            rows = {"masses": predictions.masses}
-            shared["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
-        case Intervals():
-            rows = {"lower": predictions.lower, "upper": predictions.upper}
-        case Gaussian():
-            rows = {"mean": predictions.mean, "std": predictions.std}
-        case Samples():
-            rows = {"samples": predictions.values}
-        case Quantiles():
-            rows = {"values": predictions.values}
-            shared["levels"] = predictions.levels
-        case LabelCounts():
-            rows = {"counts": predictions.counts}
-        case _:
-            raise InputTypeError(
-                "`predictions`",
-                "must be one of the library's prediction types to be saved",
-                f"got {type(predictions).__name__}",
-                "Convert it with `cr.as_predictions` first.",
-            )
-    return (
-        {name: np.asarray(to_host(array)) for name, array in rows.items()},
-        {name: np.asarray(to_host(array)) for name, array in shared.items()},
-    )
-
-
-def _column(name: str, values: Any) -> np.ndarray[Any, Any]:
-    """Return values beside the predictions as an array of numbers or of text."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    if isinstance(values, list | tuple | np.ndarray):
-        array = np.asarray(values)
-        if array.dtype.kind == "U" or (
-            array.dtype.kind == "O" and all(isinstance(word, str) for word in array)
-        ):
-            return array.astype(np.str_)
-    return to_host(as_array(values, name))
+def content_of(predictions: Predictions) -> Content:
+    """Return the arrays of a prediction by their roles in files."""
+    kind = next((name for name, made in KINDS.items() if isinstance(predictions, made.types)), None)
+    if kind is None:
+        raise InputTypeError(
+            "`predictions`",
+            "must be one of the library's prediction types to be saved",
+            f"got {type(predictions).__name__}",
+            "Convert it with `cr.as_predictions` first.",
+        )
+    arrays: dict[str, Any] = {role: getattr(predictions, name) for role, name in KINDS[kind].fields.items()}
+    if isinstance(predictions, Belief):
+        arrays["focal_sets"] = membership_of(predictions.focal_sets, predictions.n_classes)
+    if isinstance(predictions, Ensemble) and predictions.weights is not None:
+        arrays["member_weights"] = predictions.weights
+    held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
+    return Content("memory", held, kind=kind)
 
 
 def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -204,8 +171,201 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
         ) from None
 
 
-def _require_readable(record: Record) -> None:
-    """Read the record back in memory, so that nothing is written that `load` would refuse."""
-    arrays = {**record.rows, **record.shared}
-    content = Content("memory", arrays, classes=record.classes)
-    assemble(take_apart(content, kind=None, labels=None, member_axis=1), drop_invalid=False)
+def _require_readable(content: Content) -> None:
+    """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
+    copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
+    assign_roles(copy, kind=None, labels=None, member_axis=1)
+    assemble(copy)
+
+
+def _shared(content: Content) -> dict[str, Array]:
+    """Return the arrays without an instance axis."""
+    return {name: array for name, array in content.arrays.items() if name not in content.rows}
+
+
+def _header(content: Content) -> dict[str, Any]:
+    """Return all but the rows in types JSON knows."""
+    head: dict[str, Any] = {"format": "credibly", "version": 1}
+    head["dtypes"] = {
+        name: str(array.dtype)
+        for name, array in content.arrays.items()
+        if array.dtype.kind in "fiub" and name != "focal_sets"
+    }
+    head |= _about(content)
+    for name, array in _shared(content).items():
+        if name == "focal_sets":
+            head["n_classes"] = int(array.shape[1])
+            head["focal_sets"] = [sorted(members) for members in sets_of(array)]
+        else:
+            head[name] = array.tolist()
+    return head
+
+
+def _about(content: Content) -> dict[str, Any]:
+    """Return what goes with the arrays and is none itself."""
+    about: dict[str, Any] = {"member_axis": 1} if content.has_members else {}
+    if content.classes is not None:
+        about["classes"] = list(content.classes)
+    return about | ({"meta": content.meta} if content.meta else {})
+
+
+def _write_npz(content: Content, file: BinaryIO, path: str) -> None:
+    """Write a compressed archive; equal contents give equal bytes, so that digests compare."""
+    arrays = dict(content.arrays)
+    for name, value in _about(content).items():
+        arrays[name] = np.array(json.dumps(value) if name == "meta" else value)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy", _FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as member:
+                _write_array(array, member)
+
+
+def _write_npy(content: Content, file: BinaryIO, path: str) -> None:
+    """Write the one array of the predictions; labels go to a file of their own, nothing else has a place."""
+    given = [name for name in content.arrays if name not in _LABELS]
+    given += [name for name in ("classes", "meta") if name in _about(content)]
+    if len(given) > 1:
+        _refuse(path, f"one array, got {', '.join(given)}")
+    if content.kind != "probs":
+        _refuse(path, f"no name for its array, which `{given[0]}` needs to be understood")
+    _write_array(content.leading, file)
+
+
+def _write_npy_labels(content: Content, file: BinaryIO, path: str) -> None:
+    """Write the labels that stand beside a .npy file."""
+    labels = next(content.arrays[name] for name in _LABELS if name in content.arrays)
+    if labels.ndim == 2 and (labels.sum(axis=1) == 1).all():  # reads as one-hot, which `load` refuses
+        _refuse(path, "no name for its labels, which counts of one rater need to be understood")
+    _write_array(labels, file)
+
+
+def _write_array(array: Array, file: IO[bytes]) -> None:
+    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def _write_json(content: Content, file: BinaryIO, path: str) -> None:
+    """Write one object; `dtypes` lets the numbers come back bit by bit."""
+    document = _header(content) | {name: array.tolist() for name, array in content.rows.items()}
+    file.write(json.dumps(document, ensure_ascii=False).encode("utf-8"))
+
+
+def _write_table(content: Content, file: BinaryIO, path: str) -> None:
+    """Write .csv or .tsv."""
+    shared = _shared(content)
+    if shared and content.kind != "quantiles":
+        _refuse(path, f"no place for {', '.join(shared)}")
+    if content.meta:
+        _refuse(path, "no place for `meta`")
+    if content.kind == "samples" and content.has_members:
+        _refuse(path, "no place for samples of several members")
+    if content.kind == "probs":
+        try:  # what is a distribution in low precision may be none as the text's doubles
+            require_distributions(content.leading.astype(np.float64), "probs", lambda _: "")
+        except InvalidRowsError as error:
+            _refuse(path, f"no low-precision numbers, and as doubles {error.evidence}")
+    delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    try:
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(_lines(content))
+    finally:
+        text.detach()
+
+
+def _lines(content: Content) -> Iterator[list[Any]]:
+    """Yield the header and one row per instance, or per instance and member."""
+    rows, members = content.rows, content.has_members
+    ids = rows.pop("id").tolist() if "id" in rows else range(content.n) if members else None
+    beside = [name for name in ("y", "group", "features", "label_counts") if name in rows]
+    fields = [name for name in rows if name not in BESIDE]
+    header = [] if ids is None else ["id", "member"] if members else ["id"]
+    for name in (*beside, *fields):
+        header += _column_names(name, content)
+    yield header
+    for i in range(content.n):
+        for j in range(content.leading.shape[1] if members else 1):
+            row: list[Any] = [] if ids is None else [ids[i], j] if members else [ids[i]]
+            for name in beside:
+                row += np.atleast_1d(rows[name][i]).tolist()
+            for name in fields:
+                row += np.atleast_1d(rows[name][i, j] if members else rows[name][i]).tolist()
+            yield row
+
+
+def _column_names(name: str, content: Content) -> list[str]:
+    array, role = content.arrays[name], ROLES[name]
+    if name in ("y", "group", "mean", "std"):
+        return [name]
+    suffixes: Iterable[Any] = range(array.shape[-1] if array.ndim > 1 else 1)
+    if name == "values":
+        suffixes = content.arrays["levels"].astype(np.float64).tolist()
+    elif role.over_classes and content.classes is not None:
+        suffixes = content.classes
+    return [f"{role.prefixes[0]}_{suffix}" for suffix in suffixes]
+
+
+def _write_parquet(content: Content, file: BinaryIO, path: str) -> None:
+    """Write one list column per array, the rest as metadata of the schema."""
+    arrow = require_module("pyarrow", f"'{path}'", pip("parquet"))
+    parquet = require_module("pyarrow.parquet", f"'{path}'", pip("parquet"))
+    table = arrow.table({name: array.tolist() for name, array in content.rows.items()})
+    table = table.replace_schema_metadata({"credibly": json.dumps(_header(content))})
+    parquet.write_table(table, file)
+
+
+def _write_torch(content: Content, file: BinaryIO, path: str) -> None:
+    """Write a dictionary of tensors, which `torch.load(..., weights_only=True)` opens."""
+    torch = require_module("torch", f"'{path}'", pip("torch"))
+    state: dict[str, Any] = {
+        name: array.tolist() if array.dtype.kind == "U" else torch.from_numpy(np.array(array, order="C"))
+        for name, array in content.arrays.items()
+    }
+    torch.save(state | _about(content), file)
+
+
+def _write_netcdf(content: Content, file: BinaryIO, path: str) -> None:
+    """Write named dimensions, so that the order of the axes needs no guess."""
+    file.write(bytes(_named_dimensions(content, path).to_netcdf(engine="scipy")))
+
+
+def _write_zarr(content: Content, folder: Path, path: str) -> None:
+    """Write the same as netCDF does, into an empty directory."""
+    require_module("zarr", f"'{path}'", pip("xarray"))
+    dataset = _named_dimensions(content, path)
+    # Version 3 of the format has no settled way to hold text; an xarray that cannot be asked writes 2.
+    version = {"zarr_format": 2} if "zarr_format" in signature(dataset.to_zarr).parameters else {}
+    dataset.to_zarr(str(folder), mode="w", consolidated=True, **version)
+
+
+def _named_dimensions(content: Content, path: str) -> Any:
+    xarray = require_module("xarray", f"'{path}'", pip("xarray"))
+    variables = {}
+    rows = content.rows
+    for name, array in content.arrays.items():
+        first = "instance" if name in rows else f"{name}_row"
+        middle = ["member"] if content.has_members and name in KINDS[str(content.kind)].fields else []
+        dims = [first, *middle, *(f"{name}_column" for _ in range(array.ndim - 1 - len(middle)))]
+        variables[name] = (dims, array)
+    if content.classes is not None:
+        variables["classes"] = (["class"], np.array(content.classes, dtype=np.str_))
+    attributes = {"meta": json.dumps(content.meta)} if content.meta else {}
+    return xarray.Dataset(variables, attrs=attributes)
+
+
+def _refuse(path: str, evidence: str) -> NoReturn:
+    raise FileError(
+        f"'{path}'", "must be able to hold what is saved", f"the format has {evidence}", "Use .npz."
+    )
+
+
+_WRITERS: dict[str, Callable[[Content, BinaryIO, str], None]] = {
+    ".npz": _write_npz,
+    ".npy": _write_npy,
+    ".json": _write_json,
+    ".csv": _write_table,
+    ".tsv": _write_table,
+    ".parquet": _write_parquet,
+    ".pt": _write_torch,
+    ".nc": _write_netcdf,
+}

@@ -1,34 +1,48 @@
-"""Delimited text: find delimiter and header, say what was found, name the cell that is no number."""
+"""Text files: delimited tables, whose delimiter and header are found and told, and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import itertools
+import json
 import math
+import os
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError
-from credibly.io.bounds import require_text_size, text_array
+from credibly._arrays.errors import FileError, InputError, InputTypeError
+from credibly._arrays.namespace import Array
 from credibly.io.columns import NAMES, TEXT_ROLES, field_of, from_columns
-from credibly.io.content import Content
-from credibly.io.damage import reading
+from credibly.io.limits import reading, require_file, require_text_size, text_array
+from credibly.io.roles import Content, membership_of
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
+_DTYPES = {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
+_DTYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_NOT_ARRAYS = {"format", "version", "classes", "meta", "focal_sets", "n_classes", "dtypes", "member_axis"}
 
 
 def read_text(path: str) -> Content:
     """Read .csv, .tsv and relatives: wide, or long with a `member` or `class` column."""
     text = read_utf8(path)
-    with reading(path, "table", csv.Error):
+    with reading(path, "table"):
         delimiter = _sniff_delimiter(text)
-        lines = _cells(text, delimiter, path)
+        lines = _rows(text, delimiter)
         if not lines:
             raise FileError(f"'{path}'", "must hold a table", "it is empty", "Check how it was made.")
+        width = len(lines[0][1])
+        for line, cells in lines:
+            if len(cells) != width:
+                raise FileError(
+                    f"'{path}' line {line}",
+                    f"must have {width} cells like the first line",
+                    f"it has {len(cells)}",
+                    "The file may be truncated, or text with the delimiter in it needs quotes.",
+                )
         header = _header(lines)
         body = lines if header is None else lines[1:]
         if not body:
@@ -37,14 +51,14 @@ def read_text(path: str) -> Content:
             )
         split = "one column" if delimiter is None else f"{_DELIMITERS[delimiter]}-separated"
         named = "no header" if header is None else "a header"
-        note = f"read as {split} text with {named}, {len(body)} rows of {len(lines[0][1])} columns"
+        note = f"read as {split} text with {named}, {len(body)} rows of {width} columns"
         if header is None:
             return _headerless(body, path, note)
         columns = {
             name: _typed(name, [(line, cells[j]) for line, cells in body], path)
             for j, name in enumerate(header)
         }
-    content = from_columns(columns, ".csv", path)
+    content = from_columns(columns, ".csv")
     content.notes.insert(0, note)
     return content
 
@@ -58,21 +72,13 @@ def read_utf8(path: str) -> str:
         data = file.read(limit)
     try:
         text = data.decode("utf-8-sig")
+        if "\0" not in text:
+            return text
+        evidence = f"character {text.index(chr(0))} is NUL"
     except UnicodeDecodeError as error:
-        raise FileError(
-            f"'{path}'",
-            "must be UTF-8 text",
-            f"byte {error.start} is {data[error.start]:#04x}",
-            "Save it as UTF-8, or give it the extension of its real format.",
-        ) from error
-    if "\0" in text:
-        raise FileError(
-            f"'{path}'",
-            "must be text",
-            f"character {text.index(chr(0))} is NUL",
-            "Give it the extension of its real format, or save it as UTF-8.",
-        )
-    return text
+        evidence = f"byte {error.start} is {data[error.start]:#04x}"
+    remedy = "Save it as UTF-8, or give it the extension of its real format."
+    raise FileError(f"'{path}'", "must be UTF-8 text", evidence, remedy)
 
 
 def _sniff_delimiter(text: str) -> str | None:
@@ -92,13 +98,10 @@ def _sniff_delimiter(text: str) -> str | None:
         share = sum(_number(cell) is not None for cell in cells) / len(cells)
         if (share, len(rows[0])) > best or chosen is None:
             best, chosen = (share, len(rows[0])), delimiter
-    if chosen is None:
+    if chosen is None and not all(_number(line) is not None for line in sample.splitlines()[1:]):
         # Ragged rows: take the delimiter that is there, so that the error can name the line.
-        counts = {delimiter: sample.count(delimiter) for delimiter in _DELIMITERS}
-        candidate = max(counts, key=lambda delimiter: counts[delimiter])
-        numeric_lines = all(_number(line) is not None for line in sample.splitlines()[1:])
-        if counts[candidate] and not numeric_lines:
-            return candidate
+        candidate = max(_DELIMITERS, key=sample.count)
+        return candidate if candidate in sample else None
     return chosen
 
 
@@ -118,19 +121,6 @@ def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
         if any(trimmed):
             found.append((reader.line_num, trimmed))
     return found
-
-
-def _cells(text: str, delimiter: str | None, path: str) -> list[tuple[int, list[str]]]:
-    lines = _rows(text, delimiter)
-    for line, cells in lines:
-        if len(cells) != len(lines[0][1]):
-            raise FileError(
-                f"'{path}' line {line}",
-                f"must have {len(lines[0][1])} cells like the first line",
-                f"it has {len(cells)}",
-                "The file may be truncated, or text with the delimiter in it needs quotes.",
-            )
-    return lines
 
 
 def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
@@ -167,9 +157,7 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _typed(
-    name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False
-) -> np.ndarray[Any, Any]:
+def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool = False) -> Array:
     """Return a column as integers, floats or text; in a numeric column the first text cell is named."""
     words = [cell for _, cell in cells]
     numbers = [_number(cell) for cell in words]
@@ -195,3 +183,148 @@ def _typed(
 def _is_integer(cell: str) -> bool:
     """Tell whether a cell is an integer in its plain spelling; '007' is a name."""
     return len(cell) < 19 and cell.lstrip("-").isdigit() and cell.isascii() and str(int(cell)) == cell
+
+
+# JSON: an object of named arrays, a bare array, or a list of records
+
+
+def read_json_value(path: str) -> Any:
+    """Return what a JSON file holds."""
+    text = read_utf8(path)
+    with reading(path, ".json"):
+        return json.loads(text)
+
+
+def read_json(path: str) -> Content:
+    """Read arrays by name; `dtypes` restores the precision that `cr.save` found."""
+    value = read_json_value(path)
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        return from_columns(_record_columns(value, path), ".json")
+    if isinstance(value, list):
+        return Content(".json", {"array": to_array(value, "array", path)}, lone="array")
+    if not isinstance(value, dict):
+        raise FileError(
+            f"'{path}'",
+            "must be a JSON object of named arrays",
+            f"got {type(value).__name__}",
+            'Write {"probs": [[...], ...], "y": [...]}.',
+        )
+    return from_object(value, ".json", path)
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a JSON file that holds one object."""
+    name = os.fspath(path)
+    require_file(name)
+    value = read_json_value(name)
+    if not isinstance(value, dict):
+        raise FileError(
+            f"'{name}'", "must be a JSON object", f"got {type(value).__name__}", "Check the file."
+        )
+    return value
+
+
+def from_object(value: dict[str, Any], form: str, path: str) -> Content:
+    """Return the arrays of a JSON object, with the entries that have a meaning of their own put in place."""
+    content = Content(form, {})
+    dtypes = value.get("dtypes")
+    dtypes = dtypes if isinstance(dtypes, dict) else {}
+    for name, entry in value.items():
+        if name in _NOT_ARRAYS:
+            if not content.set_aside(name, entry) and name == "meta" and entry is not None:
+                content.note("`meta` is not an object and is not used")
+        elif isinstance(entry, list):
+            content.arrays[name] = _restored(to_array(entry, name, path), name, dtypes.get(name))
+        else:
+            content.note(f"not used: {name!r} ({type(entry).__name__})")
+    if "focal_sets" in value:
+        count = value.get("n_classes", len(content.classes) if content.classes else None)
+        if not isinstance(count, int | None):
+            raise InputTypeError("`n_classes`", "must be an integer", f"got {count!r}", "Correct the file.")
+        content.arrays["focal_sets"] = membership_of(value["focal_sets"], count)
+    return content
+
+
+def to_array(entry: Any, name: str, path: str) -> Array:
+    """Return nested lists as an array of numbers or of text; anything else is refused."""
+    with reading(path, ".json"):
+        try:
+            array = np.asarray(entry)
+        except ValueError:
+            raise InputError(
+                f"`{name}`",
+                "must be a rectangular array",
+                "its rows differ in length or depth",
+                "Give every row the same length.",
+            ) from None
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return text_array(f"'{path}'", f"`{name}`", entry)
+    if array.dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"`{name}`",
+            "must hold numbers (or one list of strings)",
+            "it holds null, text or objects among them",
+            "Write NaN as NaN, and leave out what is not a number.",
+        )
+    return array
+
+
+def _restored(array: Array, name: str, dtype: Any) -> Array:
+    if dtype is None or array.dtype.kind == "U":
+        return array
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise InputError(
+            f"the dtype of `{name}`", "must be a plain number type", f"got {dtype!r}", "Remove it."
+        )
+    with np.errstate(all="ignore"):
+        restored = array.astype(dtype)
+    if not np.array_equal(restored.astype(array.dtype), array, equal_nan=array.dtype.kind == "f"):
+        raise InputError(
+            f"`{name}`", f"must be numbers of type {dtype}", "some cannot be stored so", "Remove `dtypes`."
+        )
+    return restored
+
+
+def _record_columns(records: list[dict[str, Any]], path: str) -> dict[str, Array]:
+    names = list(records[0])
+    for row, record in enumerate(records):
+        if list(record) != names and set(record) != set(names):
+            raise InputError(
+                f"record {row}",
+                f"must have the keys of the first: {', '.join(names[:6])}",
+                f"got {', '.join(list(record)[:6])}",
+                "Give every record the same keys.",
+            )
+    return {name: to_array([record[name] for record in records], name, path) for name in names}
+
+
+def load_budget(path: str | os.PathLike[str]) -> tuple[frozenset[int], ...]:
+    """Return the focal sets of a JSON file: a list of lists of class indices, alone or under "focal_sets".
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    tuple of frozenset of int
+        The sets, in the order of the file.
+    """
+    name = os.fspath(path)
+    require_file(name, ".json")
+    value = read_json_value(name)
+    listed: Any = value.get("focal_sets") if isinstance(value, dict) else value
+    good = isinstance(listed, list) and bool(listed)
+    if not good or not all(isinstance(one, list) and one and all(map(_is_index, one)) for one in listed):
+        raise FileError(
+            f"'{name}'",
+            'must hold a list of lists of class indices, alone or under "focal_sets"',
+            "got something else",
+            "Write [[0], [1], [0, 1]].",
+        )
+    return tuple(frozenset(one) for one in listed)
+
+
+def _is_index(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,66 +14,39 @@ from typing import Any, BinaryIO
 
 from credibly._arrays.errors import FileError, InputTypeError
 
-
-class _Descriptor(io.RawIOBase):
-    """A raw file over a descriptor whose owner closes it and then says so."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.released = False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        return os.lseek(self._descriptor, offset, whence)
-
-    def write(self, data: Any, /) -> int:
-        # What a failed write left in a buffer must not go to whatever reuses the number.
-        return len(data) if self.released else os.write(self._descriptor, data)
+_TAKEN = (
+    "must not exist yet",
+    "it is there already",
+    "Choose another name, or replace it with `overwrite=True` (`--force`).",
+)
+"""What is said of a name that is taken."""
+_STORE_MARKS = ("zarr.json", ".zgroup", ".zarray")
+"""One of these lies at the root of every zarr store."""
 
 
 class _Staged:
-    """One file on its way: bytes go to a hidden file in the same directory, which is renamed at the end."""
+    """One file on its way: a hidden file in the same directory, which takes the name at the end."""
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
-        self.path, self.overwrite = path, overwrite
         require_writable(path, overwrite=overwrite)
-        # renaming would replace a link, not the file it points to
-        self.target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
-        self.hidden = hidden_beside(self.target)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self.path, self.target = path, _behind_link(path)
+        self.hidden = _hidden_beside(self.target)
         with told(path):
-            self._descriptor = os.open(self.hidden, flags, 0o666)
-        self._raw = _Descriptor(self._descriptor)
-        self.file = io.BufferedWriter(self._raw)
+            self.file = io.BufferedWriter(io.FileIO(self.hidden, "xb"))
 
     def finish(self) -> None:
         """Bring all bytes to the disk."""
-        self.file.flush()
-        if self.target.exists():
-            os.chmod(self.hidden, stat.S_IMODE(self.target.stat().st_mode))  # noqa: PTH101 - patched in tests
-        os.fsync(self._descriptor)
-        self.close()
-
-    def close(self) -> None:
-        """Give the descriptor back, once."""
-        if not self._raw.released:
-            self._raw.released = True
-            os.close(self._descriptor)
-            self.file.close()
-
-    def put_in_place(self) -> None:
-        """Let the new file take its name."""
         with told(self.path):
-            _put_in_place(self.hidden, self.target, overwrite=self.overwrite)
+            self.file.flush()
+            if self.target.exists():
+                self.hidden.chmod(stat.S_IMODE(self.target.stat().st_mode))
+            os.fsync(self.file.fileno())
+            self.file.close()
 
     def remove(self) -> None:
         """Leave nothing behind."""
-        self.close()
+        with suppress(OSError):  # of a full disk once more
+            self.file.close()
         with suppress(OSError):
             self.hidden.unlink(missing_ok=True)
 
@@ -81,38 +55,31 @@ class _Staged:
 def atomic_files(*paths: str | os.PathLike[str], overwrite: bool = False) -> Iterator[tuple[BinaryIO, ...]]:
     """Open files for writing that take their places only when the block ends well.
 
-    The bytes of all of them are on the disk before the first is renamed. On any failure the hidden files
+    The bytes of all of them are on the disk before the first takes its name. On any failure the hidden files
     are removed and what was there before is untouched.
     """
     staged: list[_Staged] = []
-    placed: list[_Staged] = []
+    placed: list[Path] = []
     try:
         for path in paths:
             staged.append(_Staged(path, overwrite=overwrite))  # noqa: PERF401 - a failure removes the first
         with told(paths[0]):
             yield tuple(one.file for one in staged)
         for one in staged:
-            with told(one.path):
-                one.finish()
+            one.finish()
         for one in staged:
-            one.put_in_place()
-            placed.append(one)
+            with told(one.path):
+                _put_in_place(one.hidden, one.target, overwrite=overwrite)
+            placed.append(one.target)
     except BaseException:
         # Only what was not there before can be taken back; it is ours, and half of what was asked for.
-        for one in placed if not overwrite else ():
+        for target in placed if not overwrite else ():
             with suppress(OSError):
-                one.target.unlink()
+                target.unlink()
         raise
     finally:
         for one in staged:
             one.remove()
-
-
-@contextmanager
-def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open one file for writing that takes its place only when the block ends well; see `atomic_files`."""
-    with atomic_files(path, overwrite=overwrite) as (file,):
-        yield file
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], content: bytes, *, overwrite: bool = False) -> Path:
@@ -137,7 +104,7 @@ def write_bytes_atomically(path: str | os.PathLike[str], content: bytes, *, over
     FileError
         If the file exists and `overwrite` is false, or cannot be written; then the old one is intact.
     """
-    with atomic_file(path, overwrite=overwrite) as file:
+    with atomic_files(path, overwrite=overwrite) as (file,):
         file.write(content)
     return Path(path)
 
@@ -148,33 +115,26 @@ def write_text_atomically(path: str | os.PathLike[str], text: str, *, overwrite:
 
 
 def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise what `atomic_file` would raise before the first byte; long computations ask this first."""
-    target = as_path(path)
+    """Raise what `atomic_files` would raise before the first byte; long computations ask this first."""
+    target, problem = as_path(path), None
     try:
         if target.is_dir():
-            raise FileError(
-                f"'{path}'", "must be a file to write", "it is a directory", "Add a file name to the path."
-            )
-        if target.exists() and not target.is_file():
-            raise FileError(
-                f"'{path}'",
+            problem = ("must be a file to write", "it is a directory", "Add a file name to the path.")
+        elif target.exists() and not target.is_file():
+            problem = (
                 "must be a regular file",
                 "it is a device or a pipe",
-                "Write to a file name of its own.",
+                "Name a file of its own.",
             )
-        if target.exists() and not overwrite:
-            raise already_there(path)
-        if not target.parent.is_dir():
-            raise FileError(
-                f"'{path}'",
-                "must lie in an existing directory",
-                f"'{target.parent}' is none",
-                f"Make it first: mkdir -p '{target.parent}'.",
-            )
-    except FileError:
-        raise
+        elif target.exists() and not overwrite:
+            problem = _TAKEN
+        elif not target.parent.is_dir():
+            remedy = f"Make it first: mkdir -p '{target.parent}'."
+            problem = ("must lie in an existing directory", f"'{target.parent}' is none", remedy)
     except (OSError, ValueError) as error:  # names that are too long, forbidden or hold a NUL
         raise _failure(path, error) from error
+    if problem is not None:
+        raise FileError(f"'{path}'", *problem)
 
 
 def as_path(path: Any) -> Path:
@@ -190,7 +150,12 @@ def as_path(path: Any) -> Path:
         ) from None
 
 
-def hidden_beside(target: Path) -> Path:
+def _behind_link(path: str | os.PathLike[str]) -> Path:
+    """Return the file a link points to: renaming would replace the link."""
+    return Path(path).resolve() if Path(path).is_symlink() else Path(path)
+
+
+def _hidden_beside(target: Path) -> Path:
     """Return a name in the same directory that nobody else uses and a listing does not show."""
     return target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
 
@@ -201,7 +166,7 @@ def told(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise already_there(path) from error
+        raise FileError(f"'{path}'", *_TAKEN) from error
     except FileError:
         raise
     except OSError as error:
@@ -218,32 +183,87 @@ def _put_in_place(hidden: Path, target: Path, *, overwrite: bool) -> None:
         except OSError:  # no hard links on this file system
             if target.exists():
                 raise FileExistsError(str(target)) from None
-            os.replace(hidden, target)  # noqa: PTH105 - patched in tests
-    else:
+            overwrite = True
+    if overwrite:
         os.replace(hidden, target)  # noqa: PTH105 - patched in tests
     with suppress(OSError, AttributeError):  # a directory cannot be flushed everywhere
-        directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        _bring_to_disk(target.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def already_there(path: str | os.PathLike[str]) -> FileError:
-    """Return the error about a name that is taken."""
-    return FileError(
-        f"'{path}'",
-        "must not exist yet",
-        "it is there already",
-        "Choose another name, or replace it with `overwrite=True` (`--force`).",
-    )
+def _bring_to_disk(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _failure(path: str | os.PathLike[str], error: Exception) -> FileError:
     reason = getattr(error, "strerror", None) or str(error)
-    remedy = {
-        "PermissionError": "Choose a directory you may write to.",
-    }.get(
-        type(error).__name__, "What was there before is untouched; free some space or choose another place."
-    )
+    remedy = "What was there before is untouched; free some space or choose another place."
+    if isinstance(error, PermissionError):
+        remedy = "Choose a directory you may write to."
     return FileError(f"'{path}'", "must be writable", reason, remedy)
+
+
+# A zarr store is a directory
+
+
+@contextmanager
+def atomic_store(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a directory to fill; it takes its place only when the block ends well.
+
+    On any failure the new directory is removed and what was there before is untouched.
+    """
+    require_store_writable(path, overwrite=overwrite)
+    target = _behind_link(path)
+    hidden = _hidden_beside(target)
+    try:
+        with told(path):
+            hidden.mkdir()
+            yield hidden
+            for entry in hidden.rglob("*"):
+                if entry.is_file():
+                    _bring_to_disk(entry, os.O_RDWR)
+            _put_store_in_place(hidden, target, overwrite=overwrite)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def require_store_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise what `atomic_store` would raise before the first byte."""
+    target = as_path(path)
+    if not target.is_dir():
+        if target.is_file() and overwrite:
+            raise FileError(
+                f"'{path}'", "must be a directory, as zarr stores are", "it is a file", "Choose another name."
+            )
+        require_writable(path, overwrite=overwrite)
+        return
+    if not overwrite:
+        raise FileError(f"'{path}'", *_TAKEN)
+    if any(target.iterdir()) and not any((target / mark).is_file() for mark in _STORE_MARKS):
+        raise FileError(
+            f"'{path}'",
+            "must be a zarr store to be replaced",
+            "it is a directory of something else",
+            "Choose another name.",
+        )
+
+
+def _put_store_in_place(hidden: Path, target: Path, *, overwrite: bool) -> None:
+    """Rename; no system replaces a full directory in one step, so the old one steps aside first."""
+    if not target.exists():
+        os.rename(hidden, target)  # noqa: PTH104 - patched in tests
+        return
+    if not overwrite:  # it appeared meanwhile
+        raise FileExistsError(str(target))
+    aside = _hidden_beside(target)
+    os.rename(target, aside)  # noqa: PTH104
+    try:
+        os.rename(hidden, target)  # noqa: PTH104
+    except BaseException:
+        with suppress(OSError):
+            os.rename(aside, target)  # noqa: PTH104
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -83,7 +83,7 @@ def _array_pieces(
     for rows in tiles(n, rows_per_chunk(leading, n, chunk_rows)):
         own = None if weight is None else weight[rows]
         start, stop = offset + rows.start, offset + rows.stop
-        yield ArrayPiece(start, stop, cut(array, rows, axis), labels[rows], own, kind, axis)
+        yield ArrayPiece(start, stop, cut(array, rows, axis), labels[rows], kind, axis, weight=own)
 
 
 def _in_memory(value: Any, name: str) -> Any:

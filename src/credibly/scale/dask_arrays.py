@@ -191,10 +191,8 @@ def _on_block(
         start + len(labels),
         block,
         observed,
-        beside.get("weight"),
         kind,
         member_axis,
-        groups=beside.get("groups"),
-        features=beside.get("features"),
+        **beside,
     )
     return use(piece.chunk(), f"block {place} of the predictions")

@@ -15,33 +15,22 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.io import load, local_copy, map_npy, read_rows, rows_of
+from credibly.io import Dataset, load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
-
-
-@dataclasses.dataclass(frozen=True)
-class Read:
-    """What a piece found where its rows are."""
-
-    predictions: Predictions
-    labels: Any
-    weight: Any = None
-    groups: Any = None
-    features: Any = None
-    classes: tuple[str, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Piece(ABC):
-    """Rows `start` to `stop` of all rows; groups and features that came as arrays take precedence."""
+    """Rows `start` to `stop` of all rows; what came as arrays beside them takes precedence."""
 
     start: int
     stop: int
+    weight: Any = dataclasses.field(default=None, kw_only=True)
     groups: Any = dataclasses.field(default=None, kw_only=True)
     features: Any = dataclasses.field(default=None, kw_only=True)
 
     @abstractmethod
-    def read(self) -> Read:
+    def read(self) -> Dataset:
         """Return what is known of the rows."""
 
     @property
@@ -49,7 +38,7 @@ class Piece(ABC):
     def name(self) -> str:
         """What to call it in errors."""
 
-    def found(self) -> Read:
+    def found(self) -> Dataset:
         """Read the rows; an error about some of them says what can be done about it here."""
         try:
             return self.read()
@@ -73,7 +62,7 @@ class Piece(ABC):
         return Chunk(
             self.start,
             found.predictions,
-            as_labels(found.predictions, found.labels, found.weight, some_rows=True),
+            as_labels(found.predictions, found.labels, self.weight, some_rows=True),
             None if groups is None else plain_names(groups),
             found.features if self.features is None else self.features,
             found.classes,
@@ -88,56 +77,38 @@ def plain_names(groups: Any) -> np.ndarray[Any, Any]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilePiece(Piece):
-    """A whole file; a remote one is copied for as long as it is read."""
+    """A file, opened anew in whatever process this is; a remote one is copied for as long as it is read.
+
+    `offset` tells which of all rows is the first of an .npy file of which these are some rows; None stands
+    for a whole file.
+    """
 
     path: str
     labels: str | None
     kind: str | None
     member_axis: int | None
+    offset: int | None = None
 
     @property
     def name(self) -> str:
         """The path."""
         return f"'{self.path}'"
 
-    def read(self) -> Read:
+    def read(self) -> Dataset:
         """Read the file as `load` does."""
-        with local_copy(self.path) as path, local_copy(self.labels) as labels:
-            data = load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
-        return Read(
-            data.predictions, data.labels, groups=data.groups, features=data.features, classes=data.classes
-        )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class MappedPiece(Piece):
-    """Some rows of an .npy file."""
-
-    path: str
-    labels: str
-    kind: str | None
-    member_axis: int | None
-    offset: int
-    """Which of all rows is the file's first."""
-
-    @property
-    def name(self) -> str:
-        """The path."""
-        return f"'{self.path}'"
-
-    def read(self) -> Read:
-        """Read the rows from the file, which is opened anew in whatever process this is."""
+        if self.offset is None or self.labels is None:
+            with local_copy(self.path) as path, local_copy(self.labels) as labels:
+                return load(path, kind=self.kind, labels=labels, member_axis=self.member_axis)
         rows = slice(self.start - self.offset, self.stop - self.offset)
-        labels = map_npy(self.labels)[rows]
-        found = rows_of(
+        observed = map_npy(self.labels)[rows]
+        return rows_of(
             read_rows(self.path, rows, self.member_axis),
-            labels if labels.ndim == 1 else LabelCounts(labels),
+            observed if observed.ndim == 1 else LabelCounts(observed),
             kind=self.kind,
             member_axis=self.member_axis,
             name=self.path,
             first=rows.start,
         )
-        return Read(found.predictions, found.labels)
 
 
 def cut(array: Any, rows: slice, member_axis: int | None) -> Any:
@@ -153,7 +124,6 @@ class ArrayPiece(Piece):
 
     array: Any
     labels: Any
-    weight: Any
     kind: str | None
     member_axis: int | None
 
@@ -162,11 +132,11 @@ class ArrayPiece(Piece):
         """The rows."""
         return f"rows {self.start} to {self.stop - 1}"
 
-    def read(self) -> Read:
+    def read(self) -> Dataset:
         """Check the rows."""
         if isinstance(self.array, Predictions):
-            return Read(self.array, self.labels, self.weight)
-        found = rows_of(
+            return Dataset(self.array, self.labels)
+        return rows_of(
             self.array,
             self.labels,
             kind=self.kind,
@@ -174,4 +144,3 @@ class ArrayPiece(Piece):
             name="predictions",
             first=self.start,
         )
-        return Read(found.predictions, found.labels, self.weight)

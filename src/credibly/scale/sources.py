@@ -18,7 +18,7 @@ from credibly._arrays.tiles import tiles
 from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
 from credibly.predictions import Chunks
 from credibly.scale.arrays import array_pieces, rows_and_axis, rows_per_chunk
-from credibly.scale.pieces import FilePiece, MappedPiece, Piece
+from credibly.scale.pieces import FilePiece, Piece
 
 
 def find_pieces(
@@ -227,4 +227,4 @@ def _mapped_pieces(
     n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
     for rows in tiles(n, rows_per_chunk(array, n, chunk_rows)):
         start, stop = offset + rows.start, offset + rows.stop
-        yield MappedPiece(start, stop, path, labels, kind, axis, offset)
+        yield FilePiece(start, stop, path, labels, kind, axis, offset)

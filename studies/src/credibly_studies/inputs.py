@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.errors import FileError
 from credibly.io import write_bytes_atomically
-from credibly.io.damage import instead
+from credibly.io.limits import instead
 from credibly.io.npy import read_npy, read_npz
 from credibly.results.base import jsonable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import pickle
 import shlex
@@ -131,18 +132,14 @@ def test_raters_cannot_be_tested_as_independent(credibly: Command, world: World,
 def test_no_write_permission(
     verb: str, credibly: Command, calibrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.open
-
-    def denied(path: object, flags: int, *mode: int, **rest: int) -> int:
+    def denied(path: object, mode: str) -> io.FileIO:
         # Patched, because root, as which containers run tests, may write everywhere.
-        if flags & os.O_CREAT:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        return real(path, flags, *mode, **rest)  # type: ignore[arg-type]
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     before = set(tmp_path.iterdir())
     out = ("--out", tmp_path / "new.html", *FAST) if verb == "report" else (tmp_path / "new.npz",)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "open", denied)
+        patch.setattr(io, "FileIO", denied)
         ran = credibly(verb, calibrated, *out)
     assert "Permission denied. Choose a directory you may write to." in complaint(ran)
     assert set(tmp_path.iterdir()) == before

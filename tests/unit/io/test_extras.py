@@ -124,7 +124,7 @@ def test_broken_parquet(tmp_path: Path) -> None:
 def test_parquet_sizes_are_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = cr.save(tmp_path / "file.parquet", cr.Point(np.full((5000, 2), 0.5)))
-    monkeypatch.setattr("credibly.io.bounds.load_limit", lambda: 2**10)
+    monkeypatch.setattr("credibly.io.limits.load_limit", lambda: 2**10)
     with pytest.raises(cr.FileError, match="its columns must fit"):
         cr.load(path)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import credibly as cr
 from credibly import io
-from credibly.io.saving import arrays_of
+from credibly.io.saving import content_of
 from credibly.predictions import as_labels
 
 PROBS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [1.0, 0.0, 0.0], [0.25, 0.5, 0.25]])
@@ -99,14 +99,14 @@ def mutations(draw: st.DrawFn, whole: bytes) -> bytes:
 def validate_again(found: cr.Dataset) -> None:
     """Everything a dataset promises, asked once more of what came out."""
     predictions = found.predictions
-    rows, shared = arrays_of(predictions)
-    assert all(np.isfinite(array).all() for array in rows.values())
-    assert all(len(array) == len(predictions) == len(found) for array in rows.values())
+    content = content_of(predictions)
+    assert all(np.isfinite(array).all() for array in content.rows.values())
+    assert all(len(array) == len(predictions) == len(found) for array in content.rows.values())
     match predictions:
         case cr.Point():
             cr.Point(predictions.probs)
         case cr.Ensemble():
-            cr.Ensemble(predictions.probs, weights=shared.get("member_weights"), member_axis=1)
+            cr.Ensemble(predictions.probs, weights=content.arrays.get("member_weights"), member_axis=1)
         case cr.Dirichlet():
             cr.Dirichlet(predictions.alpha, member_axis=1 if predictions.alpha.ndim == 3 else None)
         case cr.Belief():

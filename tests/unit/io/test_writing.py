@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import subprocess
@@ -77,7 +78,10 @@ def test_disk_full(
     def full(*arguments: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, call, full)
+    if call == "write":
+        monkeypatch.setattr(io, "FileIO", type("Full", (io.FileIO,), {"write": full}))
+    else:
+        monkeypatch.setattr(os, call, full)
     with pytest.raises(cr.FileError, match="must be writable; No space left on device"):
         write(old, overwrite)
     monkeypatch.undo()
@@ -85,16 +89,17 @@ def test_disk_full(
 
 
 def test_disk_full_half_way(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, room = os.write, [10_000]
+    room = [10_000]
 
-    def short(descriptor: int, data: Any) -> int:
-        if not room[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        part = min(len(data), room[0])
-        room[0] -= part
-        return real(descriptor, bytes(data)[:part])
+    class Short(io.FileIO):
+        def write(self, data: Any) -> int:
+            if not room[0]:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            part = min(len(data), room[0])
+            room[0] -= part
+            return super().write(bytes(data)[:part])
 
-    monkeypatch.setattr(os, "write", short)
+    monkeypatch.setattr(io, "FileIO", Short)
     with pytest.raises(cr.FileError, match="No space left"):
         write_bytes_atomically(old, bytes(50_000), overwrite=True)
     monkeypatch.undo()
@@ -102,8 +107,11 @@ def test_disk_full_half_way(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_partial_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data)[:7]))
+    class Slow(io.FileIO):
+        def write(self, data: Any) -> int:
+            return super().write(bytes(data)[:7])
+
+    monkeypatch.setattr(io, "FileIO", Slow)
     write_bytes_atomically(tmp_path / "a", bytes(range(256)))
     monkeypatch.undo()
     assert contents(tmp_path) == {"a": bytes(range(256))}
@@ -192,7 +200,7 @@ def test_denied_permission_is_worded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def denied(*arguments: Any) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(os, "open", denied)
+    monkeypatch.setattr(io, "FileIO", denied)
     with pytest.raises(cr.FileError, match=r"Permission denied. Choose a directory you may write to"):
         write_bytes_atomically(tmp_path / "a", b"")
 

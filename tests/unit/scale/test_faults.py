@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import signal
@@ -123,14 +124,12 @@ def test_labels_that_are_too_few_are_named_before_anything_is_read(tmp_path, cap
 def test_a_full_disk_leaves_the_old_report(shards, tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "report.html"
     out.write_text("the old one")
-    written = os.write
 
-    def full(descriptor: int, data: bytes) -> int:
-        if descriptor > 2:
+    class Full(io.FileIO):
+        def write(self, data: bytes) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return written(descriptor, data)
 
-    monkeypatch.setattr("credibly.io.writing.os.write", full)
+    monkeypatch.setattr("credibly.io.writing.io.FileIO", Full)
     assert main(["report", str(shards / "*.npz"), "--out", str(out), "--force", *FAST]) == 2
     monkeypatch.undo()
     assert "No space left on device" in capsys.readouterr().err

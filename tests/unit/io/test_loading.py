@@ -180,6 +180,12 @@ def test_a_file_without_predictions_lists_what_it_has(tmp_path: Path) -> None:
         cr.load(save_npz(tmp_path, a=np.eye(2), b=np.eye(2)))
 
 
+def test_half_of_a_kind_is_not_read_as_probabilities(tmp_path: Path) -> None:
+    np.savez(tmp_path / "file.npz", upper=np.full((5, 2), 0.5))
+    with pytest.raises(cr.InputError, match=r"must name its predictions.*found upper \(5, 2\)"):
+        cr.load(tmp_path / "file.npz")
+
+
 def test_labels_and_counts_in_one_file(tmp_path: Path) -> None:
     counts = RNG.integers(1, 5, (12, 4))
     path = save_npz(tmp_path, probs=PROBS, y=LABELS, counts=counts)
@@ -358,7 +364,7 @@ def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
             tracemalloc.stop()
         np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e / (np.e + 7))
         assert peak < 64e6 + 2**26  # the probabilities in double precision, and blocks of 2**20 numbers
-        monkeypatch.setattr("credibly.io.bounds.physical_memory", lambda: 100 * 10**6)
+        monkeypatch.setattr("credibly.io.limits.physical_memory", lambda: 100 * 10**6)
         with pytest.raises(cr.FileError, match=r"`logits` must have probabilities that fit.*61.0 MiB"):
             cr.load(tmp_path / "logits.npy", kind="logits")
 

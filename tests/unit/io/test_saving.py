@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.io.saving import arrays_of
+from credibly.io.saving import content_of
 
 RNG = np.random.default_rng(5)
 
@@ -279,7 +279,7 @@ def test_save_checks_before_it_writes(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_arrays_of_covers_every_prediction_type() -> None:
+def test_content_of_covers_every_prediction_type() -> None:
     kinds = {type(predictions) for predictions in PREDICTIONS.values()}
     classes = {
         value
@@ -288,5 +288,6 @@ def test_arrays_of_covers_every_prediction_type() -> None:
     }
     assert kinds == classes  # a new prediction type needs a place in files
     for predictions in PREDICTIONS.values():
-        rows, _ = arrays_of(predictions)
-        assert all(len(array) == len(predictions) for array in rows.values())
+        content = content_of(predictions)
+        assert content.rows
+        assert all(len(array) == len(predictions) for array in content.rows.values())

@@ -219,7 +219,7 @@ def test_zip_bomb(tmp_path: Path) -> None:
 
 
 def test_many_members_are_added_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("credibly.io.bounds.load_limit", lambda: 2**20)
+    monkeypatch.setattr("credibly.io.limits.load_limit", lambda: 2**20)
     members = {f"array{i}.npy": zeros(2**17) for i in range(5)}  # 5 x 256 KiB > 1 MiB
     with pytest.raises(cr.FileError, match="its arrays must fit into half of this machine's memory"):
         cr.load(zipped(tmp_path / "many.npz", members))

@@ -248,7 +248,7 @@ def test_text_above_the_limit_is_not_parsed(tmp_path: Path) -> None:
 def test_a_long_cell_does_not_widen_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # 1000 rows x 4 bytes x 30 000 characters = 120 MB for one cell of 30 kB
     text = "id,p_0,p_1\n" + "x" * 30_000 + ",0.5,0.5\n" + "y,0.5,0.5\n" * 999
-    monkeypatch.setattr("credibly.io.bounds.load_limit", lambda: 100 * 2**20)
+    monkeypatch.setattr("credibly.io.limits.load_limit", lambda: 100 * 2**20)
     with pytest.raises(cr.FileError, match="column 'id' must fit"):
         cr.load(write(tmp_path, text))
 
@@ -290,6 +290,17 @@ def test_tables_in_memory(library: str) -> None:
     changed = dict(columns, label=["cat", "cat"])
     other = module.table(changed) if library == "pyarrow" else module.DataFrame(changed)
     assert cr.load(other).digest != found.digest
+
+
+def test_the_digest_of_a_table_with_a_labels_file_covers_both(tmp_path: Path) -> None:
+    pytest.importorskip("narwhals", reason="tables are read through narwhals")
+    pandas = pytest.importorskip("pandas")
+    np.save(tmp_path / "y.npy", [0, 1])
+    np.save(tmp_path / "z.npy", [1, 1])
+    one = pandas.DataFrame({"p_0": [0.25, 0.5], "p_1": [0.75, 0.5]})
+    two = pandas.DataFrame({"p_0": [0.75, 0.5], "p_1": [0.25, 0.5]})
+    pairs = [(one, "y"), (one, "z"), (two, "y"), (two, "z")]
+    assert len({cr.load(frame, labels=tmp_path / f"{name}.npy").digest for frame, name in pairs}) == 4
 
 
 def test_missing_numbers_in_tables_are_rows(tmp_path: Path) -> None:

@@ -1,0 +1,242 @@
+"""Find a file, here or behind a URL, and its reader: bytes decide, the extension only for plain text."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
+from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_xarray, require_module
+from credibly.io.limits import reading, require_file, reworded
+from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
+from credibly.io.roles import Content
+from credibly.io.text import read_json, read_text
+
+_READERS: dict[str, Callable[[str], Content]] = {
+    ".npz": read_npz,
+    ".npy": read_npy,
+    ".json": read_json,
+    ".csv": read_text,
+    ".parquet": read_parquet,
+    ".pt": read_torch,
+    ".nc": read_xarray,
+    ".zarr": read_xarray,
+}
+_SAME = {".tsv": ".csv", ".txt": ".csv", ".dat": ".csv", ".pth": ".pt", ".pq": ".parquet", ".netcdf": ".nc"}
+_PICKLES = frozenset({".pkl", ".pickle", ".joblib", ".p"})
+_BINARY = frozenset({".npz", ".npy", ".parquet", ".nc"})
+_MAGIC = {
+    b"\x93NUMPY": ".npy",
+    b"PAR1": ".parquet",
+    b"CDF": ".nc",
+    b"\x89HDF": ".nc",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+}
+KNOWN = ".npz, .npy, .csv, .tsv, .json, .parquet, .pt, .nc or .zarr"
+_LOCAL = "file://"
+
+
+def path_text(path: object) -> str | None:
+    """Return a path as text, None where the value is no path."""
+    return os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else None
+
+
+def read_content(path: Any) -> Content:
+    """Read a file of any known format, or a table in memory, into arrays by name."""
+    text = path_text(path)
+    if text is None:
+        return read_frame(path)
+    form, note = find_format(text)
+    content = _READERS[form](text)
+    content.source, content.paths = text, [text]
+    if note:
+        content.notes.insert(0, note)
+    return content
+
+
+def find_format(path: str) -> tuple[str, str | None]:
+    """Return the format and, where the extension says otherwise, a note about it."""
+    extension = Path(path).suffix.lower()
+    named = _SAME.get(extension, extension)
+    require_file(path, named)
+    if named == ".zarr":
+        return named, None
+    with reading(path, named or "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        start = file.read(16)
+    found = _format_of_bytes(path, start)
+    if extension in _PICKLES or found == "pickle":
+        # Older torch files start like a pickle; torch itself knows how to read them safely.
+        if named == ".pt":
+            return ".pt", None
+        raise refuse_pickle(path, f"it is a pickle file ({extension or 'by its first bytes'})")
+    if found in ("gzip", "bzip2", "xz"):
+        raise FileError(f"'{path}'", "must be unpacked", f"it is {found}-compressed", "Unpack it first.")
+    if found is not None:
+        if found == named or (found, named) == (".npz", ".pt"):
+            return found, None
+        return found, f"the file is called {extension or 'without extension'} but holds {found}"
+    if named in _BINARY or named == ".pt" or not start:
+        evidence = f"it starts with {start[:8]!r}" if start else "it is empty"
+        raise FileError(f"'{path}'", f"must be a {named or 'data'} file", evidence, "Make or copy it again.")
+    if named not in _READERS:
+        raise FileError(
+            f"'{path}'",
+            f"must be {KNOWN}",
+            f"its extension is {extension!r}" if extension else "it has no extension",
+            "Convert it, or give it the extension of its format.",
+        )
+    return named, None
+
+
+def _format_of_bytes(path: str, start: bytes) -> str | None:
+    if start.startswith(b"PK"):
+        with reading(path, "zip-based"), zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if any(name.endswith("data.pkl") for name in names):
+            return ".pt"
+        if names and not any(name.endswith(".npy") for name in names):
+            raise FileError(
+                f"'{path}'", f"must be {KNOWN}", f"it is a zip archive of {names[0]!r}, ...", "Convert it."
+            )
+        return ".npz"
+    if len(start) > 1 and start[0] == 0x80 and start[1] <= 5:
+        return "pickle"
+    return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def digest_of(content: Content) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of the files' bytes, or of the table's values."""
+    total = hashlib.sha256()
+    if content.source not in content.paths:
+        for name, array in sorted(content.arrays.items()):
+            total.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    for path in content.paths:
+        inside = [path]
+        if Path(path).is_dir():
+            inside = sorted(str(entry) for entry in Path(path).rglob("*") if entry.is_file())
+        for name in inside:
+            with reading(path, "data"), open(name, "rb") as file:  # noqa: PTH123 - the path as given
+                while block := file.read(2**20):
+                    total.update(block)
+    return total.hexdigest()[:16]
+
+
+def count_rows(path: str, member_axis: int | None) -> int | None:
+    """Return how many rows a file holds where its header or footer tells, else None."""
+    remote = is_remote(path)
+    form = _SAME.get(Path(path).suffix, Path(path).suffix) if remote else find_format(path)[0]
+    if form == ".npy":
+        shape: tuple[int, ...]
+        if remote:
+            with open_remote(path) as file, reading(path, form):
+                shape = read_header(file, path)[0]
+        else:
+            shape = map_npy(path).shape
+        return int(shape[1 if len(shape) == 3 and member_axis == 0 else 0])
+    if form == ".parquet":
+        parquet = require_module("pyarrow.parquet", f"'{path}'", pip("parquet"))
+        with open_remote(path) if remote else open(path, "rb") as file, reading(path, form):  # noqa: PTH123
+            return int(parquet.read_metadata(file).num_rows)
+    return None
+
+
+# Files that are not on this machine are found and copied through fsspec, then read as any
+
+
+def is_url(path: str | None) -> bool:
+    """Tell whether a path is a URL."""
+    return path is not None and "://" in path
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path is a URL of something else than a file of this machine."""
+    return is_url(path) and not path.startswith(_LOCAL)
+
+
+def plain_path(path: str) -> str:
+    """Return ``file://`` URLs as paths; everything else as it is."""
+    return path.removeprefix(_LOCAL)
+
+
+def matching_urls(pattern: str) -> list[str]:
+    """Return the URLs that a pattern matches, in the order of their names."""
+    files, inside = _file_system(pattern)
+    before = pattern.removesuffix(inside.lstrip("/"))  # protocol and host, which names inside do not repeat
+    with _asking(pattern):
+        found = [str(one) for one in files.glob(inside)]
+    return sorted(f"{before}{one.lstrip('/')}" for one in found)
+
+
+@contextmanager
+def open_remote(url: str) -> Iterator[BinaryIO]:
+    """Open a remote file for reading some of its bytes."""
+    files, inside = _file_system(url)
+    with _asking(url):
+        file = files.open(inside, "rb")
+    with file:
+        yield file
+
+
+@contextmanager
+def local_copy(path: str | None) -> Iterator[str | None]:
+    """Give a path that can be opened here: a remote file is copied, and its copy removed at the end.
+
+    Errors that name the copy name the URL instead.
+    """
+    if path is None or not is_remote(path):
+        yield path if path is None else plain_path(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="credibly-") as folder:
+        copy = Path(folder) / Path(path).name
+        with open_remote(path) as source, copy.open("wb") as target, _asking(path):
+            shutil.copyfileobj(source, target, 2**22)
+        try:
+            yield str(copy)
+        except CrediblyError as error:  # which names the copy
+            parts = ("subject", "evidence", "remedy")
+            words = {name: getattr(error, name).replace(str(copy), path) for name in parts}
+            raise reworded(error, **words) from error
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    fsspec = require_module("fsspec", f"'{url}'", pip("remote"))
+    try:
+        files, inside = fsspec.core.url_to_fs(url)
+    except ImportError as error:  # s3 needs s3fs, gs needs gcsfs, ...
+        raise MissingExtraError(
+            f"'{url}'", "needs the package of its protocol", str(error), "Install that package."
+        ) from error
+    except ValueError as error:
+        raise FileError(
+            f"'{url}'", "must be a URL that fsspec knows", str(error), "Check what stands before `://`."
+        ) from error
+    return files, str(inside)
+
+
+@contextmanager
+def _asking(url: str) -> Iterator[None]:
+    try:
+        yield
+    except CrediblyError:
+        raise
+    except FileNotFoundError as error:
+        raise FileError(f"'{url}'", "must exist", "there is no such file", "Check the URL.") from error
+    except Exception as error:  # every protocol raises its own kind
+        words = " ".join(str(error).split())[:200]
+        raise FileError(
+            f"'{url}'",
+            "must be readable",
+            f"{type(error).__name__}: {words}",
+            "Check the URL and who may read it.",
+        ) from error

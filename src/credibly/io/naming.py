@@ -1,0 +1,318 @@
+"""From the names of arrays to their roles: aliases, the kind of prediction, labels, and which axis is which.
+
+What a name outside the table means is never guessed: a nameless array is used only where it is the one that
+can be predictions, and then its numbers must be probabilities or the kind must be said.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from credibly._arrays.checks import row_blocks, sum_tolerance
+from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.namespace import Array
+from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, described
+
+
+def assign_roles(
+    content: Content, *, kind: str | None, labels: tuple[str, Array] | None, member_axis: int | None
+) -> None:
+    """Name and orient the arrays; those without a role are noted and left out. No row is checked yet.
+
+    `labels` are a role and its array, which take the place of the file's own.
+    """
+    if kind is not None:
+        one_of("`kind`", kind, KINDS)
+    use_canonical_names(content)
+    content.kind = _kind_by_name(content, kind)
+    if content.kind is None:
+        if labels is None and kind in (None, "probs"):
+            _split_label_column(content)
+        content.kind = _kind_of_lone(content, kind)
+    _choose_labels(content, labels)
+    fields = KINDS[content.kind].fields
+    for name in fields:
+        if name not in content.arrays:
+            raise _needs(content.kind, f"`{name}` is not in the file", "Add it under this name.")
+    rest = [name for name in content.arrays if name not in fields and name not in BESIDE]
+    if rest:
+        content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
+    content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
+    _orient(content, member_axis)
+    _require_lengths(content)
+
+
+def use_canonical_names(content: Content) -> None:
+    """Rename aliases in place and note each; two names for one thing are refused, not chosen from."""
+    by_lower: dict[str, str] = {}
+    for name in content.arrays:
+        by_lower.setdefault(name.lower(), name)
+    for wanted, role in ROLES.items():
+        found = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
+        if not role.aliases or wanted in content.arrays or not found:
+            continue
+        if len(found) > 1:
+            raise InputError(
+                f"the file's `{wanted}`",
+                "must be one array",
+                f"found {' and '.join(found)}",
+                f"Rename the right one to {wanted!r}"
+                + (f", or say `labels={found[0]!r}` (`--labels {found[0]}`)." if wanted == "y" else "."),
+            )
+        content.arrays[wanted] = content.arrays.pop(found[0])
+        content.note(f"array {found[0]!r} is read as `{wanted}`")
+
+
+def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
+    """Leave one array of labels: those given, or the file's own."""
+    arrays = content.arrays
+    if labels is not None:
+        replaced = [name for name in ("y", "label_counts") if arrays.pop(name, None) is not None]
+        if replaced:
+            content.note(f"the file's own `{replaced[0]}` is not used: `labels=` was given")
+        arrays[labels[0]] = labels[1]
+    elif "y" in arrays and "label_counts" in arrays:
+        del arrays["label_counts"]
+        content.note(
+            "the file holds `y` and `label_counts`; `y` is used. For the raters' counts: "
+            "`labels='label_counts'` (`--labels label_counts`)"
+        )
+
+
+def _kind_by_name(content: Content, kind: str | None) -> str | None:
+    """Return the kind the names tell, or None where only a nameless array is there."""
+    arrays = content.arrays
+    held = [name for name, made in KINDS.items() if made.leading in arrays]
+    if "counts" in held and len(held) > 1 and kind != "counts":
+        # Beside predictions, counts are what raters said.
+        held.remove("counts")
+        if "label_counts" not in arrays:
+            arrays["label_counts"] = arrays.pop("counts")
+            content.note("array 'counts' is read as `label_counts`, the raters' labels")
+    if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
+        arrays["counts"] = arrays.pop("label_counts")
+        content.note("the file holds label counts only; they take the place of the predictions")
+        held = ["counts"]
+    if not held:
+        _find_lone(content)
+        return None
+    if kind is None and len(held) > 1:
+        raise InputError(
+            "the file",
+            "must hold one kind of prediction, or the kind must be said",
+            f"found {', '.join(held)}",
+            " or ".join(f"`kind={name!r}` (`--kind {name}`)" for name in held) + ".",
+        )
+    if kind is not None and kind not in held:
+        raise InputError(
+            f"kind {kind!r}",
+            f"needs the array `{KINDS[kind].leading}`",
+            f"the file holds `{'`, `'.join(KINDS[name].leading for name in held)}`",
+            f"Use `kind={held[0]!r}` (`--kind {held[0]}`), or rename the array.",
+        )
+    return kind or held[0]
+
+
+def _find_lone(content: Content) -> None:
+    """Settle on the one array that can be predictions, or say what was found."""
+    if content.lone is not None:
+        return
+    candidates = [
+        name
+        for name, array in content.arrays.items()
+        if name not in BESIDE and name not in FIELDS and array.ndim >= 2 and array.dtype.kind in "fiub"
+    ]
+    if len(candidates) != 1:
+        raise InputError(
+            "the file",
+            f"must name its predictions ({', '.join(kind.leading for kind in KINDS.values())})",
+            f"found {described(dict(list(content.arrays.items())[:12])) or 'no arrays'}",
+            "Rename the array, for example `numpy.savez(path, probs=probs, y=labels)`.",
+        )
+    content.lone = candidates[0]
+
+
+def _needs(kind: str, evidence: str, remedy: str) -> InputError:
+    words = f"needs the arrays `{'` and `'.join(KINDS[kind].fields)}`"
+    return InputError(f"kind {kind!r}", words, evidence, remedy)
+
+
+# What a nameless array is: read as probabilities where the numbers say so, else explained, never guessed
+
+
+def _kind_of_lone(content: Content, kind: str | None) -> str:
+    """Give the nameless array its role and return the kind."""
+    name = str(content.lone)
+    array = content.arrays[name]
+    found = described({name: array})
+    columns = "For binary scores p save both columns, `numpy.stack([1 - p, p], axis=-1)`;"
+    rule = remedy = ""
+    if array.dtype.kind not in "fiub":
+        rule, remedy = "be numbers", "Check the file's columns."
+    elif kind is not None and len(KINDS[kind].fields) > 1:
+        together = "Put them into one file under these names, with `numpy.savez`."
+        raise _needs(kind, f"the file holds one array, {found}", together)
+    elif array.ndim not in (2, 3):
+        rule = f"have shape {ROLES['probs'].shape}"
+        remedy = f"{columns} if these are labels, give them with `labels=` (`--labels`)."
+    elif 0 in array.shape:
+        rule, remedy = "have at least one row", "Check the file."
+    elif array.shape[-1] == 1 and kind in (None, "probs"):
+        rule, remedy = "have one column per class", f"{columns} as table: p_0, p_1."
+    if rule:
+        raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
+    if kind is None:
+        share = share_of_distributions(array)
+        if share < 0.5:
+            looks, remedy = _looks_like(array)
+            raise InputError(
+                "predictions",
+                "must be rows of probabilities where no kind is said",
+                f"in {found} {share:.0%} of the rows are; {looks}",
+                remedy,
+            )
+        content.note(
+            "the kind was not said; "
+            + ("all" if share == 1 else f"{share:.2%} of the")
+            + " rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
+        )
+        kind = "probs"
+    content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
+    content.lone = None
+    return kind
+
+
+def share_of_distributions(array: Array) -> float:
+    """Return the share of last-axis rows that are not negative and sum to 1."""
+    good = total = 0
+    for _, block in row_blocks(array):
+        values = np.asarray(block, dtype=np.float64)
+        tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
+            rows = (np.abs(values.sum(axis=-1) - 1) <= tolerance) & (values >= -1e-6).all(axis=-1)
+        good += int(rows.sum())
+        total += rows.size
+    return good / total
+
+
+def _looks_like(array: Array) -> tuple[str, str]:
+    """Return what the numbers look like and what to do about it."""
+    low, high, whole, zeros = np.inf, -np.inf, True, False
+    with np.errstate(all="ignore"):
+        for _, block in row_blocks(array):
+            values = np.asarray(block, dtype=np.float64)
+            finite = values[np.isfinite(values)]
+            if finite.size:
+                low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+                whole = whole and bool((finite == np.round(finite)).all())
+                zeros = zeros or bool((finite == 0).any())
+    span = f"entries lie between {low:.4g} and {high:.4g}"
+    if not low <= high:
+        return "no entry is finite", "Check how the file was made."
+    axis = _axis_of_classes(array)
+    if axis is not None:
+        return (
+            f"sums along axis {axis} are 1, as if the classes were there",
+            "Put the classes on the last axis: `numpy.moveaxis(array, axis, -1)`.",
+        )
+    if whole and low >= 0 and high > 1:
+        return f"{span}, all whole, like label counts", _say("counts")
+    if low < 0:
+        return f"{span}, like logits", _say("logits") + " For draws of a real quantity: `kind='samples'`."
+    if high <= 1 + 1e-6:
+        return (
+            f"{span} but rows do not sum to 1, like beliefs of focal sets or one-against-rest scores",
+            "Save beliefs with their `focal_sets` in one .npz; normalise scores with `Point.from_scores`.",
+        )
+    if not zeros:
+        return f"{span}, all positive, like Dirichlet parameters", _say("alpha")
+    return (
+        f"{span}, with zeros, like evidence or scores",
+        "For evidence save `alpha = evidence + 1`; scores can be normalised with `Point.from_scores`.",
+    )
+
+
+def _say(kind: str) -> str:
+    return f"If so, say `kind={kind!r}` (`--kind {kind}`)."
+
+
+def _axis_of_classes(array: Array) -> int | None:
+    """Return which other axis sums to 1, for arrays small enough to look."""
+    if array.size > 2**24:
+        return None
+    with np.errstate(all="ignore"):
+        for axis in range(array.ndim - 1):
+            if (np.abs(array.sum(axis=axis, dtype=np.float64) - 1) < 1e-3).all():
+                return axis
+    return None
+
+
+def _split_label_column(content: Content) -> None:
+    """Find the label among nameless columns: the last or first, whole numbers beside rows that sum to 1."""
+    if not content.headerless or content.lone is None or "y" in content.arrays:
+        return
+    matrix = content.arrays[content.lone]
+    if matrix.shape[1] < 3 or share_of_distributions(matrix) >= 0.5:
+        return
+    for label, rest, where in (
+        (matrix[:, -1], matrix[:, :-1], "last"),
+        (matrix[:, 0], matrix[:, 1:], "first"),
+    ):
+        fits = np.isfinite(label) & (label == np.round(label)) & (label >= 0) & (label < rest.shape[1])
+        if fits.all() and share_of_distributions(rest) >= 0.5:
+            content.arrays |= {content.lone: rest, "y": label.astype(np.int64)}
+            content.note(f"the {where} of {matrix.shape[1]} columns is read as the label")
+            return
+
+
+# Which axis is which
+
+
+def _orient(content: Content, said: int | None) -> None:
+    """Put the members second; where the order is not known, raise and name the keyword."""
+    if said not in (None, 0, 1):
+        raise InputError("`member_axis`", "must be 0 or 1", f"got {said!r}", "Move the axis first.")
+    name, array = KINDS[str(content.kind)].leading, content.leading
+    if not content.has_members:
+        if said is not None:
+            content.note(f"`member_axis` is not used: `{name}` has no member axis")
+        return
+    first, second = array.shape[:2]
+    axis = content.member_axis if said is None else said
+    rows = content.rows
+    if axis == 0:
+        members = {key: rows[key] for key in KINDS[str(content.kind)].fields if rows[key].ndim == array.ndim}
+        content.arrays |= {key: np.moveaxis(other, 0, 1) for key, other in members.items()}
+    elif axis is None:
+        lengths = {int(other.shape[0]) for key, other in rows.items() if key not in FIELDS and other.ndim}
+        n = lengths.pop() if len(lengths) == 1 else None
+        if (n is None and first <= second > 1) or n == second:
+            told = "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
+            raise InputError(
+                f"`{name}`",
+                "must say which axis holds the members",
+                f"got shape {tuple(array.shape)} and {told}",
+                "Say `member_axis=0` (`--member-axis 0`) for (members, instances, ...) or `member_axis=1` "
+                "(`--member-axis 1`) for (instances, members, ...).",
+            )
+        content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
+
+
+def _require_lengths(content: Content) -> None:
+    leading, n = content.leading, content.n if content.leading.ndim else 0
+    for name, array in content.arrays.items():
+        if ROLES[name].per == "file":
+            continue
+        if array.ndim == 0:
+            raise InputError(
+                f"`{name}`", "must have one entry per instance", "got a single value", "Check it."
+            )
+        if ROLES[name].per == "instance" and array.shape[0] != n:
+            remedy = "Check that both come from the same split."
+            if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
+                remedy = "The predictions look transposed: instances come first."
+                if content.has_members:
+                    remedy = "Axis 1 of the predictions fits: say the other `member_axis` (`--member-axis`)."
+            raise InputError(
+                f"`{name}`", f"must have one entry per prediction ({n})", f"got {array.shape[0]}", remedy
+            )

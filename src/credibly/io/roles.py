@@ -1,0 +1,303 @@
+"""The table of roles: what arrays and columns are, by their names, and which of them make up predictions.
+
+    reader -> `Content`, arrays by name -> `naming.assign_roles`, by role -> `loading.assemble` -> `Dataset`
+
+A new role is a row of `ROLES`, a new kind of prediction a row of `KINDS`; reading, columns of tables and
+writing follow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError, InputError
+from credibly._arrays.namespace import Array
+from credibly.io.limits import load_limit, readable_size
+from credibly.predictions import (
+    Belief,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Intervals,
+    LabelCounts,
+    Point,
+    Predictions,
+    Quantiles,
+    Samples,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Role:
+    """What an array or a column is.
+
+    Attributes
+    ----------
+    meaning : str
+        In words.
+    shape : str
+        Of the array; n instances, m members, k classes, s sets, draws or levels, d features.
+    aliases : tuple of str
+        Other names of the array, or of the column of a table; reading one of them is noted.
+    columns : tuple of str
+        Further names that only a column carries.
+    prefixes : tuple of str
+        Beginnings of the names of several columns that make up the array: ``p_cat``, ``p[cat]``, ``p0``.
+    per : {"instance", "member", "file", "line"}
+        What an entry belongs to; "line" marks columns that say which member or class a line is about.
+    over_classes : bool
+        Whether the last axis runs over classes.
+    text : {"never", "labels", "names"}
+        Whether a column may hold text; among names, '007' is not 7.
+    """
+
+    meaning: str
+    shape: str
+    aliases: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    per: str = "instance"
+    over_classes: bool = False
+    text: str = "never"
+
+
+_LABEL_WORDS = ("label", "labels", "y_true", "target", "targets", "gold", "true_label")
+_PROBS_WORDS = ("p", "prob", "probs", "proba", "probability")
+
+ROLES: dict[str, Role] = {
+    # predictions: every kind below says which of these make it up
+    "probs": Role(
+        "probabilities",
+        "(n, k) or (n, m, k)",
+        ("probabilities", "probas", "proba", "softmax"),
+        prefixes=_PROBS_WORDS,
+        over_classes=True,
+    ),
+    "logits": Role("logits", "(n, k) or (n, m, k)", prefixes=("logit", "logits"), over_classes=True),
+    "alpha": Role(
+        "Dirichlet parameters",
+        "(n, k) or (n, m, k)",
+        ("alphas", "concentration", "concentrations"),
+        prefixes=("alpha",),
+        over_classes=True,
+    ),
+    "beliefs": Role("beliefs of focal sets", "(n, s)", ("belief",)),
+    "masses": Role("masses of focal sets", "(n, s)", ("mass",)),
+    "lower": Role("lower bounds", "(n, k)", ("lower_bounds",), prefixes=("lower",), over_classes=True),
+    "upper": Role("upper bounds", "(n, k)", ("upper_bounds",), prefixes=("upper",), over_classes=True),
+    "mean": Role("means", "(n,) or (n, m)", ("mu", "means"), prefixes=("mean",)),
+    "std": Role("standard deviations", "(n,) or (n, m)", ("sigma", "stds"), prefixes=("std",)),
+    "samples": Role("draws", "(n, s) or (n, m, s)", prefixes=("sample", "samples")),
+    "values": Role("quantiles", "(n, s)", prefixes=("q", "quantile")),
+    "counts": Role("label counts", "(n, k)", prefixes=("count", "counts"), over_classes=True),
+    "focal_sets": Role("focal sets as 0 and 1", "(s, k)", per="file"),
+    "levels": Role("levels of the quantiles", "(s,)", per="file"),
+    # beside the predictions
+    "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),
+    "label_counts": Role(
+        "label counts of raters", "(n, k)", ("label_count",), prefixes=("label_count",), over_classes=True
+    ),
+    "features": Role("features", "(n, d)", ("feature",), prefixes=("x", "feature")),
+    "id": Role("id", "(n,)", ("ids", "uid"), columns=("instance", "unnamed: 0"), text="names"),
+    "group": Role("group", "(n,)", ("groups",), text="names"),
+    "member_weights": Role("weights of the members", "(m,)", per="member"),
+    # columns of tables with several lines per instance
+    "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
+    "class": Role("class", "(n,)", per="line", text="names"),
+}
+
+
+def described(arrays: dict[str, Array]) -> str:
+    """Write 'probs (900, 10) float32, y (900,) int64'."""
+    return ", ".join(f"{name} {tuple(array.shape)} {array.dtype}" for name, array in arrays.items())
+
+
+# Focal sets: lists of class indices in memory, a table of 0 and 1 in files
+
+
+def membership_of(sets: Any, n_classes: int | None) -> Array:
+    """Return focal sets (lists of class indices) as a 0/1 table (f, k), the form files hold."""
+    try:
+        lists = [[int(member) for member in members] for members in sets]
+    except (TypeError, ValueError):
+        lists = []
+    largest = max((member for members in lists for member in members), default=-1)
+    count = largest + 1 if n_classes is None else n_classes
+    smallest = min((member for members in lists for member in members), default=0)
+    # A class index is a column: an absurd one must not become an absurd table.
+    if not lists or smallest < 0 or not largest < count <= 100_000 or len(lists) * count > 10**8:
+        raise InputError(
+            "`focal_sets`",
+            "must be a list of lists of class indices",
+            f"got {len(lists)} readable sets with indices from {smallest} to {largest} for {count} classes",
+            'Write them like "focal_sets": [[0], [1], [0, 1]].',
+        )
+    table = np.zeros((len(lists), count), dtype=np.uint8)
+    for row, members in zip(table, lists, strict=True):
+        row[members] = 1
+    return table
+
+
+def sets_of(table: Array) -> list[frozenset[int]]:
+    """Return the focal sets of a 0/1 table (f, k)."""
+    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise InputError(
+            "`focal_sets`",
+            "must be a table (focal sets, classes) of 0 and 1",
+            f"got {described({'focal_sets': table})}",
+            "Put a 1 where the class belongs to the set.",
+        )
+    return [frozenset(np.flatnonzero(row).tolist()) for row in table]
+
+
+def _of_probs(probs: Array, weights: Array | None = None) -> Predictions:
+    if probs.ndim == 3:
+        return Ensemble(probs, weights=weights, member_axis=1)
+    if probs.ndim == 1:
+        raise InputError(
+            "`probs`",
+            f"must have shape {ROLES['probs'].shape}",
+            f"got shape {tuple(probs.shape)}",
+            "For binary scores p save both columns: `numpy.stack([1 - p, p], axis=-1)`.",
+        )
+    return Point(probs)
+
+
+def _of_logits(logits: Array, weights: Array | None = None) -> Predictions:
+    needed = 8 * int(logits.size)
+    if isinstance(logits, np.memmap) and needed > load_limit():
+        raise FileError(
+            "`logits`",
+            f"must have probabilities that fit into half of the memory ({readable_size(load_limit())})",
+            f"they take {readable_size(needed)}",
+            "Save the probabilities themselves as .npy, which stay on disk.",
+        )
+    if logits.ndim == 3:
+        return Ensemble.from_logits(logits, weights=weights, member_axis=1)
+    return Point.from_logits(logits)
+
+
+def _of_alpha(alpha: Array) -> Predictions:
+    return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+
+
+def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
+    return Belief.from_beliefs(beliefs, sets_of(focal_sets), n_classes=focal_sets.shape[-1])
+
+
+def _of_masses(masses: Array, focal_sets: Array) -> Predictions:
+    return Belief(masses, sets_of(focal_sets), focal_sets.shape[-1])
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of prediction.
+
+    Attributes
+    ----------
+    fields : dict of str to str
+        The roles that make it up, the one that names the kind in a file first, and the attributes of the
+        predictions that play them.
+    make : callable
+        Takes the arrays in this order, and returns predictions that checked themselves.
+    types : tuple of type
+        The predictions that are saved as this kind.
+    axes_with_members : int or None
+        Of the leading array.
+    """
+
+    fields: dict[str, str]
+    make: Callable[..., Predictions]
+    types: tuple[type[Predictions], ...] = ()
+    axes_with_members: int | None = None
+
+    @property
+    def leading(self) -> str:
+        """The role that names the kind in a file."""
+        return next(iter(self.fields))
+
+
+KINDS: dict[str, Kind] = {
+    "probs": Kind({"probs": "probs"}, _of_probs, (Point, Ensemble), axes_with_members=3),
+    "logits": Kind({"logits": "logits"}, _of_logits, axes_with_members=3),
+    "alpha": Kind({"alpha": "alpha"}, _of_alpha, (Dirichlet,), axes_with_members=3),
+    "belief": Kind({"beliefs": "beliefs", "focal_sets": "focal_sets"}, _of_beliefs),
+    "mass": Kind({"masses": "masses", "focal_sets": "focal_sets"}, _of_masses, (Belief,)),
+    "intervals": Kind({"lower": "lower", "upper": "upper"}, Intervals, (Intervals,)),
+    "gaussian": Kind({"mean": "mean", "std": "std"}, Gaussian, (Gaussian,), axes_with_members=2),
+    "samples": Kind({"samples": "values"}, Samples, (Samples,), axes_with_members=3),
+    "quantiles": Kind({"values": "values", "levels": "levels"}, Quantiles, (Quantiles,)),
+    "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
+}
+
+FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)
+"""Roles that make up predictions."""
+BESIDE = tuple(name for name, role in ROLES.items() if name not in FIELDS and role.per != "line")
+"""Roles of arrays that stand beside the predictions."""
+
+
+@dataclasses.dataclass
+class Content:
+    """Arrays by name with what is known of the file: as it was read, and, once `kind` is set, by their roles.
+
+    `lone` names the one array whose meaning the file does not say; `headerless` tells that its columns
+    have no names either, so that one of them may be the label. `paths` are the files that were read.
+    """
+
+    format: str
+    arrays: dict[str, Array]
+    classes: tuple[str, ...] | None = None
+    meta: dict[str, Any] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    member_axis: int | None = None
+    lone: str | None = None
+    headerless: bool = False
+    kind: str | None = None
+    source: str = ""
+    paths: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def leading(self) -> Array:
+        """The array that leads the predictions."""
+        return self.arrays[KINDS[str(self.kind)].leading]
+
+    @property
+    def n(self) -> int:
+        """Number of instances."""
+        return int(self.leading.shape[0])
+
+    @property
+    def has_members(self) -> bool:
+        """Whether the predictions have an axis of members."""
+        return bool(self.leading.ndim == KINDS[str(self.kind)].axes_with_members)
+
+    @property
+    def rows(self) -> dict[str, Array]:
+        """The arrays with an entry per instance."""
+        return {name: array for name, array in self.arrays.items() if ROLES[name].per == "instance"}
+
+    def keep(self, rows: Array) -> None:
+        """Keep some instances in every array."""
+        self.arrays |= {name: array[rows] for name, array in self.rows.items()}
+
+    def note(self, words: str) -> None:
+        """Add a note once: rows that are dropped make some things be read again."""
+        if words not in self.notes:
+            self.notes.append(words)
+
+    def set_aside(self, name: str, value: Any) -> bool:
+        """Put `classes`, `meta` and `member_axis`, which are no arrays over rows, where they belong."""
+        match name, value:
+            case "classes", list():
+                self.classes = tuple(str(word) for word in value)
+            case "meta", dict():
+                self.meta = {**self.meta, **{str(key): item for key, item in value.items()}}
+            case "member_axis", 0 | 1:
+                self.member_axis = int(value)
+            case _:
+                return False
+        return True

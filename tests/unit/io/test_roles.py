@@ -1,0 +1,55 @@
+"""The table of roles: a name means one thing, and every kind is made of roles that are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.io.columns import field_of
+from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content
+
+PROBS = np.full((4, 2), 0.5)
+
+
+def test_no_name_belongs_to_two_roles() -> None:
+    arrays = Counter(word for name, role in ROLES.items() for word in (name, *role.aliases))
+    columns = Counter(word for role in ROLES.values() for word in role.prefixes)
+    assert max(arrays.values()) == max(columns.values()) == 1
+    assert all(word == word.lower() for word in (*arrays, *columns))
+
+
+def test_kinds_are_made_of_roles_over_instances_and_of_those_of_the_file() -> None:
+    assert set(ROLES) >= FIELDS
+    assert {name for name in FIELDS if ROLES[name].per == "file"} == {"focal_sets", "levels"}
+    assert all(ROLES[kind.leading].per == "instance" for kind in KINDS.values())
+    leading = [kind.leading for kind in KINDS.values()]
+    assert len(set(leading)) == len(leading)
+    assert not set(BESIDE) & FIELDS
+
+
+@pytest.mark.parametrize("name", [name for name, role in ROLES.items() if role.prefixes])
+def test_every_prefix_finds_its_role(name: str) -> None:
+    for prefix in ROLES[name].prefixes:
+        assert field_of(f"{prefix}_0") == (name, "0")
+
+
+@pytest.mark.parametrize("name", [name for name, role in ROLES.items() if role.aliases and name in BESIDE])
+def test_every_alias_beside_the_predictions_is_read_and_noted(name: str, tmp_path: Path) -> None:
+    given = {"features": np.ones((4, 2)), "label_counts": np.ones((4, 2), int)}.get(name, np.zeros(4, int))
+    for alias in ROLES[name].aliases:
+        np.savez(tmp_path / f"{alias}.npz", probs=PROBS, **{alias: given})
+        found = cr.load(tmp_path / f"{alias}.npz")
+        assert f"array {alias!r} is read as `{name}`" in found.notes
+        assert not any("not used" in note for note in found.notes)
+
+
+def test_only_arrays_over_instances_lose_rows() -> None:
+    arrays = {"values": np.arange(6.0).reshape(3, 2), "levels": np.array([0.1, 0.9]), "y": np.arange(3)}
+    content = Content("memory", arrays, kind="quantiles")
+    content.keep(np.array([True, False, True]))
+    assert content.n == len(content.arrays["y"]) == 2
+    assert content.arrays["levels"].tolist() == [0.1, 0.9]
