@@ -1,162 +1,325 @@
 """Does a model credibly know what it does not know?
 
 Predictions first, then labels, then keywords: ``cr.calibration_test(predictions, labels, rng=0)``.
+
+Names are loaded when they are first used, so that a program pays only for the rooms it enters. Each public
+name stands three times here, and a test holds the three equal: imported for type checkers, with its home in
+``_HOMES``, and in ``__all__``.
 """
 
 import logging as _logging
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from credibly._arrays.check_result import CheckResult
-from credibly._arrays.checks import InvalidRowsError
-from credibly._arrays.credal_results import CredalTestResult
-from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
-from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly._arrays.deterministic import deterministic
-from credibly._arrays.errors import (
-    CrediblyError,
-    FileError,
-    InputError,
-    InputTypeError,
-    MissingExtraError,
-    UnsupportedError,
-)
-from credibly._arrays.estimates import Estimates, RootEstimate
-from credibly._arrays.maps import SimplexMap
-from credibly._arrays.member_functions import MemberFunctions
-from credibly._arrays.power_results import PowerCurve
-from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
-from credibly._arrays.ranking_results import Ranking
-from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
-from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
-from credibly._arrays.score_results import EpistemicScore, ScoreStability
-from credibly._arrays.study_results import PowerStudy
-from credibly._arrays.tiles import memory_limit
-from credibly._arrays.validity_results import ValidityResult
-from credibly.annotators import (
-    RaterStatistic,
-    decompose_disagreement,
-    decompose_loss,
-    rater_statistic,
-)
-from credibly.credal import (
-    MassFunction,
-    NonspecificityEstimate,
-    Uncertainty,
-    credal_boundary,
-    credal_contains,
-    credal_decision,
-    credal_distance,
-    credal_sample,
-    credal_set,
-    credal_size,
-    credal_vertices,
-    discounted_utility,
-    focal_budget,
-    lower_entropy,
-    lower_envelope,
-    lower_probability,
-    mass_function,
-    mean_over,
-    nonspecificity,
-    nonspecificity_estimate,
-    uncertainty,
-    upper_entropy,
-    upper_probability,
-)
-from credibly.evaluation import Comparison, Evaluation, compare, evaluate
-from credibly.hypotests import (
-    Basis,
-    BoundaryLearner,
-    GatingLearner,
-    Inflation,
-    Learner,
-    NeuralLearner,
-    TiltingLearner,
-    calibration_test,
-    coverage_curve,
-    credal_test,
-    inflate,
-    member_functions,
-    observation_check,
-    pit_test,
-    predictive_check,
-    reliability_curve,
-    validity_test,
-)
-from credibly.io import Dataset, from_posterior_predictive, load, save
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Ensemble,
-    Gaussian,
-    Intervals,
-    LabelCounts,
-    Point,
-    Quantiles,
-    Samples,
-    as_predictions,
-)
-from credibly.recalibration import (
-    AlphaCalibration,
-    Chain,
-    Convergence,
-    CredalRecalibration,
-    MatrixScaling,
-    MemberTemperatures,
-    Recalibration,
-    TemperatureScaling,
-    VectorScaling,
-    load_recalibration,
-    recalibration_report,
-)
-from credibly.scale import scan
-from credibly.selection import epistemic_score, rank_models, score_stability
-from credibly.simulate import power_study
-from credibly.statistics import (
-    BrierDecomposition,
-    RunningStatistic,
-    Statistic,
-    Traits,
-    accuracy,
-    brier,
-    classwise_ece,
-    confidence_ece,
-    crps,
-    decompose_brier,
-    error_over_simplex,
-    error_over_weights,
-    gaussian_log_loss,
-    hosmer_lemeshow,
-    interval_score,
-    kde_ce,
-    kl_ce,
-    log_loss,
-    mae,
-    mmd_ce,
-    picp,
-    pit,
-    quantile_calibration_error,
-    registered,
-    risk_coverage_curve,
-    rmse,
-    skce,
-    statistic,
-    top_label_ece,
-)
+if _TYPE_CHECKING:
+    from credibly._arrays.check_result import CheckResult
+    from credibly._arrays.checks import InvalidRowsError
+    from credibly._arrays.credal_results import CredalTestResult
+    from credibly._arrays.curves import EnvelopeCurve, RiskCoverageCurve
+    from credibly._arrays.decompositions import DisagreementDecomposition, LossDecomposition
+    from credibly._arrays.deterministic import deterministic
+    from credibly._arrays.errors import (
+        CrediblyError,
+        FileError,
+        InputError,
+        InputTypeError,
+        MissingExtraError,
+        UnsupportedError,
+    )
+    from credibly._arrays.estimates import Estimates, RootEstimate
+    from credibly._arrays.maps import SimplexMap
+    from credibly._arrays.member_functions import MemberFunctions
+    from credibly._arrays.power_results import PowerCurve
+    from credibly._arrays.predictive_results import HypothesisCheck, PredictiveCheck
+    from credibly._arrays.ranking_results import Ranking
+    from credibly._arrays.recalibration_results import Change, MethodChanges, RecalibrationReport
+    from credibly._arrays.results import Estimate, HypotestResult, ReliabilityCurve
+    from credibly._arrays.score_results import EpistemicScore, ScoreStability
+    from credibly._arrays.study_results import PowerStudy
+    from credibly._arrays.tiles import memory_limit
+    from credibly._arrays.validity_results import ValidityResult
+    from credibly.annotators import (
+        RaterStatistic,
+        decompose_disagreement,
+        decompose_loss,
+        rater_statistic,
+    )
+    from credibly.credal import (
+        MassFunction,
+        NonspecificityEstimate,
+        Uncertainty,
+        credal_boundary,
+        credal_contains,
+        credal_decision,
+        credal_distance,
+        credal_sample,
+        credal_set,
+        credal_size,
+        credal_vertices,
+        discounted_utility,
+        focal_budget,
+        lower_entropy,
+        lower_envelope,
+        lower_probability,
+        mass_function,
+        mean_over,
+        nonspecificity,
+        nonspecificity_estimate,
+        uncertainty,
+        upper_entropy,
+        upper_probability,
+    )
+    from credibly.evaluation import Comparison, Evaluation, compare, evaluate
+    from credibly.hypotests import (
+        Basis,
+        BoundaryLearner,
+        GatingLearner,
+        Inflation,
+        Learner,
+        NeuralLearner,
+        TiltingLearner,
+        calibration_test,
+        coverage_curve,
+        credal_test,
+        inflate,
+        member_functions,
+        observation_check,
+        pit_test,
+        predictive_check,
+        reliability_curve,
+        validity_test,
+    )
+    from credibly.io import Dataset, from_posterior_predictive, load, save
+    from credibly.predictions import (
+        Belief,
+        Dirichlet,
+        Ensemble,
+        Gaussian,
+        Intervals,
+        LabelCounts,
+        Point,
+        Quantiles,
+        Samples,
+        as_predictions,
+    )
+    from credibly.recalibration import (
+        AlphaCalibration,
+        Chain,
+        Convergence,
+        CredalRecalibration,
+        MatrixScaling,
+        MemberTemperatures,
+        Recalibration,
+        TemperatureScaling,
+        VectorScaling,
+        load_recalibration,
+        recalibration_report,
+    )
+    from credibly.scale import scan
+    from credibly.selection import epistemic_score, rank_models, score_stability
+    from credibly.simulate import power_study
+    from credibly.statistics import (
+        BrierDecomposition,
+        RunningStatistic,
+        Statistic,
+        Traits,
+        accuracy,
+        brier,
+        classwise_ece,
+        confidence_ece,
+        crps,
+        decompose_brier,
+        error_over_simplex,
+        error_over_weights,
+        gaussian_log_loss,
+        hosmer_lemeshow,
+        interval_score,
+        kde_ce,
+        kl_ce,
+        log_loss,
+        mae,
+        mmd_ce,
+        picp,
+        pit,
+        quantile_calibration_error,
+        registered,
+        risk_coverage_curve,
+        rmse,
+        skce,
+        statistic,
+        top_label_ece,
+    )
 
 __version__ = "0.1.0"
 
-
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
+_HOMES = {
+    "credibly._arrays.check_result": ("CheckResult",),
+    "credibly._arrays.checks": ("InvalidRowsError",),
+    "credibly._arrays.credal_results": ("CredalTestResult",),
+    "credibly._arrays.curves": ("EnvelopeCurve", "RiskCoverageCurve"),
+    "credibly._arrays.decompositions": ("DisagreementDecomposition", "LossDecomposition"),
+    "credibly._arrays.deterministic": ("deterministic",),
+    "credibly._arrays.errors": (
+        "CrediblyError",
+        "FileError",
+        "InputError",
+        "InputTypeError",
+        "MissingExtraError",
+        "UnsupportedError",
+    ),
+    "credibly._arrays.estimates": ("Estimates", "RootEstimate"),
+    "credibly._arrays.maps": ("SimplexMap",),
+    "credibly._arrays.member_functions": ("MemberFunctions",),
+    "credibly._arrays.power_results": ("PowerCurve",),
+    "credibly._arrays.predictive_results": ("HypothesisCheck", "PredictiveCheck"),
+    "credibly._arrays.ranking_results": ("Ranking",),
+    "credibly._arrays.recalibration_results": ("Change", "MethodChanges", "RecalibrationReport"),
+    "credibly._arrays.results": ("Estimate", "HypotestResult", "ReliabilityCurve"),
+    "credibly._arrays.score_results": ("EpistemicScore", "ScoreStability"),
+    "credibly._arrays.study_results": ("PowerStudy",),
+    "credibly._arrays.tiles": ("memory_limit",),
+    "credibly._arrays.validity_results": ("ValidityResult",),
+    "credibly.annotators": ("RaterStatistic", "decompose_disagreement", "decompose_loss", "rater_statistic"),
+    "credibly.credal": (
+        "MassFunction",
+        "NonspecificityEstimate",
+        "Uncertainty",
+        "credal_boundary",
+        "credal_contains",
+        "credal_decision",
+        "credal_distance",
+        "credal_sample",
+        "credal_set",
+        "credal_size",
+        "credal_vertices",
+        "discounted_utility",
+        "focal_budget",
+        "lower_entropy",
+        "lower_envelope",
+        "lower_probability",
+        "mass_function",
+        "mean_over",
+        "nonspecificity",
+        "nonspecificity_estimate",
+        "uncertainty",
+        "upper_entropy",
+        "upper_probability",
+    ),
+    "credibly.evaluation": ("Comparison", "Evaluation", "compare", "evaluate"),
+    "credibly.hypotests": (
+        "Basis",
+        "BoundaryLearner",
+        "GatingLearner",
+        "Inflation",
+        "Learner",
+        "NeuralLearner",
+        "TiltingLearner",
+        "calibration_test",
+        "coverage_curve",
+        "credal_test",
+        "inflate",
+        "member_functions",
+        "observation_check",
+        "pit_test",
+        "predictive_check",
+        "reliability_curve",
+        "validity_test",
+    ),
+    "credibly.io": ("Dataset", "from_posterior_predictive", "load", "save"),
+    "credibly.predictions": (
+        "Belief",
+        "Dirichlet",
+        "Ensemble",
+        "Gaussian",
+        "Intervals",
+        "LabelCounts",
+        "Point",
+        "Quantiles",
+        "Samples",
+        "as_predictions",
+    ),
+    "credibly.recalibration": (
+        "AlphaCalibration",
+        "Chain",
+        "Convergence",
+        "CredalRecalibration",
+        "MatrixScaling",
+        "MemberTemperatures",
+        "Recalibration",
+        "TemperatureScaling",
+        "VectorScaling",
+        "load_recalibration",
+        "recalibration_report",
+    ),
+    "credibly.scale": ("scan",),
+    "credibly.selection": ("epistemic_score", "rank_models", "score_stability"),
+    "credibly.simulate": ("power_study",),
+    "credibly.statistics": (
+        "BrierDecomposition",
+        "RunningStatistic",
+        "Statistic",
+        "Traits",
+        "accuracy",
+        "brier",
+        "classwise_ece",
+        "confidence_ece",
+        "crps",
+        "decompose_brier",
+        "error_over_simplex",
+        "error_over_weights",
+        "gaussian_log_loss",
+        "hosmer_lemeshow",
+        "interval_score",
+        "kde_ce",
+        "kl_ce",
+        "log_loss",
+        "mae",
+        "mmd_ce",
+        "picp",
+        "pit",
+        "quantile_calibration_error",
+        "registered",
+        "risk_coverage_curve",
+        "rmse",
+        "skce",
+        "statistic",
+        "top_label_ece",
+    ),
+}
+
+_ROOMS = (
+    "annotators",
+    "credal",
+    "evaluation",
+    "hypotests",
+    "io",
+    "plots",
+    "predictions",
+    "recalibration",
+    "scale",
+    "selection",
+    "simulate",
+    "statistics",
+)
+
 if not _TYPE_CHECKING:  # a checker would believe that every name is there
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """Load the plots when they are first asked for: ``cr.plots.pit_diagram(...)``."""
-        if name == "plots":
-            return _import_module("credibly.plots")
+        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.pit_diagram``."""
+        if name in _HOME_OF:
+            found = getattr(_import_module(_HOME_OF[name]), name)
+            globals()[name] = found  # the next use does not come here
+            return found
+        if name in _ROOMS:
+            return _import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """List the names that are not loaded yet as well."""
+        return sorted({*globals(), *__all__, *_ROOMS})
 
 
 __all__ = [
