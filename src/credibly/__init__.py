@@ -1,162 +1,369 @@
 """Does a model credibly know what it does not know?
 
 Predictions first, then labels, then keywords: ``cr.calibration_test(predictions, labels, rng=0)``.
+
+Names are loaded when they are first used, so that a program pays only for the rooms it enters. Each public
+name stands three times here, and a test holds the three equal: imported for type checkers, with its home in
+``_HOMES``, and in ``__all__``.
 """
 
 import logging as _logging
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from credibly._arrays.checks import InvalidRowsError
-from credibly._arrays.deterministic import deterministic
-from credibly._arrays.errors import (
-    CrediblyError,
-    FileError,
-    InputError,
-    InputTypeError,
-    MissingExtraError,
-    UnsupportedError,
-)
-from credibly._arrays.tiles import memory_limit
-from credibly.annotators import (
-    RaterStatistic,
-    decompose_disagreement,
-    decompose_loss,
-    rater_statistic,
-)
-from credibly.credal import (
-    MassFunction,
-    NonspecificityEstimate,
-    Uncertainty,
-    credal_boundary,
-    credal_contains,
-    credal_decision,
-    credal_distance,
-    credal_sample,
-    credal_set,
-    credal_size,
-    credal_vertices,
-    discounted_utility,
-    focal_budget,
-    lower_entropy,
-    lower_envelope,
-    lower_probability,
-    mass_function,
-    mean_over,
-    nonspecificity,
-    nonspecificity_estimate,
-    uncertainty,
-    upper_entropy,
-    upper_probability,
-)
-from credibly.evaluation import Comparison, Evaluation, compare, evaluate
-from credibly.hypotests import (
-    Basis,
-    BoundaryLearner,
-    GatingLearner,
-    Inflation,
-    Learner,
-    NeuralLearner,
-    TiltingLearner,
-    calibration_test,
-    coverage_curve,
-    credal_test,
-    inflate,
-    member_functions,
-    observation_check,
-    pit_test,
-    predictive_check,
-    reliability_curve,
-    validity_test,
-)
-from credibly.io import Dataset, from_posterior_predictive, load, save
-from credibly.predictions import (
-    Belief,
-    Dirichlet,
-    Ensemble,
-    Gaussian,
-    Intervals,
-    LabelCounts,
-    Point,
-    Quantiles,
-    Samples,
-    as_predictions,
-)
-from credibly.recalibration import (
-    AlphaCalibration,
-    Chain,
-    Convergence,
-    CredalRecalibration,
-    MatrixScaling,
-    MemberTemperatures,
-    Recalibration,
-    TemperatureScaling,
-    VectorScaling,
-    load_recalibration,
-    recalibration_report,
-)
-from credibly.results.curves import (
-    EnvelopeCurve,
-    MemberFunctions,
-    ReliabilityCurve,
-    RiskCoverageCurve,
-    SimplexMap,
-)
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.power import PowerCurve, PowerStudy
-from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
-from credibly.scale import scan
-from credibly.selection import epistemic_score, rank_models, score_stability
-from credibly.selection.standings import Ranking
-from credibly.simulate import power_study
-from credibly.statistics import (
-    BrierDecomposition,
-    RunningStatistic,
-    Statistic,
-    Traits,
-    accuracy,
-    brier,
-    classwise_ece,
-    confidence_ece,
-    crps,
-    decompose_brier,
-    error_over_simplex,
-    error_over_weights,
-    gaussian_log_loss,
-    hosmer_lemeshow,
-    interval_score,
-    kde_ce,
-    kl_ce,
-    log_loss,
-    mae,
-    mmd_ce,
-    picp,
-    pit,
-    quantile_calibration_error,
-    registered,
-    risk_coverage_curve,
-    rmse,
-    skce,
-    statistic,
-    top_label_ece,
-)
+if _TYPE_CHECKING:
+    from credibly._arrays.checks import InvalidRowsError
+    from credibly._arrays.deterministic import deterministic
+    from credibly._arrays.errors import (
+        CrediblyError,
+        FileError,
+        InputError,
+        InputTypeError,
+        MissingExtraError,
+        UnsupportedError,
+    )
+    from credibly._arrays.tiles import memory_limit
+    from credibly.annotators import (
+        RaterStatistic,
+        decompose_disagreement,
+        decompose_loss,
+        rater_statistic,
+    )
+    from credibly.credal import (
+        MassFunction,
+        NonspecificityEstimate,
+        Uncertainty,
+        credal_boundary,
+        credal_contains,
+        credal_decision,
+        credal_distance,
+        credal_sample,
+        credal_set,
+        credal_size,
+        credal_vertices,
+        discounted_utility,
+        focal_budget,
+        lower_entropy,
+        lower_envelope,
+        lower_probability,
+        mass_function,
+        mean_over,
+        nonspecificity,
+        nonspecificity_estimate,
+        uncertainty,
+        upper_entropy,
+        upper_probability,
+    )
+    from credibly.evaluation import Comparison, Evaluation, compare, evaluate
+    from credibly.hypotests import (
+        Basis,
+        BoundaryLearner,
+        GatingLearner,
+        Inflation,
+        Learner,
+        NeuralLearner,
+        TiltingLearner,
+        calibration_test,
+        coverage_curve,
+        credal_test,
+        inflate,
+        member_functions,
+        observation_check,
+        pit_test,
+        predictive_check,
+        reliability_curve,
+        validity_test,
+    )
+    from credibly.io import Dataset, from_posterior_predictive, load, save
+    from credibly.predictions import (
+        Belief,
+        Dirichlet,
+        Ensemble,
+        Gaussian,
+        Intervals,
+        LabelCounts,
+        Point,
+        Quantiles,
+        Samples,
+        as_predictions,
+    )
+    from credibly.recalibration import (
+        AlphaCalibration,
+        Chain,
+        Convergence,
+        CredalRecalibration,
+        MatrixScaling,
+        MemberTemperatures,
+        Recalibration,
+        TemperatureScaling,
+        VectorScaling,
+        load_recalibration,
+        recalibration_report,
+    )
+    from credibly.results.curves import (
+        EnvelopeCurve,
+        MemberFunctions,
+        ReliabilityCurve,
+        RiskCoverageCurve,
+        SimplexMap,
+    )
+    from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+    from credibly.results.estimates import Estimate, Estimates, RootEstimate
+    from credibly.results.power import PowerCurve, PowerStudy
+    from credibly.results.predictive import HypothesisCheck, PredictiveCheck
+    from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+    from credibly.results.scores import EpistemicScore, ScoreStability
+    from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
+    from credibly.scale import scan
+    from credibly.selection import epistemic_score, rank_models, score_stability
+    from credibly.selection.standings import Ranking
+    from credibly.simulate import power_study
+    from credibly.statistics import (
+        BrierDecomposition,
+        RunningStatistic,
+        Statistic,
+        Traits,
+        accuracy,
+        brier,
+        classwise_ece,
+        confidence_ece,
+        crps,
+        decompose_brier,
+        error_over_simplex,
+        error_over_weights,
+        gaussian_log_loss,
+        hosmer_lemeshow,
+        interval_score,
+        kde_ce,
+        kl_ce,
+        log_loss,
+        mae,
+        mmd_ce,
+        picp,
+        pit,
+        quantile_calibration_error,
+        registered,
+        risk_coverage_curve,
+        rmse,
+        skce,
+        statistic,
+        top_label_ece,
+    )
 
 __version__ = "0.1.0"
 
-
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
+_HOMES = {
+    "credibly._arrays.checks": ("InvalidRowsError",),
+    "credibly._arrays.deterministic": ("deterministic",),
+    "credibly._arrays.errors": (
+        "CrediblyError",
+        "FileError",
+        "InputError",
+        "InputTypeError",
+        "MissingExtraError",
+        "UnsupportedError",
+    ),
+    "credibly._arrays.tiles": ("memory_limit",),
+    "credibly.annotators": (
+        "RaterStatistic",
+        "decompose_disagreement",
+        "decompose_loss",
+        "rater_statistic",
+    ),
+    "credibly.credal": (
+        "MassFunction",
+        "NonspecificityEstimate",
+        "Uncertainty",
+        "credal_boundary",
+        "credal_contains",
+        "credal_decision",
+        "credal_distance",
+        "credal_sample",
+        "credal_set",
+        "credal_size",
+        "credal_vertices",
+        "discounted_utility",
+        "focal_budget",
+        "lower_entropy",
+        "lower_envelope",
+        "lower_probability",
+        "mass_function",
+        "mean_over",
+        "nonspecificity",
+        "nonspecificity_estimate",
+        "uncertainty",
+        "upper_entropy",
+        "upper_probability",
+    ),
+    "credibly.evaluation": (
+        "Comparison",
+        "Evaluation",
+        "compare",
+        "evaluate",
+    ),
+    "credibly.hypotests": (
+        "Basis",
+        "BoundaryLearner",
+        "GatingLearner",
+        "Inflation",
+        "Learner",
+        "NeuralLearner",
+        "TiltingLearner",
+        "calibration_test",
+        "coverage_curve",
+        "credal_test",
+        "inflate",
+        "member_functions",
+        "observation_check",
+        "pit_test",
+        "predictive_check",
+        "reliability_curve",
+        "validity_test",
+    ),
+    "credibly.io": (
+        "Dataset",
+        "from_posterior_predictive",
+        "load",
+        "save",
+    ),
+    "credibly.predictions": (
+        "Belief",
+        "Dirichlet",
+        "Ensemble",
+        "Gaussian",
+        "Intervals",
+        "LabelCounts",
+        "Point",
+        "Quantiles",
+        "Samples",
+        "as_predictions",
+    ),
+    "credibly.recalibration": (
+        "AlphaCalibration",
+        "Chain",
+        "Convergence",
+        "CredalRecalibration",
+        "MatrixScaling",
+        "MemberTemperatures",
+        "Recalibration",
+        "TemperatureScaling",
+        "VectorScaling",
+        "load_recalibration",
+        "recalibration_report",
+    ),
+    "credibly.results.curves": (
+        "EnvelopeCurve",
+        "MemberFunctions",
+        "ReliabilityCurve",
+        "RiskCoverageCurve",
+        "SimplexMap",
+    ),
+    "credibly.results.decompositions": (
+        "DisagreementDecomposition",
+        "LossDecomposition",
+    ),
+    "credibly.results.estimates": (
+        "Estimate",
+        "Estimates",
+        "RootEstimate",
+    ),
+    "credibly.results.power": (
+        "PowerCurve",
+        "PowerStudy",
+    ),
+    "credibly.results.predictive": (
+        "HypothesisCheck",
+        "PredictiveCheck",
+    ),
+    "credibly.results.recalibration": (
+        "Change",
+        "MethodChanges",
+        "RecalibrationReport",
+    ),
+    "credibly.results.scores": (
+        "EpistemicScore",
+        "ScoreStability",
+    ),
+    "credibly.results.tests": (
+        "CheckResult",
+        "CredalTestResult",
+        "HypotestResult",
+        "ValidityResult",
+    ),
+    "credibly.scale": ("scan",),
+    "credibly.selection": (
+        "epistemic_score",
+        "rank_models",
+        "score_stability",
+    ),
+    "credibly.selection.standings": ("Ranking",),
+    "credibly.simulate": ("power_study",),
+    "credibly.statistics": (
+        "BrierDecomposition",
+        "RunningStatistic",
+        "Statistic",
+        "Traits",
+        "accuracy",
+        "brier",
+        "classwise_ece",
+        "confidence_ece",
+        "crps",
+        "decompose_brier",
+        "error_over_simplex",
+        "error_over_weights",
+        "gaussian_log_loss",
+        "hosmer_lemeshow",
+        "interval_score",
+        "kde_ce",
+        "kl_ce",
+        "log_loss",
+        "mae",
+        "mmd_ce",
+        "picp",
+        "pit",
+        "quantile_calibration_error",
+        "registered",
+        "risk_coverage_curve",
+        "rmse",
+        "skce",
+        "statistic",
+        "top_label_ece",
+    ),
+}
+
+_ROOMS = (
+    "annotators",
+    "credal",
+    "evaluation",
+    "hypotests",
+    "io",
+    "plots",
+    "predictions",
+    "recalibration",
+    "scale",
+    "selection",
+    "simulate",
+    "statistics",
+)
+
 if not _TYPE_CHECKING:  # a checker would believe that every name is there
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """Load the plots when they are first asked for: ``cr.plots.pit_diagram(...)``."""
-        if name == "plots":
-            return _import_module("credibly.plots")
+        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.pit_diagram``."""
+        if name in _HOME_OF:
+            found = getattr(_import_module(_HOME_OF[name]), name)
+            globals()[name] = found  # the next use does not come here
+            return found
+        if name in _ROOMS:
+            return _import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """List the names that are not loaded yet as well."""
+        return sorted({*globals(), *__all__, *_ROOMS})
 
 
 __all__ = [

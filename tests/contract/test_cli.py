@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -15,8 +16,7 @@ import numpy as np
 import pytest
 
 import credibly
-from credibly.cli import app as application
-from credibly.cli import catalogue, main
+from credibly.cli import catalogue, main, verbs
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -85,6 +85,14 @@ def run(*words: object, **settings: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, text=True, timeout=60, check=False, **given)
 
 
+def table() -> dict[str, verbs.Verb]:
+    """Every verb under the words that call it."""
+    grouped = {
+        f"{group} {name}": one for group, (_, inner) in verbs.GROUPS.items() for name, one in inner.items()
+    }
+    return {**verbs.VERBS, **grouped}
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that the examples in the help name."""
@@ -109,9 +117,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_verbs_are_these() -> None:
-    assert tuple(application.VERBS) == VERBS
-    grouped = [f"{group} {verb}" for group, (_, verbs) in application.GROUPS.items() for verb in verbs]
-    assert tuple(grouped) == GROUPED
+    assert tuple(verbs.VERBS) == VERBS
+    assert tuple(table()) == ALL_VERBS
+
+
+@pytest.mark.parametrize("verb", ALL_VERBS)
+def test_the_list_of_verbs_says_what_the_verb_says_itself(verb: str) -> None:
+    listed = table()[verb]
+    assert listed.summary == (inspect.getdoc(listed.function()) or "").partition("\n")[0]
+    assert listed.example.startswith(f"credibly {verb} ")
 
 
 @pytest.mark.parametrize("verb", ALL_VERBS)
@@ -164,7 +178,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    names = (*VERBS, *application.GROUPS)
+    names = (*VERBS, *verbs.GROUPS)
     assert all(re.search(rf"^  {name} ", shown, flags=re.MULTILINE) for name in names)
     assert "..." not in shown.partition("Commands")[2]  # no summary is cut
 
@@ -194,12 +208,28 @@ def test_misuse_is_one_line_with_the_way_to_the_help(
 # The process
 
 
-def test_version_loads_no_plots() -> None:
+HEAVY = ("matplotlib", "jinja2", "rich", "torch", "pandas", "dask", "scipy.stats", "scipy.optimize")
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        (["--version"], (*HEAVY, "numpy", "scipy", "credibly.io")),
+        (["--help"], (*HEAVY, "numpy", "scipy", "credibly.io")),
+        (["calibrate", "--help"], (*HEAVY, "numpy", "scipy", "credibly.io")),
+        (
+            ["inspect", "predictions.npz"],
+            (*HEAVY, "credibly.hypotests", "credibly.credal", "credibly.evaluation"),
+        ),
+    ],
+    ids=" ".join,
+)
+def test_only_what_is_used_is_loaded(words: list[str], unused: tuple[str, ...], folder: Path) -> None:
     program = (
         "import sys\n"
         "from credibly.cli import main\n"
-        "code = main(['--version'])\n"
-        "heavy = {'matplotlib', 'jinja2', 'rich', 'torch', 'pandas', 'dask'} & set(sys.modules)\n"
+        f"code = main({words})\n"
+        f"heavy = {set(unused)} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else code)\n"
     )
     ran = subprocess.run(
@@ -210,6 +240,11 @@ def test_version_loads_no_plots() -> None:
         timeout=60,
         check=False,
     )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_version() -> None:
+    ran = run("--version")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"credibly {credibly.__version__}\n", "")
 
 

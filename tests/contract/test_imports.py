@@ -1,4 +1,4 @@
-"""`import credibly` is light: no extra, no slow module, and it works where no extra is installed."""
+"""Names load when they are used, no name loads an extra or a slow module, and all work without any extra."""
 
 from __future__ import annotations
 
@@ -26,18 +26,45 @@ def run(script: str) -> str:
 
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
-    """The modules that `import credibly` loads."""
-    return set(json.loads(run("import json, sys, credibly; print(json.dumps(sorted(sys.modules)))")))
+    """The modules that the names of `credibly` load, all of them together."""
+    return set(
+        json.loads(run("import json, sys\nfrom credibly import *\nprint(json.dumps(sorted(sys.modules)))"))
+    )
 
 
 @pytest.mark.parametrize("name", [*EXTRAS, *SLOW])
-def test_import_does_not_load(name: str, loaded: set[str]) -> None:
-    assert "credibly.statistics" in loaded
+def test_names_do_not_load(name: str, loaded: set[str]) -> None:
+    assert {"credibly.statistics", "credibly.evaluation"} <= loaded
     assert name not in loaded
+
+
+def test_import_alone_loads_nothing_that_computes() -> None:
+    script = (
+        "import sys, credibly; print([one for one in sys.modules if one.startswith(('numpy', 'credibly.'))])"
+    )
+    assert run(script) == "[]\n"
+
+
+def test_a_name_loads_what_it_needs_only() -> None:
+    script = "import sys, credibly as cr; cr.brier; print('credibly.hypotests' in sys.modules)"
+    assert run(script) == "False\n"
+
+
+def test_every_room_can_be_the_first_to_be_loaded() -> None:
+    script = """
+import importlib, sys, credibly
+for home in (*credibly._HOMES, *(f"credibly.{room}" for room in credibly._ROOMS)):
+    for name in [one for one in sys.modules if one.startswith("credibly.")]:
+        del sys.modules[name]
+    importlib.import_module(home)
+print("all")
+"""
+    assert run(script) == "all\n"
 
 
 def test_pictures_are_there_without_another_import() -> None:
     assert run("import credibly as cr; print(cr.plots.tradeoff_lines.__name__)") == "tradeoff_lines\n"
+    assert run("import credibly as cr; print(cr.simulate.LocationWorld.__name__)") == "LocationWorld\n"
     assert run("import credibly as cr; print(hasattr(cr, 'pictures'))") == "False\n"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
+import pickle
+import pydoc
 import subprocess
 import sys
 import types
@@ -88,6 +91,40 @@ def test_nothing_else_is_public() -> None:
     rooms = {path.parent.name for path in (ROOT / "src" / "credibly").glob("*/__init__.py")}
     public = {name for name in vars(cr) if not name.startswith("_")}
     assert public - set(cr.__all__) <= rooms
+
+
+def test_checkers_the_table_of_homes_and_all_know_the_same_names() -> None:
+    tree = ast.parse((ROOT / "src" / "credibly" / "__init__.py").read_text(encoding="utf-8"))
+    (checked,) = [
+        node.body for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    ]
+    seen = {
+        (node.module, name.name)
+        for node in checked
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    assert seen == {(home, name) for home, names in cr._HOMES.items() for name in names}
+    assert sorted(name for _, name in seen) == cr.__all__
+
+
+def test_names_are_listed_before_they_are_loaded() -> None:
+    script = "import credibly as cr; print(set(cr.__all__) <= set(dir(cr)), 'plots' in dir(cr))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "True True\n"
+    for name in dir(cr):
+        assert hasattr(cr, name)
+
+
+def test_what_is_loaded_late_is_the_thing_itself() -> None:
+    assert pickle.loads(pickle.dumps(cr.Estimate)) is cr.Estimate  # noqa: S301 - written on this line
+    assert pickle.loads(pickle.dumps(cr.brier)).name == "brier"  # noqa: S301
+    names: dict[str, object] = {}
+    exec("from credibly import *", names)
+    assert {name: names[name] for name in cr.__all__} == {name: getattr(cr, name) for name in cr.__all__}
+    assert "calibration_test" in pydoc.render_doc(cr)
 
 
 def test_exceptions_to_the_rule_about_examples_are_needed() -> None:

@@ -1,4 +1,4 @@
-"""The verbs in one place, and what happens when one of them fails."""
+"""What happens before a verb runs, and when one fails. The verbs are in `credibly.cli.verbs`."""
 
 from __future__ import annotations
 
@@ -6,30 +6,15 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import (
-    calibrate,
-    catalogue,
-    checks,
-    codes,
-    comparing,
-    config,
-    files,
-    numbers,
-    raters,
-    reports,
-    studies,
-    testing,
-    wording,
-)
-from credibly.cli.groups import flattened
-from credibly.cli.output import printable
+from credibly.cli import codes, config
+from credibly.cli.verbs import add_verbs
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
@@ -45,54 +30,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-VERBS: dict[str, tuple[Callable[..., None], str]] = {
-    "inspect": (files.inspect_files, "credibly inspect predictions.npz other.csv"),
-    "evaluate": (numbers.evaluate_file, "credibly evaluate predictions.npy --labels labels.npy"),
-    "test": (
-        testing.test_file,
-        "credibly test predictions.npz --statistic brier --statistic confidence_ece",
-    ),
-    "check": (checks.check_file, "credibly check predictions.npz --statistic accuracy --statistic brier"),
-    "annotators": (raters.annotators_file, "credibly annotators rated.npz"),
-    "compare": (comparing.compare_files, "credibly compare predictions.npz members.npz"),
-    "report": (reports.report_files, "credibly report predictions.npz --out report.html"),
-    "convert": (files.convert_file, "credibly convert logits.csv predictions.npz --kind logits"),
-    "study": (studies.study_named, "credibly study m23-fig1 --size small --out m23"),
-    "list": (catalogue.list_names, "credibly list --json"),
-    "demo": (reports.demo, "credibly demo --out demo-report.html"),
-}
-GROUPS: dict[str, tuple[str, dict[str, tuple[Callable[..., None], str]]]] = {
-    "calibrate": (
-        "Fit, apply and compare recalibrations.",
-        {
-            "fit": (
-                calibrate.fit_file,
-                "credibly calibrate fit held-out.npz calibration.json --method vector",
-            ),
-            "apply": (
-                calibrate.apply_file,
-                "credibly calibrate apply calibration.json predictions.npz recalibrated.npz",
-            ),
-            "compare": (
-                calibrate.compare_file,
-                "credibly calibrate compare predictions.npz --method temperature --method matrix",
-            ),
-        },
-    ),
-}
-
-
-def _add(group: typer.Typer, verbs: dict[str, tuple[Callable[..., None], str]]) -> None:
-    for name, (verb, example) in verbs.items():
-        group.command(name, epilog=f"Example:\n\n\b\n    {example}")(flattened(verb))
-
-
-_add(app, VERBS)
-for _name, (_summary, _verbs) in GROUPS.items():
-    _group = typer.Typer(help=_summary, rich_markup_mode=None)
-    _add(_group, _verbs)
-    app.add_typer(_group, name=_name)
 
 
 def _print_version(wanted: bool) -> None:
@@ -140,6 +77,8 @@ def _use_config(path: Path, context: Any) -> None:
         used = used[word] if isinstance(used.get(word), dict) else used
     silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
     if used and not silent:
+        from credibly.cli.output import printable  # loads NumPy, which `--version` and Tab do without
+
         sys.stderr.write(f"note: defaults from {printable(f'{path}: {config.in_words(used)}')}\n")
 
 
@@ -168,7 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as wanted:  # typer leaves like this after it has answered a shell
         return int(wanted.code or 0)
     except CrediblyError as error:
-        return _fail(wording.sentence(error))
+        from credibly.cli.wording import sentence  # loads NumPy, which most failures have loaded
+
+        return _fail(sentence(error))
     except UsageProblem as error:
         return _fail(f"{error.format_message()} Try `{_help_of(error)}`.")
     except BrokenPipeError:
@@ -176,7 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.CLOSED_PIPE
     except (OSError, MemoryError) as error:
-        return _fail(wording.system_sentence(error))
+        from credibly.cli.wording import system_sentence
+
+        return _fail(system_sentence(error))
     except KeyboardInterrupt:
         sys.stderr.write("credibly: stopped.\n")
         return codes.INTERRUPTED
@@ -198,6 +141,7 @@ def _open_closed_streams() -> None:
 def _invoke(arguments: list[str]) -> None:
     """Run the verb; typer's own `main` has other exit codes for closed pipes and interrupts."""
     group = typer.main.get_command(app)
+    add_verbs(group)
     if COMPLETION in os.environ:
         group.main(prog_name="credibly")  # answers the shell that asks, and leaves
     try:

@@ -102,7 +102,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 def _keys(command: Any) -> dict[str, Any]:
     """Return the parameters of a verb under the names a person types, without the dashes."""
     found = {}
-    for parameter in command.params:
+    for parameter in getattr(command, "loaded", command).params:  # verbs are loaded when asked for
         longest = max(parameter.opts, key=len).lstrip("-")
         if longest != "help":
             found[longest] = parameter

@@ -24,6 +24,10 @@ def completions(typed: str) -> list[str]:
     ("typed", "offered"),
     [
         ("credibly ev", ["evaluate"]),
+        ("credibly --ver", ["--version"]),
+        ("credibly c", ["check", "compare", "convert", "calibrate"]),
+        ("credibly calibrate f", ["fit"]),
+        ("credibly calibrate fit --me", ["--member-axis", "--method"]),
         ("credibly report --stat", ["--statistic"]),
         ("credibly report x.npz --statistic top", ["top_label_ece"]),
         ("credibly test x.npz --kind q", ["quantiles"]),

@@ -6,10 +6,10 @@ import dataclasses
 import inspect
 from pathlib import Path
 
-from credibly.cli.app import GROUPS, VERBS
 from credibly.cli.groups import Replication, flattened
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
+from credibly.cli.verbs import GROUPS, VERBS
 
 
 def test_fields_become_parameters_in_their_place() -> None:
@@ -67,8 +67,8 @@ def test_no_verb_lists_options_of_a_group() -> None:
     """Each option is written once: verbs name groups, not their fields."""
     groups = (Reading, Replication, Output)
     fields = {field.name for group in groups for field in dataclasses.fields(group)}
-    verbs = [verb for verb, _ in VERBS.values()]
-    verbs += [verb for _, inner in GROUPS.values() for verb, _ in inner.values()]
+    verbs = [verb.function() for verb in VERBS.values()]
+    verbs += [verb.function() for _, inner in GROUPS.values() for verb in inner.values()]
     listed = {verb.__name__: fields & set(inspect.signature(verb).parameters) for verb in verbs}
     # numbers of draws of their own, or one field of a group whose others have no meaning there
     assert {name: found for name, found in listed.items() if found} == {
