@@ -270,6 +270,37 @@ def test_an_example_left_out_gives_its_reason(tmp_path: Path) -> None:
     assert "page.md:4: not run, needs a GPU" in done.stdout
 
 
+def test_records_of_results_are_compared(tmp_path: Path) -> None:
+    nan = float("nan")
+    same = {"f/value": 2.0, "f/curve": [1.0, [2.0, 3.0], nan], "f/left": 2e-15, "f/note": "words"}
+    rounded = {"f/value": 2.0 * (1 + 1e-13), "f/left": 1e-15, "f/note": "other words", "f/new": 1.0}
+    moved = {
+        "f/value": 2.0 * (1 + 1e-9),
+        "f/curve": [1.0, [2.0, 4.0], nan],
+        "g/short": [1.0],
+        "g/none": None,
+    }
+    records = {
+        "before": same | {"g/short": [1.0, 2.0], "g/none": 1.0, "g/reals": 1.0},
+        "rounded": same | rounded | {"g/short": [1.0, 2.0], "g/none": 1.0, "g/regression": 1.0},
+        "moved": same | moved,
+    }
+    for name, record in records.items():
+        (tmp_path / name).write_text(json.dumps(record), encoding="utf-8")
+
+    words = ("record_results.py", "compare", "before")
+    done = run_tool(*words, "rounded", "--rename", "/reals$=/regression", path=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0 numbers differ" in done.stdout
+    assert "1 texts differ\n  f/note" in done.stdout
+    assert "1 paths are new\n  f/new" in done.stdout
+
+    done = run_tool(*words, "moved", path=tmp_path)
+    assert done.returncode == 1
+    assert "4 numbers differ by more than 1e-12" in done.stdout
+    assert "1 paths are missing\n  g/reals" in done.stdout
+
+
 PACKAGE_WITH_ONE_FUNCTION = '''
 """A package."""
 __all__ = ["halve"]

@@ -1,0 +1,174 @@
+"""Fixed inputs of `tools/record_results.py`: public names, arrays under a seed, places where rows may be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WHERE: dict[str, str] = {
+    "main": "cli.main",
+    "BinaryWorld": "simulate.BinaryWorld",
+    "CalibrationTest": "simulate.CalibrationTest",
+    "EnsembleWorld": "simulate.EnsembleWorld",
+    "HistogramWorld": "simulate.HistogramWorld",
+    "LocationWorld": "simulate.LocationWorld",
+    "MulticlassWorld": "simulate.MulticlassWorld",
+    "QuadraticWorld": "simulate.QuadraticWorld",
+    "paired_difference": "simulate.paired_difference",
+    "world_picture": "simulate.world_picture",
+}
+"""Names that are not at the top of the package; one that moves or is renamed gets its row here."""
+
+
+class Names:
+    """The public names, looked up when a case needs them, and which of them were."""
+
+    def __init__(self) -> None:
+        self.reached: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        module, _, own = f"credibly.{WHERE.get(name, name)}".rpartition(".")
+        self.reached.add(name)
+        return getattr(import_module(module), own)
+
+
+cr = Names()
+
+N, M, K = 90, 3, 3
+LEVELS = (np.arange(1, 20) / 20).tolist()
+FOCAL_SETS = [(0,), (1,), (0, 2), (0, 1, 2)]
+
+_rng = np.random.default_rng(20)
+MEMBERS = _rng.dirichlet(np.ones(K), size=(N, M))
+OTHERS = _rng.dirichlet(np.ones(K), size=(N, M))
+MEAN = MEMBERS.mean(axis=1)
+MASSES = _rng.dirichlet(np.ones(len(FOCAL_SETS)), size=N)
+MEANS, STDS = _rng.normal(size=(N, M)), _rng.uniform(0.5, 1.5, size=(N, M))
+DRAWS = _rng.normal(size=(N, M, 40))
+COLUMNS: dict[str, np.ndarray] = {
+    "classes": (_rng.random((N, 1)) > MEAN.cumsum(axis=1)).sum(axis=1),
+    "counts": _rng.multinomial(_rng.integers(2, 6, size=N), MEAN),
+    "reals": 1.3 * _rng.normal(size=N),
+    "sample_weight": np.arange(N) % 3 + 1.0,
+    "groups": np.array(["b", "a", "c"])[_rng.integers(3, size=N)],
+    "features": _rng.normal(size=(N, 2)),
+}
+"""What stands beside the predictions, one entry per row: labels of three kinds, weights, groups, features."""
+
+Make = Callable[[np.ndarray], Any]
+"""Turns a NumPy array into one of the library that a place works in."""
+
+CLASS_KINDS: dict[str, Callable[[Make], Any]] = {
+    "point": lambda make: cr.Point(make(MEAN)),
+    "ensemble": lambda make: cr.Ensemble(make(MEMBERS)),
+    "weighted": lambda make: cr.Ensemble(make(MEMBERS), weights=make(np.array([0.5, 0.3, 0.2]))),
+    "dirichlet": lambda make: cr.Dirichlet(make(6.0 * MEAN)),
+    "dirichlets": lambda make: cr.Dirichlet(make(6.0 * MEMBERS)),
+    "intervals": lambda make: cr.Intervals(make(MEMBERS.min(axis=1)), make(MEMBERS.max(axis=1))),
+    "belief": lambda make: cr.Belief(make(MASSES), FOCAL_SETS, K),
+}
+REAL_KINDS: dict[str, Callable[[Make], Any]] = {
+    "gaussian": lambda make: cr.Gaussian(make(MEANS[:, 0]), make(STDS[:, 0])),
+    "gaussians": lambda make: cr.Gaussian(make(MEANS), make(STDS)),
+    "samples": lambda make: cr.Samples(make(DRAWS[:, 0])),
+    "member_samples": lambda make: cr.Samples(make(DRAWS)),
+    "quantiles": lambda make: cr.Quantiles(make(np.sort(DRAWS[:, 0, : len(LEVELS)], axis=1)), LEVELS),
+}
+SETS = ("ensemble", "weighted", "dirichlet", "intervals", "belief")
+KINDS = {**CLASS_KINDS, **REAL_KINDS, "other": lambda make: cr.Ensemble(make(OTHERS))}
+
+
+def as_numpy(values: np.ndarray) -> Any:
+    """Return the array itself."""
+    return values
+
+
+def as_torch(values: np.ndarray) -> Any:
+    """Return numbers as a tensor on the CPU; words stay where they are."""
+    return values if values.dtype.kind == "U" else import_module("torch").from_numpy(values.copy())
+
+
+def as_dask(values: np.ndarray) -> Any:
+    """Return the array in blocks of rows that end where no other place's do."""
+    return import_module("dask.array").from_array(values, chunks=(37, *values.shape[1:]))
+
+
+def column(name: str, make: Make = as_numpy, rows: slice = slice(None)) -> Any:
+    """Return labels, weights, groups or features of some rows."""
+    values = make(COLUMNS[name][rows])
+    return cr.LabelCounts(values) if name == "counts" else values
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """Predictions of one kind with the columns beside them, in no library yet."""
+
+    kind: str
+    labels: str | None = None
+    beside: tuple[str, ...] = ()
+
+    def columns(self, make: Make, rows: slice = slice(None)) -> dict[str, Any]:
+        """Return weights, groups and features by name."""
+        return {name: column(name, make, rows) for name in self.beside}
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional arguments and keywords that hand rows to a public function."""
+
+
+def in_memory(given: Given, make: Make) -> Call:
+    """Hand over predictions, labels and columns as arrays of one library."""
+    labels = () if given.labels is None else (column(given.labels, make),)
+    return (KINDS[given.kind](make), *labels), given.columns(make)
+
+
+def in_chunks(given: Given) -> Call:
+    """Cut arrays in memory into chunks of rows."""
+    arguments, beside = in_memory(given, as_numpy)
+    return (cr.scan(*arguments, chunk_rows=41, engine="serial", **beside),), {}
+
+
+def in_parts(given: Given) -> Call:
+    """Hand over pairs of predictions and labels in the order of the rows."""
+    (predictions, *labels), beside = in_memory(given, as_numpy)
+    cuts = [slice(0, 20), slice(20, 64), slice(64, N)]
+    pairs = [(predictions[rows], *(one[rows] for one in labels)) for rows in cuts]
+    return (cr.scan(pairs, engine="serial", **beside),), {}
+
+
+def in_files(given: Given) -> Call:
+    """Save shards in the current directory and name them by a pattern."""
+    (predictions, *labels), beside = in_memory(given, as_numpy)
+    folder = Path("-".join(filter(None, ("shards", given.kind, given.labels, *given.beside))))
+    folder.mkdir(exist_ok=True)
+    for place, rows in enumerate([slice(0, 50), slice(50, N)]):
+        own = {name: values[rows] for name, values in beside.items()}
+        cr.save(
+            folder / f"{place}.npz", predictions[rows], *(one[rows] for one in labels), **own, overwrite=True
+        )
+    return (cr.scan(f"{folder}/*.npz", engine="serial"),), {}
+
+
+def in_dask(given: Given) -> Call:
+    """Hand over Dask arrays, which only a point and an ensemble can be."""
+    values = {"point": MEAN, "ensemble": MEMBERS}[given.kind]
+    labels = () if given.labels is None else (as_dask(COLUMNS[given.labels]),)
+    return (cr.scan(as_dask(values), *labels, engine="serial", **given.columns(as_dask)),), {}
+
+
+PLACES: dict[str, Callable[[Given], Call]] = {
+    "numpy": lambda given: in_memory(given, as_numpy),
+    "torch": lambda given: in_memory(given, as_torch),
+    "chunks": in_chunks,
+    "parts": in_parts,
+    "files": in_files,
+    "dask": in_dask,
+}
+MEMORY = ("numpy", "torch")
+ROWS = ("numpy", "torch", "chunks")
+EVERYWHERE = tuple(PLACES)
