@@ -1,4 +1,4 @@
-"""Shared by all tests: where the public data are, how hard Hypothesis tries, which libraries there are."""
+"""Shared by all tests: where the public data are and what stands in for them, Hypothesis, array libraries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from golden.shipped import write_public_layout
 from libraries import Library
 
 # Derandomised: a failure on one machine is a failure on all of them.
@@ -25,8 +26,28 @@ def data_dir() -> Path:
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("CREDIBLY_DATA", beside))
     if not folder.is_dir():
-        pytest.skip(f"needs the public predictions in {folder}; set CREDIBLY_DATA to their folder")
+        pytest.skip(
+            f"needs the public predictions, and {folder} is no folder: "
+            "`python tools/assemble_public_data.py` says where to fetch them; "
+            "set CREDIBLY_DATA to the folder it writes"
+        )
     return folder
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the layout of the public data, filled with those that every clone holds."""
+    folder = tmp_path_factory.mktemp("stand_in")
+    write_public_layout(folder)
+    return folder
+
+
+@pytest.fixture(params=["stand_in", pytest.param("data_dir", marks=pytest.mark.data)])
+def any_data_dir(request: pytest.FixtureRequest) -> Path:
+    """Both folders in turn: what must hold for any predictions of this form."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Path)
+    return found
 
 
 def _accelerators() -> list[str]:

@@ -11,8 +11,8 @@ import credibly as cr
 
 FOLDER = Path(__file__).with_name("data")
 MODELS = ("sharp", "mean", "smooth")
-CORRUPT = (44, 131, 202, 391, 415)
-"""Rows of the layout's Bayesian model average that are made to sum to 2, 4, 6, 8 and 10."""
+CORRUPT = tuple(range(44, 600, 47))
+"""Rows of the layout's Bayesian model average that are made to sum to 2 to 10: 12 of 600."""
 
 
 def arrays(name: str) -> dict[str, np.ndarray]:
@@ -43,7 +43,7 @@ def write_public_layout(folder: Path) -> None:
         (folder / part).mkdir(parents=True)
     digits, remainders, surface = arrays("digits"), arrays("remainders"), arrays("surface")
     corrupt = digits["mean"].copy()
-    corrupt[list(CORRUPT)] *= np.array([[2], [4], [6], [8], [10]], dtype=np.float32)
+    corrupt[list(CORRUPT)] *= 2 + np.arange(len(CORRUPT), dtype=np.float32)[:, None] % 9
     stored = {
         "snn": digits["sharp"],
         "ddu": digits["smooth"],
@@ -68,4 +68,5 @@ def write_public_layout(folder: Path) -> None:
         counts=remainders["counts"],
         classes=np.array(["0", "1", "2"]),
     )
+    surface["data"] = surface["data"].astype(float)
     np.savez(folder / "uci" / "yacht" / "data.npz", **surface)
