@@ -94,7 +94,7 @@ def _growth() -> Iterator[Row]:
 
 
 def _rated() -> Iterator[Row]:
-    folder = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
+    folder = Path(os.environ.get("CREDIBLY_DATA", ""))
     if not (folder / "cifar10" / "ddu.npy").is_file():
         print("<!-- rows on CIFAR-10H and ChaosNLI need CREDIBLY_DATA -->")
         return

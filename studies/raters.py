@@ -1,6 +1,7 @@
 """What a few of many raters tell: CIFAR-10H and ChaosNLI-SNLI with raters subsampled to 2, 3, 5 and 10.
 
-Needs the public data named in CONTRIBUTING.md (CREDIBLY_DATA). Prints the table of docs/studies/raters.md
+Needs the public data that docs/studies/index.md lists (CREDIBLY_DATA). Prints the table of
+docs/studies/raters.md
 and, given a folder, writes its plot there.
 
     python studies/raters.py [FOLDER]
@@ -32,7 +33,9 @@ def data_sets(folder: Path) -> dict[str, tuple[cr.Point | cr.Ensemble, cr.LabelC
 
 
 def main(folder: str | None = None) -> None:
-    data = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
+    if not os.environ.get("CREDIBLY_DATA"):
+        raise SystemExit("Set CREDIBLY_DATA to the folder of the public data, see docs/studies/index.md.")
+    data = Path(os.environ["CREDIBLY_DATA"])
     columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
     print(" | ".join(("", *columns, "holds, unbiased", "plug-in", "")).strip())
     print("|---" * 8 + "|")

@@ -36,8 +36,15 @@ def public_data(*parts: str) -> Path:
     Path
         Under the folder that the environment variable CREDIBLY_DATA names.
     """
-    folder = Path(os.environ.get("CREDIBLY_DATA") or "../shared/data")
-    path = folder.joinpath(*parts)
+    named = os.environ.get("CREDIBLY_DATA")
+    if not named:
+        raise FileError(
+            f"'{'/'.join(parts)}'",
+            "is needed by this study",
+            "the environment variable CREDIBLY_DATA names no folder",
+            "Set it to the folder of the public data sets, see docs/studies/index.md.",
+        )
+    path = Path(named).joinpath(*parts)
     if not path.exists():
         raise FileError(
             f"'{path}'",
