@@ -1,8 +1,7 @@
 """What a few of many raters tell: CIFAR-10H and ChaosNLI-SNLI with raters subsampled to 2, 3, 5 and 10.
 
 Needs the public data that docs/studies/index.md lists (CREDIBLY_DATA). Prints the table of
-docs/studies/raters.md
-and, given a folder, writes its plot there.
+docs/studies/raters.md and, given a folder, writes its plot there.
 
     python studies/raters.py [FOLDER]
 """
