@@ -1,4 +1,4 @@
-"""Shared by all tests: where the public data are, how hard Hypothesis tries, which libraries there are."""
+"""Shared by all tests: where the public data are and what stands in for them, Hypothesis, array libraries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 from libraries import Library
-from public_data import data_dir
+from public_data import any_data_dir, data_dir, stand_in
 
-__all__ = ["data_dir"]
+__all__ = ["any_data_dir", "data_dir", "stand_in"]
 
 # Derandomised: a failure on one machine is a failure on all of them.
 settings.register_profile("default", max_examples=40, deadline=None, derandomize=True)

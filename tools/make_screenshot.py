@@ -27,11 +27,11 @@ LARGEST = 150_000  # bytes, as a picture in a README should be
 def main() -> int:
     """Write the picture; return 1 where no browser is found or the picture is too large."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from browser.chromium import Chromium, find_chromium
+    from browser.chromium import Chromium, find_chromium, without_chromium
 
     program = find_chromium()
     if program is None:
-        sys.stderr.write("No Chromium on PATH; name one with CREDIBLY_CHROMIUM.\n")
+        sys.stderr.write(f"{without_chromium()}\n")
         return 1
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "demo-report.html"

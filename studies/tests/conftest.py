@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from public_data import data_dir
+from public_data import any_data_dir, data_dir, stand_in
 from unit.cli.runs import credibly
 
-__all__ = ["credibly", "data_dir"]
+__all__ = ["any_data_dir", "credibly", "data_dir", "stand_in"]

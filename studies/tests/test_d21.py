@@ -12,7 +12,7 @@ import pytest
 
 import credibly as cr
 from credibly.simulate import HistogramWorld
-from credibly_studies import StudyResult, d21_debiasing, d21_modes, studies
+from credibly_studies import StudyResult, d21_debiasing, d21_modes, d21_recalibrated, studies
 from credibly_studies.d21_debiasing import MODELS, DebiasingSize, true_losses, unbiased
 from credibly_studies.d21_modes import ModesSize, predicted_disagreement, true_disagreement
 from credibly_studies.d21_posterior import posterior_gain, posterior_mean
@@ -146,6 +146,34 @@ def test_table2() -> None:
             without = rows[data, kind, method.split("+")[0]]
             assert (row["L"], row["accuracy"]) == pytest.approx((without["L"], without["accuracy"]))
         assert row["EL"] == pytest.approx(row["CL"] + row["DL"])
+
+
+def test_alpha_leaves_the_mean_alone(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Table 2 is made of, on raters drawn from a known Dirichlet: see make_golden_data.py."""
+    monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
+    kinds, counts = predictions_of("ChaosNLI-SNLI", 150)
+    monkeypatch.setattr(d21_recalibrated, "SPREADS", {"": None, "alpha": d21_recalibrated.SPREADS["alpha"]})
+    found, _ = recalibrated(kinds["mean of 5"], counts, "ts", 2, (0, 0))
+    mean, alpha = found[""], found["alpha"]
+    assert isinstance(mean, cr.Point)
+    assert isinstance(alpha, cr.Dirichlet)
+    np.testing.assert_allclose(alpha.mean().probs, mean.probs, atol=1e-9)
+    before, after = (cr.decompose_disagreement(one, counts) for one in (mean, alpha))
+    assert after.expected.value < before.expected.value
+    # raters share a distribution: 1 - sum p^2 is too large by (alpha0 + 1) / alpha0, alpha0 = 8
+    assert before.predicted.value / before.observed.value == pytest.approx(9 / 8, abs=0.1)
+    assert after.predicted.value / after.observed.value == pytest.approx(1.0, abs=0.1)
+
+
+def test_rows_come_back_from_their_folds_in_order(stand_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
+    monkeypatch.setattr(d21_recalibrated, "SPREADS", {"": None, "alpha": d21_recalibrated.SPREADS["alpha"]})
+    kinds, counts = predictions_of("ChaosNLI-SNLI", 40)
+    ensemble = kinds["5 networks, sampled"]
+    found, _ = recalibrated(ensemble, counts, "raw", 2, (0, 0))
+    assert [type(one).__name__ for one in found.values()] == ["Ensemble", "Dirichlet"]
+    np.testing.assert_allclose(found[""].probs, ensemble.probs)
+    assert len(found["alpha"]) == 40
 
 
 @pytest.mark.data

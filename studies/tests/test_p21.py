@@ -13,12 +13,12 @@ import pytest
 import credibly as cr
 from credibly._arrays.engines import as_engine
 from credibly.simulate import QuadraticWorld
-from credibly_studies import Run, StudyResult
+from credibly_studies import Run, StudyResult, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
 from credibly_studies.p21_location import LOCATION, LocationSize, work
 from credibly_studies.p21_quadratic import QUADRATIC
-from credibly_studies.p21_uci import UCI, splits_of
+from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
 
 
@@ -230,9 +230,28 @@ def test_both_rules_agree_but_for_ties(uci: StudyResult) -> None:
     assert np.mean(gaps) < 0.15
 
 
-@pytest.mark.data
-def test_splits_are_those_of_the_file(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+def test_the_line_of_the_study_is_that_of_least_squares(
+    cache: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The study's own tables on a set that is drawn, without the networks, whose training is dear."""
+    monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
+    monkeypatch.setattr(p21_uci, "MODELS", {"Bayesian ridge": p21_uci.MODELS["Bayesian ridge"]})
+    size = UciSize(("yacht",), splits=2, members=1, draws=50, steps=(1, 1), replicates=39)
+    found = dataclasses.replace(UCI, small=size).run()
+    splits, squares = splits_of("yacht", 2), []
+    for x, y, new, labels in zip(splits.train_x, splits.train_y, splits.test_x, splits.test_y, strict=True):
+        line = np.linalg.lstsq(np.column_stack([np.ones(277), x]), y, rcond=None)[0]
+        squares.append(((labels - np.column_stack([np.ones(31), new]) @ line) ** 2).mean())
+    # ridge shrinks a little, and the mean of 50 draws of weights scatters
+    errors = {row["model"]: row["MSE"] for row in found.table("errors").records()}
+    assert errors["Bayesian ridge"] == pytest.approx(np.mean(squares), rel=0.05)
+    rows = found.table("failures").records()
+    assert {row["hypothesis"] for row in rows} == {"bayesian", "independent"}
+    assert min(row["fails, P21"] - row["fails"] for row in rows) >= 0  # ties count half in P21's p
+
+
+def test_splits_are_those_of_the_file(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(any_data_dir))
     splits = splits_of("yacht", 2)
     assert splits.train_x.shape == (2, 277, 6)
     assert splits.test_y.shape == (2, 31)

@@ -88,16 +88,19 @@ def test_claims_follow_the_numbers() -> None:
     assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
 
 
-@pytest.mark.data
-def test_snli_is_a_set_of_five(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not (data_dir / "snli").is_dir():
-        pytest.skip("needs the SNLI predictions under CREDIBLY_DATA")
-    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
+def test_a_published_set_has_two_parts(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(any_data_dir))
     given = real_set(SNLI, "", 300)
     assert (given.validation.n_members, given.test.n_classes) == (5, 3)
     assert len(given.validation) == given.validation_labels.size == 300
     mean = np.asarray(given.test.probs).mean(axis=1)
-    assert 0.9 < (mean.argmax(axis=1) == given.test_labels).mean() < 0.95  # dev: 0.9226, data/README.md
+    # SNLI, dev: 0.9226, as its README says; ours, first part: 0.9433 by scikit-learn (other_numbers.json)
+    assert 0.9 < (mean.argmax(axis=1) == given.test_labels).mean() < 0.96
+
+
+@pytest.mark.data
+def test_the_table_of_snli(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))
     findings = j25_table(TableSize((SNLI,), rows=200, n_resamples=19), Run(as_seed(0)))
     assert [row[0] for row in findings.tables[0].rows] == [SNLI] * 4
 

@@ -163,6 +163,12 @@ def test_absent_data_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("CREDIBLY_DATA", str(tmp_path))
     with pytest.raises(cr.CrediblyError, match=r"labels\.npy' is needed .* not there\. Set CREDIBLY_DATA"):
         public_data("cifar10", "labels.npy")
+    monkeypatch.setenv("CREDIBLY_DATA", "")
+    with pytest.raises(cr.CrediblyError, match=r"'cifar10/labels.npy' is needed.*names no folder"):
+        public_data("cifar10", "labels.npy")
+    monkeypatch.delenv("CREDIBLY_DATA")
+    with pytest.raises(cr.CrediblyError, match="names no folder"):
+        public_data("cifar10", "labels.npy")
 
 
 @pytest.mark.parametrize("value", [None, ""])

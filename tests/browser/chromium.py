@@ -39,6 +39,17 @@ def find_chromium() -> str | None:
     return shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def without_chromium() -> str:
+    """Say what was looked for in vain, and how to get it."""
+    named = os.environ.get("CREDIBLY_CHROMIUM")
+    looked = f"CREDIBLY_CHROMIUM={named} is no program" if named else f"none of {', '.join(NAMES)} is on PATH"
+    return (
+        f"needs Chromium, and {looked}. Debian: apt install chromium; Ubuntu: snap install chromium; "
+        "macOS: brew install --cask chromium. A browser elsewhere is named by CREDIBLY_CHROMIUM, such as "
+        "'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'"
+    )
+
+
 def _high(descriptor: int) -> int:
     """Move a file descriptor out of the way of 3 and 4."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from browser.chromium import Chromium, find_chromium
+from browser.chromium import Chromium, find_chromium, without_chromium
 from credibly.cli import main
 from credibly.io import demo as demo_data
 
@@ -56,7 +56,7 @@ REPORTS: dict[str, Callable[[Path], None]] = {
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     program = find_chromium()
     if program is None:
-        reason = "needs Chromium: none on PATH, and CREDIBLY_CHROMIUM names none"
+        reason = without_chromium()
         if os.environ.get("CREDIBLY_REQUIRE_BROWSER"):
             pytest.fail(reason)
         pytest.skip(reason)

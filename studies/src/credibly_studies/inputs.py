@@ -36,9 +36,16 @@ def public_data(*parts: str) -> Path:
     Path
         Under the folder that the environment variable CREDIBLY_DATA names.
     """
-    folder = os.environ.get("CREDIBLY_DATA")
-    path = Path(folder or "CREDIBLY_DATA", *parts)
-    if not folder or not path.exists():
+    named = os.environ.get("CREDIBLY_DATA")
+    if not named:
+        raise FileError(
+            f"'{'/'.join(parts)}'",
+            "is needed by this study",
+            "the environment variable CREDIBLY_DATA names no folder",
+            "Set it to the folder of the public data sets, see docs/studies/index.md.",
+        )
+    path = Path(named).joinpath(*parts)
+    if not path.exists():
         raise FileError(
             f"'{path}'",
             "is needed by this study",

@@ -17,8 +17,6 @@ import pytest
 
 from unit.cli.runs import FAST, Command, Ran, World
 
-DATA = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
-
 
 def complaint(ran: Ran) -> str:
     """The one line on stderr of a command that refused."""
@@ -169,48 +167,59 @@ def test_disk_full_leaves_the_old_file(
     assert set(tmp_path.iterdir()) == before  # no hidden leftovers
 
 
-@pytest.mark.data
 class TestCorruptRows:
-    """cifar10/lbbnn_avg.npy has 24 rows whose sums are 2 to 10."""
+    """cifar10/lbbnn_avg.npy has rows whose sums are 2 to 10: 24 of 10000, and 12 of 600 in the stand-in."""
 
     @pytest.fixture
-    def words(self) -> tuple[object, ...]:
-        folder = DATA / "cifar10"
-        if not (folder / "lbbnn_avg.npy").is_file():
-            pytest.skip("CREDIBLY_DATA does not hold cifar10/lbbnn_avg.npy")
+    def words(self, any_data_dir: Path) -> tuple[object, ...]:
+        folder = any_data_dir / "cifar10"
         return (folder / "lbbnn_avg.npy", "--labels", folder / "labels.npy")
+
+    @pytest.fixture
+    def counted(self, any_data_dir: Path) -> tuple[int, list[int]]:
+        """How many rows there are, and which are corrupt."""
+        sums = np.load(any_data_dir / "cifar10" / "lbbnn_avg.npy").sum(axis=1)
+        bad = np.flatnonzero(np.abs(sums - 1) > 1e-3).tolist()
+        assert (len(sums), len(bad)) in ((10_000, 24), (600, 12))
+        return len(sums), bad
 
     @pytest.mark.parametrize("verb", ["test", "evaluate"])
     def test_refused_with_their_number_and_the_flag(
-        self, verb: str, words: tuple[object, ...], credibly: Command
+        self, verb: str, words: tuple[object, ...], counted: tuple[int, list[int]], credibly: Command
     ) -> None:
+        n, bad = counted
         line = complaint(credibly(verb, *words))
-        assert "24 of 10000 rows: 44, 391" in line
+        assert f"{len(bad)} of {n} rows: {bad[0]}, {bad[1]}" in line
         assert "`--drop-invalid`" in line
-        listed = line.partition("All 24 rows: ")[2].partition(".")[0].split(", ")
-        probs = np.load(words[0])  # type: ignore[arg-type]
-        assert [int(row) for row in listed] == np.flatnonzero(np.abs(probs.sum(axis=1) - 1) > 1e-3).tolist()
+        listed = line.partition(f"All {len(bad)} rows: ")[2].partition(".")[0].split(", ")
+        assert [int(row) for row in listed] == bad
 
-    def test_dropped_on_purpose(self, words: tuple[object, ...], credibly: Command) -> None:
+    def test_dropped_on_purpose(
+        self, words: tuple[object, ...], counted: tuple[int, list[int]], credibly: Command
+    ) -> None:
+        n, bad = counted
         ran = credibly("test", *words, "--drop-invalid", *FAST)
         assert ran.code == 0
-        assert ran.rows[0]["n"] == "9976"  # 10000 - 24
-        assert "24 rows were dropped" in ran.err
+        assert ran.rows[0]["n"] == str(n - len(bad))
+        assert f"{len(bad)} rows were dropped" in ran.err
 
     def test_counted_in_the_header_of_the_report(
-        self, words: tuple[object, ...], credibly: Command, tmp_path: Path
+        self, stand_in: Path, credibly: Command, tmp_path: Path
     ) -> None:
+        words = (stand_in / "cifar10" / "lbbnn_avg.npy", "--labels", stand_in / "cifar10" / "labels.npy")
         out = tmp_path / "r.html"
         chosen = ("--statistic", "brier", "--n-resamples", 19)
         assert credibly("report", *words, "--drop-invalid", "--out", out, *chosen).code == 0
         header = out.read_text(encoding="utf-8").partition("</header>")[0]
-        assert "9976 (24 invalid rows dropped)" in header
+        assert "588 (12 invalid rows dropped)" in header
 
-    def test_inspected(self, words: tuple[object, ...], credibly: Command) -> None:
+    def test_inspected(
+        self, words: tuple[object, ...], counted: tuple[int, list[int]], credibly: Command
+    ) -> None:
         ran = credibly("inspect", *words)
         assert ran.code == 2
         (problem,) = [row["value"] for row in ran.rows if row["what"] == "problem"]
-        assert "24 of 10000 rows" in problem
+        assert f"{len(counted[1])} of {counted[0]} rows" in problem
 
 
 def test_advice_about_one_column_of_scores(credibly: Command, tmp_path: Path) -> None:

@@ -84,14 +84,17 @@ def test_the_number_of_classes_is_that_of_the_fit(case) -> None:
         method.apply(given, part(features, slice(0, 4)))
 
 
+def takes_weights(method: cr.Recalibration) -> bool:
+    """A network is trained on a random part, folds are drawn of what is listed, the credal test has none."""
+    drawn = getattr(method, "head", None) == "neural" or getattr(method, "penalty", None) == "cv"
+    return not drawn and method.method != "credal"
+
+
+@pytest.mark.parametrize(
+    "case", [name for name, (method, *_) in CASES.items() if takes_weights(method)], indirect=True
+)
 def test_weights_equal_repeated_instances(case) -> None:
     method, predictions, labels, features = case
-    if method.method == "alpha" and getattr(method, "head", None) == "neural":
-        pytest.skip("a network is trained on a random part")
-    if method.method == "credal":
-        pytest.skip("the credal test takes no weights")
-    if getattr(method, "penalty", None) == "cv":
-        pytest.skip("folds are drawn over the instances that are listed")
     rows = np.arange(400)
     weight = np.random.default_rng(2).integers(0, 3, size=400)
     again = np.repeat(rows, weight)
