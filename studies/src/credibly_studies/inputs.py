@@ -49,7 +49,7 @@ def public_data(*parts: str) -> Path:
         raise FileError(
             f"'{path}'",
             "is needed by this study",
-            "it is not there" if folder else "the environment variable CREDIBLY_DATA is not set",
+            "it is not there",
             "Set CREDIBLY_DATA to the folder of the public data sets, see docs/studies/index.md.",
         )
     return path

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 import scipy.optimize
-from credibly.hypotests.credal.credal_test.folds import learn_part, random_parts
 
 import credibly as cr
 from credibly.hypotests.credal.basis import Basis, log_probabilities
+from credibly.hypotests.credal.folds import learn_part, random_parts
 from credibly.hypotests.credal.learners import Points
 from credibly.hypotests.credal.mixing import Columns, fit_weights, likelihoods, mixed
 from credibly.hypotests.credal.neural import learn_network

@@ -20,8 +20,8 @@ from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.philox import Stream, Uniforms
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.credal.combinations import ConstantCombination
-from credibly.hypotests.credal.credal_test.tasks import CredalTask, Finding
 from credibly.hypotests.credal.mixing import mixed
+from credibly.hypotests.credal.tasks import CredalTask, Finding
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point

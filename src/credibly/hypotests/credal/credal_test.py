@@ -20,11 +20,11 @@ from credibly.hypotests.calibration.calibration_test import (
 )
 from credibly.hypotests.credal.combinations import MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
-from credibly.hypotests.credal.credal_test.tasks import CredalTask, Finding, as_credal_result
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, as_class_predictions, points_of
+from credibly.hypotests.credal.tasks import CredalTask, Finding, as_credal_result
 from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import require_order
 from credibly.results.tests import CredalTestResult

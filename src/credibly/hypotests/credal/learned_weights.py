@@ -32,16 +32,16 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, like, names
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.credal.basis import check_features, log_probabilities
 from credibly.hypotests.credal.combinations import LearnedCombination
-from credibly.hypotests.credal.credal_test.folds import (
+from credibly.hypotests.credal.folds import (
     Part,
     PartFit,
     learn_part,
     random_parts,
     require_enough,
 )
-from credibly.hypotests.credal.credal_test.tasks import CredalTask, Finding
 from credibly.hypotests.credal.learners import Learner, LinearLearner
 from credibly.hypotests.credal.neural import NeuralLearner, NeuralPartFit, learn_network
+from credibly.hypotests.credal.tasks import CredalTask, Finding
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point, as_point
