@@ -13,7 +13,7 @@ import torch
 
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests.resampling.loop import loop as resampling
+from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from kinds import CLASS_STATISTICS
 
