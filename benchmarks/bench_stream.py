@@ -25,7 +25,7 @@ import credibly as cr
 from credibly._arrays.memory_order import mean_entropy_of_members, mean_of_members, summary_of_rows
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.means import MeasuresTask
-from credibly.predictions import Chunks
+from credibly.predictions import Rows
 from credibly.predictions.passes import leaf_rows, one_pass
 from credibly.statistics.chunked import StatisticsTask
 
@@ -56,7 +56,7 @@ def rows(threads: int) -> Iterator[Row]:
         yield from _workers(paths, expected)
 
 
-def numbers(source: Chunks) -> dict[str, float]:
+def numbers(source: Rows) -> dict[str, float]:
     """Return the seven numbers and their parts in one pass."""
     tasks = [StatisticsTask.of(STATISTICS, source), MeasuresTask.of(MEASURES, source)]
     return {name: one.value for part in one_pass(source, tasks) for name, one in part.items()}
@@ -86,7 +86,7 @@ def _in_turns(paths: tuple[str, str]) -> tuple[Seconds, Seconds, dict[str, float
     return from_file, from_memory, found
 
 
-def _per_row(source: Chunks) -> tuple[tuple[float, float], dict[str, float]]:
+def _per_row(source: Rows) -> tuple[tuple[float, float], dict[str, float]]:
     began, worked = time.perf_counter(), time.thread_time()
     found = numbers(source)
     return ((time.perf_counter() - began) / source.n, (time.thread_time() - worked) / source.n), found
@@ -278,7 +278,7 @@ def _warm() -> None:
     import credibly  # noqa: F401
 
 
-def _scan(paths: tuple[str, str]) -> Chunks:
+def _scan(paths: tuple[str, str]) -> Rows:
     return cr.scan(*paths, member_axis=0, engine="serial")
 
 

@@ -74,9 +74,10 @@ if _TYPE_CHECKING:
         reliability_curve,
         validity_test,
     )
-    from credibly.io import Dataset, from_posterior_predictive, load, save
+    from credibly.io import from_posterior_predictive, load, save
     from credibly.predictions import (
         Belief,
+        Dataset,
         Dirichlet,
         Ensemble,
         Gaussian,
@@ -223,13 +224,13 @@ _HOMES = {
         "validity_test",
     ),
     "credibly.io": (
-        "Dataset",
         "from_posterior_predictive",
         "load",
         "save",
     ),
     "credibly.predictions": (
         "Belief",
+        "Dataset",
         "Dirichlet",
         "Ensemble",
         "Gaussian",

@@ -23,10 +23,10 @@ from credibly.annotators.engine import Summary, summarise
 from credibly.annotators.levels import PLUGIN_REFUSAL, Level, Terms
 from credibly.annotators.loss import check_cut
 from credibly.annotators.moments import Evidence, instances_last
-from credibly.annotators.population import Chunk, Population, check_chunk
+from credibly.annotators.population import Population, RatedRows, check_chunk
 from credibly.annotators.predicted import pair_moments
 from credibly.annotators.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.predictions import Chunks, require_no_labels
+from credibly.predictions import Rows, require_no_labels
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly.results.estimates import RootEstimate
 from credibly.statistics.bins import Binning, Closed
@@ -54,7 +54,7 @@ def decompose_disagreement(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a
         Dirichlet (or from one of several); the mean of any other set, which the notes say.
     counts : LabelCounts
@@ -98,7 +98,7 @@ def decompose_disagreement(
     >>> round(parts.observed.value, 6), round(parts.predicted.value, 6)
     (0.291667, 0.295)
     """
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(counts, sample_weight)
         return _decompose(predictions, statistic, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
@@ -106,7 +106,7 @@ def decompose_disagreement(
 
 
 def _decompose(
-    rows: Chunks | Chunk,
+    rows: Rows | RatedRows,
     statistic: RaterStatistic | None,
     n_bins: int,
     binning: Binning,
@@ -175,7 +175,7 @@ def _result(
     )
 
 
-def overall_evidence(tile: Chunk) -> Evidence:
+def overall_evidence(tile: RatedRows) -> Evidence:
     """Two raters disagree."""
     mu, raters = tile.frequencies
     same = namespace(mu).sum(mu * mu, axis=0, keepdims=True)
@@ -184,7 +184,7 @@ def overall_evidence(tile: Chunk) -> Evidence:
     return _evidence(moments.disagreement, observed, tile.weight, moments.variance(raters))
 
 
-def class_evidence(tile: Chunk) -> Evidence:
+def class_evidence(tile: RatedRows) -> Evidence:
     """Two raters disagree about a class: one of them names it, the other does not."""
     mu, raters = tile.frequencies
     moments = pair_moments(tile.predictions, per_class=True)
@@ -192,7 +192,7 @@ def class_evidence(tile: Chunk) -> Evidence:
     return _evidence(moments.disagreement, observed, tile.weight, moments.variance(raters))
 
 
-def user_evidence(bound: BoundRaterStatistic, tile: Chunk) -> Evidence:
+def user_evidence(bound: BoundRaterStatistic, tile: RatedRows) -> Evidence:
     """Return what a user's statistic observes and expects."""
     _require_whole(tile.counts, bound.statistic)
     _, raters = tile.frequencies

@@ -15,7 +15,7 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly.annotators.calibration import Debias, debiased_loss, least_variance, pairs, plugin_loss
 from credibly.annotators.levels import Level, Terms, levels, products_of
 from credibly.annotators.moments import Evidence, cell_index, cell_sums, row_moments
-from credibly.annotators.population import Chunk, Population
+from credibly.annotators.population import Population, RatedRows
 from credibly.results.decompositions import RaterBins
 from credibly.statistics import State
 from credibly.statistics.bins import Binning, Closed, bin_index, edge_ranks, width_edges, with_ends
@@ -47,7 +47,7 @@ class Summary:
 
 def summarise(
     population: Population,
-    evidence: Callable[[Chunk], Evidence],
+    evidence: Callable[[RatedRows], Evidence],
     cut: Cut,
     terms: Sequence[Terms],
     offered: Terms,
@@ -87,7 +87,7 @@ def summarise(
 
 
 def _reader(
-    population: Population, part: Callable[[Chunk], Part], least: int | None
+    population: Population, part: Callable[[RatedRows], Part], least: int | None
 ) -> Callable[[Callable[[Evidence, Array], State]], State]:
     """Return what adds up a function over all parts; those of small populations are kept between passes."""
     if population.n * population.n_classes > _KEPT_ELEMENTS:
@@ -97,7 +97,7 @@ def _reader(
 
 
 def _edges(
-    population: Population, evidence: Callable[[Chunk], Evidence], cut: Cut, least: int | None
+    population: Population, evidence: Callable[[RatedRows], Evidence], cut: Cut, least: int | None
 ) -> HostArray:
     if cut.binning == "equal_width":
         return width_edges(cut.n_bins)
@@ -114,13 +114,13 @@ def _edges(
 # Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
 
 
-def _part(evidence: Callable[[Chunk], Evidence], edges: HostArray, cut: Cut, tile: Chunk) -> Part:
+def _part(evidence: Callable[[RatedRows], Evidence], edges: HostArray, cut: Cut, tile: RatedRows) -> Part:
     own = evidence(tile)
     return own, cell_index(_bins_of(own.predicted, edges, cut.closed), cut.n_bins)
 
 
 def _of_part(
-    function: Callable[[Evidence, Array], State], part: Callable[[Chunk], Part], tile: Chunk
+    function: Callable[[Evidence, Array], State], part: Callable[[RatedRows], Part], tile: RatedRows
 ) -> State:
     return function(*part(tile))
 
@@ -130,7 +130,7 @@ def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:
 
 
 def _of_predicted(
-    use: Callable[[HostArray], Any], evidence: Callable[[Chunk], Evidence], own: Iterator[Chunk]
+    use: Callable[[HostArray], Any], evidence: Callable[[RatedRows], Evidence], own: Iterator[RatedRows]
 ) -> Any:
     parts = [to_host(evidence(tile).predicted.T) for tile in own]
     return use(np.concatenate(parts)) if parts else None

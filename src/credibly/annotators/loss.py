@@ -21,8 +21,8 @@ from credibly.annotators.calibration import Debias
 from credibly.annotators.engine import Cut, summarise
 from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
 from credibly.annotators.moments import Evidence, instances_last
-from credibly.annotators.population import Chunk, Population, check_chunk
-from credibly.predictions import Chunks, as_point, require_no_labels
+from credibly.annotators.population import Population, RatedRows, check_chunk
+from credibly.predictions import Rows, as_point, require_no_labels
 from credibly.results.decompositions import LossDecomposition, LossTerms
 from credibly.results.estimates import RootEstimate
 from credibly.statistics.bins import Binning, Closed, check_bins
@@ -62,7 +62,7 @@ def decompose_loss(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         Class predictions; a set is represented by its mean, which the notes say.
     counts : LabelCounts
         How many raters gave each label; chunks bring their own. Rows with one rater are left out of all
@@ -106,7 +106,7 @@ def decompose_loss(
     >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
     True
     """
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(counts, sample_weight)
         return _decompose(predictions, n_bins, binning, closed, debias, paper)
     chunk = check_chunk(predictions, counts, sample_weight)
@@ -114,7 +114,7 @@ def decompose_loss(
 
 
 def _decompose(
-    rows: Chunks | Chunk,
+    rows: Rows | RatedRows,
     n_bins: int,
     binning: Binning,
     closed: Closed,
@@ -166,7 +166,7 @@ def check_cut(
     return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
 
 
-def loss_evidence(tile: Chunk) -> Evidence:
+def loss_evidence(tile: RatedRows) -> Evidence:
     """Return contributions to expected, epistemic and plug-in epistemic loss, class by class."""
     z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
     mu, raters = tile.frequencies
@@ -175,7 +175,7 @@ def loss_evidence(tile: Chunk) -> Evidence:
     return Evidence(z, mu, (plugin + spread, plugin - spread / (raters - 1.0), plugin), tile.weight)
 
 
-def single_evidence(tile: Chunk) -> Evidence:
+def single_evidence(tile: RatedRows) -> Evidence:
     """Return contributions to the expected loss alone, which one rater shows too."""
     z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
     mu, _ = tile.frequencies

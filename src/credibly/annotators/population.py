@@ -15,13 +15,13 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace, to_ho
 from credibly._arrays.tiles import tiles
 from credibly.annotators.moments import instances_last
 from credibly.predictions import (
-    Chunks,
     ClassPredictions,
     Counts,
     Dirichlet,
     Ensemble,
     LabelCounts,
     Point,
+    Rows,
     as_labels,
     as_predictions,
     require_order,
@@ -33,7 +33,7 @@ S = TypeVar("S")
 
 
 @dataclasses.dataclass(frozen=True)
-class Chunk:
+class RatedRows:
     """Checked predictions of some rows, their label counts (n, k), rater numbers (n,) and weights (n,)."""
 
     predictions: ClassPredictions
@@ -42,10 +42,10 @@ class Chunk:
     weight: Array | None
     notes: tuple[str, ...] = ()
 
-    def tile(self, rows: slice, least: int) -> Chunk | None:
+    def tile(self, rows: slice, least: int) -> RatedRows | None:
         """Return the rows of a slice with at least `least` raters; None where there are none."""
         weight = None if self.weight is None else self.weight[rows]
-        part = Chunk(self.predictions[rows], self.counts[rows, :], self.totals[rows], weight)
+        part = RatedRows(self.predictions[rows], self.counts[rows, :], self.totals[rows], weight)
         enough = np.flatnonzero(to_host(part.totals) >= least)
         if enough.size == part.totals.shape[0]:
             return part
@@ -56,7 +56,7 @@ class Chunk:
             return namespace(array).take(array, like(enough, array), axis=0)
 
         weight = None if weight is None else taken(weight)
-        return Chunk(part.predictions[enough], taken(part.counts), taken(part.totals), weight)
+        return RatedRows(part.predictions[enough], taken(part.counts), taken(part.totals), weight)
 
     @property
     def frequencies(self) -> tuple[Array, Array]:
@@ -78,7 +78,7 @@ class _Survey:
     has_members: bool
 
 
-def survey(chunk: Chunk, least: int) -> _Survey:
+def survey(chunk: RatedRows, least: int) -> _Survey:
     """Count the rows of a chunk with enough raters."""
     totals = to_host(chunk.totals)
     enough = totals >= least
@@ -96,21 +96,21 @@ def survey(chunk: Chunk, least: int) -> _Survey:
     )
 
 
-def from_piece(piece: Any) -> Chunk:
+def from_piece(piece: Any) -> RatedRows:
     """Return a chunk of a scan as a chunk over raters."""
-    if not isinstance(piece.labels, Counts):
+    if not isinstance(piece.batch, Counts):
         raise InputTypeError(
             "the labels of the chunks",
             "must be LabelCounts: how many raters gave each label",
-            f"got {type(piece.labels).__name__.lower()}",
+            f"got {type(piece.batch).__name__.lower()}",
             "Scan with `labels=LabelCounts(counts)`, or files that hold `label_counts`.",
         )
-    weights = piece.labels.weights
-    chunk = check_chunk(piece.predictions, LabelCounts(piece.labels.values[0, ...]))
+    weights = piece.batch.weights
+    chunk = check_chunk(piece.predictions, LabelCounts(piece.batch.values[0, ...]))
     return chunk if weights is None else dataclasses.replace(chunk, weight=weights[0, :])
 
 
-def check_chunk(predictions: Any, counts: Any, sample_weight: Any = None) -> Chunk:
+def check_chunk(predictions: Any, counts: Any, sample_weight: Any = None) -> RatedRows:
     """Return predictions and counts as a chunk, or raise with what is wrong."""
     require_order(predictions, counts)
     given = as_predictions(predictions)
@@ -130,15 +130,15 @@ def check_chunk(predictions: Any, counts: Any, sample_weight: Any = None) -> Chu
         )
     batch = as_labels(given, counts, sample_weight)
     weight = None if batch.weights is None else batch.weights[0, :]
-    return Chunk(given, counts.counts, counts.totals, weight, (*given.notes, *counts.notes))
+    return RatedRows(given, counts.counts, counts.totals, weight, (*given.notes, *counts.notes))
 
 
 class Population:
-    """Chunks of rows, of which only those with at least `least` raters count.
+    """Rows of rows, of which only those with at least `least` raters count.
 
     Parameters
     ----------
-    rows : Chunks or Chunk
+    rows : Rows or RatedRows
         Read several times.
     least : int
         Raters an instance must have.
@@ -146,7 +146,7 @@ class Population:
         Whether the mean stands for a set of predictions, which the notes then say.
     """
 
-    def __init__(self, rows: Chunks | Chunk, least: int, *, mean_noted: bool) -> None:
+    def __init__(self, rows: Rows | RatedRows, least: int, *, mean_noted: bool) -> None:
         self._rows, self.least = rows, least
         self.n = self.n_left_out = 0
         self.n_classes = 0
@@ -183,22 +183,22 @@ class Population:
             warnings.warn(message, UserWarning, stacklevel=4)
         self.notes = tuple(notes)
 
-    def _each(self, work: Callable[[Chunk], S]) -> Iterator[S]:
+    def _each(self, work: Callable[[RatedRows], S]) -> Iterator[S]:
         """Yield ``work(chunk)`` for every chunk; a scan works on them where they are read."""
-        if isinstance(self._rows, Chunks):
+        if isinstance(self._rows, Rows):
             return self._rows.map(partial(_on_piece, work))
         return iter([work(self._rows)])
 
-    def reduce(self, work: Callable[[Iterator[Chunk]], S], *, least: int | None = None) -> Iterator[S]:
+    def reduce(self, work: Callable[[Iterator[RatedRows]], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``work(tiles)`` for every chunk, given the tiles of its rows with enough raters."""
         return self._each(partial(_on_tiles, work, self.least if least is None else least))
 
-    def map(self, function: Callable[[Chunk], S], *, least: int | None = None) -> Iterator[S]:
+    def map(self, function: Callable[[RatedRows], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``function(tile)`` over all tiles of the population, in order."""
         for found in self.reduce(partial(_listed, function), least=least):
             yield from found
 
-    def sum(self, function: Callable[[Chunk], State], *, least: int | None = None) -> State:
+    def sum(self, function: Callable[[RatedRows], State], *, least: int | None = None) -> State:
         """Add up ``function(tile)`` over all tiles."""
         parts = self.reduce(partial(_summed, function), least=least)
         total = _added(part for part in parts if part is not None)
@@ -209,23 +209,23 @@ class Population:
 # Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
 
 
-def _on_piece(work: Callable[[Chunk], S], piece: Any) -> S:
+def _on_piece(work: Callable[[RatedRows], S], piece: Any) -> S:
     return work(from_piece(piece))
 
 
-def _on_tiles(work: Callable[[Iterator[Chunk]], S], least: int, chunk: Chunk) -> S:
+def _on_tiles(work: Callable[[Iterator[RatedRows]], S], least: int, chunk: RatedRows) -> S:
     return work(_tiles_of(chunk, least))
 
 
-def _listed(function: Callable[[Chunk], S], own: Iterator[Chunk]) -> list[S]:
+def _listed(function: Callable[[RatedRows], S], own: Iterator[RatedRows]) -> list[S]:
     return [function(tile) for tile in own]
 
 
-def _summed(function: Callable[[Chunk], State], own: Iterator[Chunk]) -> State | None:
+def _summed(function: Callable[[RatedRows], State], own: Iterator[RatedRows]) -> State | None:
     return _added(function(tile) for tile in own)
 
 
-def _tiles_of(chunk: Chunk, least: int) -> Iterator[Chunk]:
+def _tiles_of(chunk: RatedRows, least: int) -> Iterator[RatedRows]:
     """Yield the tiles of one chunk that have rows with enough raters."""
     width = int(np.prod(chunk.predictions._leading.shape[1:]))
     for rows in tiles(len(chunk.predictions), _TILE_ELEMENTS // width):

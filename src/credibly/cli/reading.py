@@ -12,7 +12,8 @@ from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.output import Output
 from credibly.cli.wording import with_flags
-from credibly.io import Dataset, load
+from credibly.io import load
+from credibly.predictions import Dataset
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,8 +20,8 @@ from credibly.cli import options
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading
 from credibly.cli.wording import with_flags
-from credibly.io import Dataset, is_remote
-from credibly.predictions import Chunks, Counts, LabelCounts, Predictions
+from credibly.io import is_remote
+from credibly.predictions import Counts, Dataset, LabelCounts, Predictions, Rows
 from credibly.scale import scan
 
 
@@ -31,7 +31,7 @@ class Opened:
 
     Attributes
     ----------
-    predictions : Predictions or Chunks
+    predictions : Predictions or Rows
         All rows.
     labels : array, LabelCounts or None
         What was observed; chunks bring their own.
@@ -43,7 +43,7 @@ class Opened:
         As in a `Dataset`; chunks bring their own features and groups.
     """
 
-    predictions: Predictions | Chunks
+    predictions: Predictions | Rows
     labels: Any
     some: Predictions
     has_counts: bool
@@ -59,7 +59,7 @@ class Opened:
     @property
     def in_chunks(self) -> bool:
         """Whether rows come in chunks."""
-        return isinstance(self.predictions, Chunks)
+        return isinstance(self.predictions, Rows)
 
     @classmethod
     def in_memory(cls, data: Dataset) -> Opened:
@@ -80,7 +80,7 @@ class Opened:
         )
 
     @classmethod
-    def chunks(cls, rows: Chunks, file: str) -> Opened:
+    def chunks(cls, rows: Rows, file: str) -> Opened:
         """Return what is read chunk by chunk."""
         sample = rows.sample
         notes = (*rows.notes, f"'{file}' is read in chunks; the input hash is of names and numbers of rows")
@@ -88,7 +88,7 @@ class Opened:
             rows,
             None,
             sample.predictions,
-            isinstance(sample.labels, Counts),
+            isinstance(sample.batch, Counts),
             None,
             None,
             None,
@@ -178,7 +178,7 @@ def _is_large(file: str) -> bool:
     return path.stat().st_size > memory_budget()
 
 
-def _digest(rows: Chunks) -> str:
+def _digest(rows: Rows) -> str:
     """Return 16 hexadecimal digits of names and numbers of rows: reading all bytes would be one more pass."""
     total = hashlib.sha256()
     for piece in getattr(rows, "pieces", ()):

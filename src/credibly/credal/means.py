@@ -15,7 +15,7 @@ from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Chunk, Chunks, Dirichlet
+from credibly.predictions import Dataset, Dirichlet, Rows
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
 from credibly.results.estimates import Estimate, moment_sums, standard_error_of
 
@@ -25,13 +25,13 @@ _PARTS = ("total", "aleatoric", "epistemic")
 
 
 def mean_over(
-    rows: Chunks, measures: Measure | Mapping[str, Measure], *, progress: Progress | None = None
+    rows: Rows, measures: Measure | Mapping[str, Measure], *, progress: Progress | None = None
 ) -> dict[str, Estimate]:
     """Return means over instances of measures that give one number per instance.
 
     Parameters
     ----------
-    rows : Chunks
+    rows : Rows
         What `scan` returned.
     measures : callable or mapping of str to callable
         `uncertainty`, `credal_distance`, `nonspecificity`, `credal_size`, `upper_entropy` or any other
@@ -62,7 +62,7 @@ def mean_over(
     >>> bool(abs(means["credal_distance"].value - whole) < 1e-12)
     True
     """
-    if not isinstance(rows, Chunks):
+    if not isinstance(rows, Rows):
         raise InputTypeError(
             "`rows`",
             "must be what `scan` returned",
@@ -91,7 +91,7 @@ class MeasuresTask(Task):
     n: int
 
     @classmethod
-    def of(cls, measures: Measure | Mapping[str, Measure], chunks: Chunks) -> MeasuresTask:
+    def of(cls, measures: Measure | Mapping[str, Measure], chunks: Rows) -> MeasuresTask:
         """Check that the measures can be computed leaf by leaf."""
         named = dict(measures) if isinstance(measures, Mapping) else {_name(measures): measures}
         for name, measure in named.items():
@@ -109,13 +109,13 @@ class MeasuresTask(Task):
         labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
         return cls(named, labelled, chunks.n)
 
-    def sums(self, chunk: Chunk) -> Sums:
+    def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
         states: dict[str, State] = {}
         notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
-                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.labels.weights)))
+                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.batch.weights)))
                 if part in states:
                     raise InputError(
                         "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
@@ -140,7 +140,7 @@ class MeasuresTask(Task):
         return Estimate(name, value, stderr, self.n, settings, notes, refusal)
 
 
-def _values(name: str, measure: Measure, chunk: Chunk, labelled: bool) -> dict[str, Array]:
+def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:
     """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
     found = measure(chunk.predictions, chunk.observed) if labelled else measure(chunk.predictions)
     if isinstance(found, Uncertainty):

@@ -166,7 +166,7 @@ def compare(
 
     Parameters
     ----------
-    models : mapping of str to Predictions, array, Chunks or Dask array
+    models : mapping of str to Predictions, array, Rows or Dask array
         Class predictions by name.
     labels : array (n,) or LabelCounts
         What was observed; chunks bring theirs, which must be the same in all.

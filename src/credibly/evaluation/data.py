@@ -15,13 +15,13 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
-    Chunk,
-    Chunks,
     ClassPredictions,
     Counts,
+    Dataset,
     LabelCounts,
     Labels,
     Predictions,
+    Rows,
     Ungrouped,
     as_labels,
     as_predictions,
@@ -46,7 +46,7 @@ class Data:
 
     Attributes
     ----------
-    given : tuple of (Predictions, labels) or (Chunks, None)
+    given : tuple of (Predictions, labels) or (Rows, None)
         What functions that take both kinds are called with.
     some : Predictions
         All predictions in memory; of chunks a few, which tell kind and sizes.
@@ -68,9 +68,9 @@ class Data:
     features: Any = None
 
     @property
-    def chunks(self) -> Chunks | None:
+    def chunks(self) -> Rows | None:
         """The chunks, where rows come in some."""
-        return self.given[0] if isinstance(self.given[0], Chunks) else None
+        return self.given[0] if isinstance(self.given[0], Rows) else None
 
     @property
     def has_counts(self) -> bool:
@@ -98,7 +98,7 @@ class Data:
             chunk = self.chunks.take(chosen, progress)
             return chunk.predictions, chunk.observed
         labels = self.given[1]
-        chunk = Chunk(0, self.some, self.batch).take(chosen)
+        chunk = Dataset(self.some, self.batch).take(chosen)
         return chunk.predictions, labels[chosen] if isinstance(labels, LabelCounts) else chunk.observed
 
     def whole(self) -> Whole:
@@ -114,7 +114,7 @@ def as_data(predictions: Any, labels: Any, groups: Any = None, features: Any = N
     if hasattr(predictions, "__dask_graph__"):
         predictions = scan(predictions, labels, groups=groups, features=features)
         labels = groups = features = None
-    if not isinstance(predictions, Chunks):
+    if not isinstance(predictions, Rows):
         require_order(predictions, labels)
         some = as_predictions(predictions)
         batch = as_labels(some, labels)
@@ -126,14 +126,14 @@ def as_data(predictions: Any, labels: Any, groups: Any = None, features: Any = N
                 f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
             )
     sample = predictions.sample
-    if sample.labels.weights is not None:
+    if sample.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
             "counts every instance once",
             "the chunks have sample weights",
             "Scan without `sample_weight`; single statistics and tests take weights.",
         )
-    return Data((predictions, None), sample.predictions, sample.labels, predictions.n)
+    return Data((predictions, None), sample.predictions, sample.batch, predictions.n)
 
 
 def _groups(groups: Any, n: int) -> HostArray | None:

@@ -10,7 +10,7 @@ from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.sums import count_cells
 from credibly.evaluation.data import Data
 from credibly.evaluation.words import joined
-from credibly.predictions import Chunk, Classes, ClassPredictions, Point, as_point
+from credibly.predictions import Classes, ClassPredictions, Dataset, Point, as_point
 from credibly.predictions.passes import Sums, merged, on_host
 
 FEW_INSTANCES = 100
@@ -29,11 +29,11 @@ _SHARED_TRUTH = (
 def surveyed(data: Data) -> Sums:
     """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
     if data.chunks is None:
-        return count_oddities(Chunk(0, data.some, data.batch))
+        return count_oddities(Dataset(data.some, data.batch))
     return merged(data.chunks, [count_oddities])[0]
 
 
-def count_oddities(chunk: Chunk) -> Sums:
+def count_oddities(chunk: Dataset) -> Sums:
     """Count certain and tied predictions and the labels of every class among the rows of a chunk."""
     if not isinstance(chunk.predictions, ClassPredictions):
         return Sums({}, chunk.predictions.notes)
@@ -45,8 +45,8 @@ def count_oddities(chunk: Chunk) -> Sums:
         certain=xp.sum(xp.astype(confidence >= 1.0, xp.int64)), tied=xp.sum(xp.astype(tied, xp.int64))
     )
     states = {"predictions": on_host(counts)}
-    if isinstance(chunk.labels, Classes):
-        counts = count_cells(chunk.labels.values, chunk.labels.n_classes)
+    if isinstance(chunk.batch, Classes):
+        counts = count_cells(chunk.batch.values, chunk.batch.n_classes)
         states["labels"] = State(counts=to_host(counts)[0])
     return Sums(states, notes)
 

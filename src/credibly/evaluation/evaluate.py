@@ -65,7 +65,7 @@ def evaluate(
 
     Parameters
     ----------
-    predictions : Predictions, array, Chunks or Dask array
+    predictions : Predictions, array, Rows or Dask array
         What the model said. A set of distributions is represented by its mean, which the notes say; members
         of real-valued predictions by their mixture. `scan` makes chunks of rows that do not fit into memory.
     labels : array (n,) or LabelCounts
@@ -73,10 +73,10 @@ def evaluate(
     classes : sequence of str, optional
         Names of the classes, in order.
     groups : array (n,), optional
-        Group of every instance; the cheap statistics are also computed within each. Chunks bring theirs.
+        Group of every instance; the cheap statistics are also computed within each. Rows bring theirs.
     features : array (n, d), optional
         Features of the instances: what weights of the set may depend on (the members' own predictions where
-        not given), and recalibrations that take them. Chunks bring theirs.
+        not given), and recalibrations that take them. Rows bring theirs.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional

@@ -17,14 +17,14 @@ from credibly.evaluation.subsample import compares_pairs
 from credibly.hypotests import calibration_test
 from credibly.hypotests.predictive.groups import group_sizes
 from credibly.predictions import (
-    Chunk,
-    Chunks,
     ClassPredictions,
     Counts,
+    Dataset,
     GroupRows,
     Predictions,
     RealPredictions,
     Reals,
+    Rows,
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
@@ -161,13 +161,13 @@ def estimate_all(data: Data, chosen: Sequence[Statistic], tell: Progress) -> dic
 
 
 def _estimates_over(
-    data: Data, chunks: Chunks, chosen: Sequence[Statistic], tell: Progress
+    data: Data, chunks: Rows, chosen: Sequence[Statistic], tell: Progress
 ) -> dict[str, Estimate]:
     """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
     report = partial(tell, "estimates")
     sums = [one for one in chosen if one.traits.reduction == "sum"]
     found = estimates_over(sums, chunks, report) if sums else {}
-    parts: dict[bytes, Chunk] = {}
+    parts: dict[bytes, Dataset] = {}
     for one in chosen:
         if one.traits.reduction == "sum":
             continue
@@ -202,7 +202,7 @@ def estimate_groups(
         tasks = [GroupTask.of(cheap, data.chunks, level, size) for level, size in sizes]
         every = one_pass(data.chunks, tasks, partial(tell, "groups")) if cheap else [{} for _ in tasks]
         return {str(name): own for name, own in zip(names, every, strict=True)}, []
-    whole = Chunk(0, data.some, data.batch)
+    whole = Dataset(data.some, data.batch)
     found = {}
     for group, name in enumerate(names):
         part = whole.take(np.flatnonzero(index == group))
@@ -219,11 +219,11 @@ class GroupTask(Task):
     group: Any
 
     @classmethod
-    def of(cls, statistics: Sequence[Statistic], chunks: Chunks, group: Any, size: int) -> GroupTask:
+    def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group."""
         return cls(StatisticsTask.of(statistics, GroupRows(chunks, size, group)), group)
 
-    def sums(self, chunk: Chunk) -> Sums:
+    def sums(self, chunk: Dataset) -> Sums:
         """Return the sums over the rows of the group; none where there are no such rows."""
         own = group_rows(self.group, chunk)
         return Sums({}) if own is None else self.task.sums(own)

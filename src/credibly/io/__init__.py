@@ -3,7 +3,7 @@
 from credibly.io.bundled import demo, demo_models
 from credibly.io.files import count_rows, is_remote, local_copy, matching_urls, plain_path
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
-from credibly.io.loading import Dataset, load, rows_of
+from credibly.io.loading import load, rows_of
 from credibly.io.npy import map_npy, read_rows
 from credibly.io.posterior import from_posterior_predictive
 from credibly.io.saving import labels_beside, require_target, save
@@ -12,7 +12,6 @@ from credibly.io.writing import require_writable, write_bytes_atomically, write_
 
 __all__ = [
     "ArrayFacts",
-    "Dataset",
     "Inspection",
     "count_rows",
     "demo",

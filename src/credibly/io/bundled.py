@@ -7,8 +7,7 @@ from importlib import resources
 
 from credibly._arrays.errors import one_of
 from credibly.io.files import digest_of, read_content
-from credibly.io.loading import Dataset
-from credibly.predictions import Dirichlet, Ensemble, Intervals, Point, Predictions
+from credibly.predictions import Dataset, Dirichlet, Ensemble, Intervals, Point, Predictions
 
 _MODELS = ("ensemble", "single", "forest", "evidential", "intervals", "dropout", "shift")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
 from credibly.io.files import digest_of, path_text, read_content
-from credibly.io.loading import Dataset, dataset_of
+from credibly.io.loading import dataset_of
 from credibly.io.roles import KINDS, Content
-from credibly.predictions import ClassPredictions, Ensemble, LabelCounts
+from credibly.predictions import ClassPredictions, Dataset, Ensemble, LabelCounts
 from credibly.results.base import Result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from credibly.io.files import digest_of, is_url, local_copy, path_text, read_con
 from credibly.io.limits import located, reworded
 from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
 from credibly.io.roles import KINDS, ROLES, Content, described
-from credibly.predictions import ClassPredictions, LabelCounts, Point, Predictions, as_labels
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, Point, Predictions, as_labels
 
 _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"`levels`", "`weights`"})
@@ -26,50 +25,6 @@ _AVERAGED = (
     "one distribution per instance: what compares members (credal test, Bayesian predictive check) cannot be "
     "run; if this is an averaged ensemble, save its members"
 )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Dataset:
-    """What a file holds.
-
-    Attributes
-    ----------
-    predictions : Predictions
-        The predictions, validated.
-    labels : array (n,), LabelCounts or None
-        What was observed.
-    features : array (n, d) or None
-        Features of the instances.
-    groups, ids : array (n,) or None
-        Group and name of every instance.
-    classes : tuple of str or None
-        Names of the classes.
-    meta : mapping
-        What the file says about itself.
-    notes : tuple of str
-        Everything that was inferred, converted, not used or dropped, in words.
-    source : str
-        The path as given.
-    digest : str
-        First 16 hexadecimal digits of the SHA-256 of the bytes that were read.
-    dropped : int
-        Rows that were dropped on purpose.
-    """
-
-    predictions: Predictions
-    labels: Array | LabelCounts | None
-    features: Array | None = None
-    groups: Array | None = None
-    ids: Array | None = None
-    classes: tuple[str, ...] | None = None
-    meta: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    source: str = ""
-    digest: str = ""
-    dropped: int = 0
-
-    def __len__(self) -> int:
-        return len(self.predictions)
 
 
 def load(

@@ -2,8 +2,18 @@
 
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.chunks import Chunk, Chunks, require_no_labels
 from credibly.predictions.convert import as_predictions, require_order
+from credibly.predictions.dataset import (
+    Dataset,
+    GroupRows,
+    InMemory,
+    RandomRows,
+    Rows,
+    Ungrouped,
+    as_rows,
+    group_rows,
+    require_no_labels,
+)
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
 from credibly.predictions.intervals import Intervals
@@ -13,19 +23,18 @@ from credibly.predictions.labels import Classes, Counts, Labels, Reals, as_label
 from credibly.predictions.point import Point
 from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian, Samples
-from credibly.predictions.row_choices import GroupRows, RandomRows, Ungrouped, group_rows
 
 __all__ = [
     "Belief",
-    "Chunk",
-    "Chunks",
     "ClassPredictions",
     "Classes",
     "Counts",
+    "Dataset",
     "Dirichlet",
     "Ensemble",
     "Gaussian",
     "GroupRows",
+    "InMemory",
     "Intervals",
     "LabelCounts",
     "Labels",
@@ -35,11 +44,13 @@ __all__ = [
     "RandomRows",
     "RealPredictions",
     "Reals",
+    "Rows",
     "Samples",
     "Ungrouped",
     "as_labels",
     "as_point",
     "as_predictions",
+    "as_rows",
     "group_rows",
     "label_dtype",
     "require_no_labels",

@@ -11,7 +11,6 @@ from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_numpy, is_torch, namespace
 from credibly.predictions.base import Predictions
-from credibly.predictions.chunks import Chunks
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble, refuse_member_axis
 from credibly.predictions.intervals import Intervals
@@ -139,7 +138,9 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     """
     if isinstance(obj, Predictions):
         return obj
-    if isinstance(obj, Chunks):
+    from credibly.predictions.dataset import Rows  # a dataset is made with this function
+
+    if isinstance(obj, Rows):
         raise InputTypeError(
             "predictions",
             "must be in memory here",

@@ -18,7 +18,7 @@ from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.chunks import Chunk, Chunks
+from credibly.predictions.dataset import Dataset, Rows
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -52,7 +52,7 @@ class Task(ABC):
     """What a pass sums up, and what the sums mean."""
 
     @abstractmethod
-    def sums(self, chunk: Chunk) -> Sums:
+    def sums(self, chunk: Dataset) -> Sums:
         """Return sums over the rows of a chunk, as NumPy arrays."""
 
     @abstractmethod
@@ -61,13 +61,13 @@ class Task(ABC):
 
 
 def one_pass(
-    chunks: Chunks, tasks: Sequence[Task], progress: Progress | None = None
+    chunks: Rows, tasks: Sequence[Task], progress: Progress | None = None
 ) -> list[dict[str, Estimate]]:
     """Read all rows once for several tasks.
 
     Parameters
     ----------
-    chunks : Chunks
+    chunks : Rows
         The rows.
     tasks : sequence of Task
         What to sum up.
@@ -84,7 +84,7 @@ def one_pass(
 
 
 def merged(
-    chunks: Chunks, works: Sequence[Callable[[Chunk], Sums]], progress: Progress | None = None
+    chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
 ) -> tuple[Sums, ...]:
     """Add up what every work finds over all rows; rounding grows with the logarithm of their number."""
     leaf = leaf_rows(chunks.sample)
@@ -95,7 +95,7 @@ def merged(
     return sums.total()
 
 
-def leaf_rows(sample: Chunk) -> int:
+def leaf_rows(sample: Dataset) -> int:
     """Return the rows of a leaf, a power of two: on the host what stays in cache, elsewhere far more.
 
     It follows from the shape of a row, so that chunks of any size are cut at the same places.
@@ -111,10 +111,10 @@ def leaf_rows(sample: Chunk) -> int:
 class _Leafwise:
     """Applies work to the leaves of a chunk and adds up what may be added."""
 
-    works: tuple[Callable[[Chunk], Sums], ...]
+    works: tuple[Callable[[Dataset], Sums], ...]
     leaf: int
 
-    def __call__(self, chunk: Chunk) -> list[Span[tuple[Sums, ...]]]:
+    def __call__(self, chunk: Dataset) -> list[Span[tuple[Sums, ...]]]:
         # The C library gives freed memory back beyond twice the largest block it saw freed, and temporaries
         # of every leaf would be paged in anew: half of the time of the class-wise error.
         np.empty(_LARGE_BLOCK, dtype=np.uint8)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
-from credibly.predictions import Chunk
+from credibly.predictions import Dataset
 from credibly.scale.pieces import Piece
 
 
-def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Chunk]]:
+def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Dataset]]:
     """Yield every piece with its rows, in order; at most one is held that is not asked for yet."""
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="credibly-reader") as reader:
         # the reader sees the caller's memory limit

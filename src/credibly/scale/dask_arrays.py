@@ -13,7 +13,7 @@ from credibly._arrays.engines import Cluster, Engine
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
-from credibly.predictions import Chunk, Chunks, LabelCounts
+from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.arrays import rows_and_axis
 from credibly.scale.pieces import ArrayPiece
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DaskScan(Chunks):
+class DaskScan(Rows):
     """Rows of Dask arrays; `scan` makes it.
 
     Attributes
@@ -57,7 +57,7 @@ class DaskScan(Chunks):
         return int(self.predictions.shape[self._row_axis])
 
     @cached_property
-    def sample(self) -> Chunk:
+    def sample(self) -> Dataset:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(next(iter(self._tasks(_itself))).compute())
 
@@ -66,7 +66,7 @@ class DaskScan(Chunks):
         """Rows of every block."""
         return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
 
-    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
         if not isinstance(self.engine, Cluster):
             return list(self.map(work))
@@ -74,7 +74,7 @@ class DaskScan(Chunks):
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
         return [self.engine.client.compute(task) for task in tasks]
 
-    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all blocks in the order of their rows."""
         expected = Shape.of(self.sample)
         done = 0
@@ -91,7 +91,7 @@ class DaskScan(Chunks):
             return self.engine.in_order(self.engine.client.compute(task) for task in tasks)
         return (task.compute() for task in tasks)
 
-    def _tasks(self, use: Callable[[Chunk, str], Any]) -> Iterator[Any]:
+    def _tasks(self, use: Callable[[Dataset, str], Any]) -> Iterator[Any]:
         dask = require_module("dask", "a Dask array", pip("dask"))
         run = dask.delayed(_on_block, pure=False)
         start = 0
@@ -170,12 +170,12 @@ def scan_dask(
     return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, engine)
 
 
-def _itself(chunk: Chunk, name: str) -> Chunk:
+def _itself(chunk: Dataset, name: str) -> Dataset:
     return chunk
 
 
 def _on_block(
-    use: Callable[[Chunk, str], Any],
+    use: Callable[[Dataset, str], Any],
     place: int,
     start: int,
     block: Any,

@@ -15,8 +15,8 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.io import Dataset, load, local_copy, map_npy, read_rows, rows_of
-from credibly.predictions import Chunk, LabelCounts, Predictions, as_labels
+from credibly.io import load, local_copy, map_npy, read_rows, rows_of
+from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Piece(ABC):
             remedy = "Repair them; whole files that hold such rows are left out with `skip_bad_shards=True`."
             raise InputError(error.subject, error.rule, error.evidence, remedy) from error
 
-    def chunk(self) -> Chunk:
+    def chunk(self) -> Dataset:
         """Read, check and return the rows."""
         found = self.found()
         if found.labels is None:
@@ -59,13 +59,12 @@ class Piece(ABC):
                 "Do not write to the data during a run.",
             )
         groups = found.groups if self.groups is None else self.groups
-        return Chunk(
-            self.start,
-            found.predictions,
-            as_labels(found.predictions, found.labels, self.weight, some_rows=True),
-            None if groups is None else plain_names(groups),
-            found.features if self.features is None else self.features,
-            found.classes,
+        return dataclasses.replace(
+            found,
+            labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
+            groups=None if groups is None else plain_names(groups),
+            features=found.features if self.features is None else self.features,
+            start=self.start,
         )
 
 

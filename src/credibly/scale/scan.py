@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
-from credibly.predictions import Chunk, Chunks, ClassPredictions
+from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.ahead import read_ahead
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
@@ -21,7 +21,7 @@ _SAMPLE_ROWS = 32
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scan(Chunks):
+class Scan(Rows):
     """A source of rows that is read as often as needed; use `scan` to make one.
 
     Attributes
@@ -44,7 +44,7 @@ class Scan(Chunks):
         return self.pieces[-1].stop
 
     @cached_property
-    def sample(self) -> Chunk:
+    def sample(self) -> Dataset:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(self.pieces[0].chunk())
 
@@ -53,11 +53,11 @@ class Scan(Chunks):
         """Rows of every chunk."""
         return tuple(piece.stop - piece.start for piece in self.pieces)
 
-    def held(self, work: Callable[[Chunk], T]) -> list[Any]:
+    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
         return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
 
-    def map(self, work: Callable[[Chunk], T], progress: Progress | None = None) -> Iterator[T]:
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
         shape = Shape.of(self.sample)
         results: Iterator[T]
@@ -92,7 +92,7 @@ class Shape:
     has_groups: bool
 
     @classmethod
-    def of(cls, chunk: Chunk) -> Shape:
+    def of(cls, chunk: Dataset) -> Shape:
         """Return the shape of one chunk."""
         given = chunk.predictions
         k = given.n_classes if isinstance(given, ClassPredictions) else None
@@ -100,7 +100,7 @@ class Shape:
             type(given).__name__,
             k,
             given.n_members,
-            type(chunk.labels).__name__,
+            type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
         )
@@ -114,12 +114,12 @@ class Shape:
         )
 
 
-def first_rows(chunk: Chunk) -> Chunk:
+def first_rows(chunk: Dataset) -> Dataset:
     """Return the first few rows of a chunk."""
     return chunk.rows(slice(0, min(_SAMPLE_ROWS, len(chunk.predictions))))
 
 
-def work_on(work: Callable[[Chunk], T], expected: Shape, chunk: Chunk, name: str) -> T:
+def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
     """See that a chunk is like the first, and work on it."""
     found = Shape.of(chunk)
     if found != expected:
@@ -129,7 +129,7 @@ def work_on(work: Callable[[Chunk], T], expected: Shape, chunk: Chunk, name: str
     return work(chunk)
 
 
-def _read_and_work(work: Callable[[Chunk], T], expected: Shape, piece: Piece) -> T:
+def _read_and_work(work: Callable[[Dataset], T], expected: Shape, piece: Piece) -> T:
     return work_on(work, expected, piece.chunk(), piece.name)
 
 
@@ -145,7 +145,7 @@ def scan(
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
-) -> Chunks:
+) -> Rows:
     """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
 
     Parameters
@@ -177,7 +177,7 @@ def scan(
 
     Returns
     -------
-    Chunks
+    Rows
         Rows in pieces; each piece is checked whenever it is read.
 
     Notes

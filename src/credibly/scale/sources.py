@@ -16,7 +16,7 @@ from credibly._arrays.errors import CrediblyError, FileError, InputError, InputT
 from credibly._arrays.namespace import is_array
 from credibly._arrays.tiles import tiles
 from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
-from credibly.predictions import Chunks
+from credibly.predictions import Rows
 from credibly.scale.arrays import array_pieces, rows_and_axis, rows_per_chunk
 from credibly.scale.pieces import FilePiece, Piece
 
@@ -37,7 +37,7 @@ def find_pieces(
     """Return the pieces in the order of their rows, and what is worth knowing."""
     if chunk_rows is not None:
         require_positive("`chunk_rows`", chunk_rows, "Leave it out.")
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         raise InputTypeError(
             "`predictions`",
             "must be a source of rows",

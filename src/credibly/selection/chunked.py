@@ -16,11 +16,11 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import Chunk, Chunks, ClassPredictions, Dirichlet
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Rows
 from credibly.results.scores import EpistemicScore
 from credibly.selection.instance_scores import (
     PER_ROW,
-    Rows,
+    ScoredRows,
     dependence_rows,
     dependences_of,
     finished,
@@ -40,7 +40,7 @@ class Scored:
     labels: HostArray | None = None
 
 
-def require_scorable(chunks: Chunks, settings: ScoreSettings, name: str) -> None:
+def require_scorable(chunks: Rows, settings: ScoreSettings, name: str) -> None:
     """Raise where numbers of a row would depend on the chunk it lies in."""
     if isinstance(chunks.sample.predictions, Dirichlet):
         raise UnsupportedError(
@@ -58,11 +58,11 @@ def require_scorable(chunks: Chunks, settings: ScoreSettings, name: str) -> None
         )
 
 
-def scored_over(chunks: Chunks, settings: ScoreSettings, *, dependences: bool) -> Scored:
+def scored_over(chunks: Rows, settings: ScoreSettings, *, dependences: bool) -> Scored:
     """Score all rows in one pass; how far the mean follows choices is found out on a few of them."""
     found = list(chunks.map(partial(_score_chunk, settings)))
     parts = [rows for rows, _ in found]
-    joined = Rows(
+    joined = ScoredRows(
         **{name: _together([getattr(rows, name) for rows in parts]) for name in PER_ROW},
         kind=parts[0].kind,
         members=parts[0].members,
@@ -93,11 +93,11 @@ def require_same_labels(scored: Mapping[str, Scored]) -> None:
         )
 
 
-def _score_chunk(settings: ScoreSettings, chunk: Chunk) -> tuple[Rows, HostArray]:
+def _score_chunk(settings: ScoreSettings, chunk: Dataset) -> tuple[ScoredRows, HostArray]:
     assert isinstance(chunk.predictions, ClassPredictions)
     rows = score_rows(chunk.predictions, chunk.observed, settings)
     arrays = {name: _host(getattr(rows, name)) for name in PER_ROW}
-    return dataclasses.replace(rows, **arrays), to_host(chunk.labels.values)[0]
+    return dataclasses.replace(rows, **arrays), to_host(chunk.batch.values)[0]
 
 
 def _host(array: Any) -> Any:
@@ -108,7 +108,7 @@ def _together(arrays: list[Any]) -> Any:
     return None if arrays[0] is None else np.concatenate(arrays)
 
 
-def _n_classes(chunks: Chunks) -> int:
+def _n_classes(chunks: Rows) -> int:
     given = chunks.sample.predictions
     assert isinstance(given, ClassPredictions)
     return given.n_classes

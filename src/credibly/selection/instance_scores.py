@@ -71,7 +71,7 @@ def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rows:
+class ScoredRows:
     """What is known of every row once it is scored, before rows are summed up.
 
     Attributes
@@ -105,7 +105,7 @@ class Rows:
 
 
 PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
-"""Fields of `Rows` with one number per row."""
+"""Fields of `ScoredRows` with one number per row."""
 
 
 def score_of(given: Any, labels: Any, settings: ScoreSettings, *, dependences: bool) -> EpistemicScore:
@@ -119,7 +119,7 @@ def score_of(given: Any, labels: Any, settings: ScoreSettings, *, dependences: b
     return dataclasses.replace(found, dependences=dependences_of(credal, labels, settings))
 
 
-def score_rows(given: ClassPredictions, labels: Any, settings: ScoreSettings) -> Rows:
+def score_rows(given: ClassPredictions, labels: Any, settings: ScoreSettings) -> ScoredRows:
     """Score rows without summing them up; numbers of a row must not depend on the rows beside it."""
     settings, credal, notes = _as_set(given, settings)
     return _scored(given, credal, labels, settings, notes)
@@ -127,14 +127,14 @@ def score_rows(given: ClassPredictions, labels: Any, settings: ScoreSettings) ->
 
 def _scored(
     given: ClassPredictions, credal: CredalSet, labels: Any, settings: ScoreSettings, notes: tuple[str, ...]
-) -> Rows:
+) -> ScoredRows:
     mean = as_point(given)[0]
     right, right_notes = _is_right(mean, labels)
     distance, imprecision, how = parts_of(credal, labels, settings)
     average: tuple[Array | None, Array | None] = (None, None)
     if not isinstance(given, Point):
         average = parts_of(mean, labels, settings)[:2]
-    return Rows(
+    return ScoredRows(
         distance,
         imprecision,
         *average,
@@ -147,7 +147,7 @@ def _scored(
     )
 
 
-def finished(rows: Rows, settings: ScoreSettings) -> EpistemicScore:
+def finished(rows: ScoredRows, settings: ScoreSettings) -> EpistemicScore:
     """Sum up all rows, of the prediction and of its mean."""
     found = _summarised(rows.kind, rows.distance, rows.imprecision, rows, settings, rows.notes)
     average = None
@@ -183,7 +183,7 @@ def _summarised(
     kind: str,
     distance: Array,
     imprecision: Array,
-    rows: Rows,
+    rows: ScoredRows,
     settings: ScoreSettings,
     notes: tuple[str, ...],
 ) -> EpistemicScore:

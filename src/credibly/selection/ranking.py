@@ -27,10 +27,10 @@ from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import (
-    Chunks,
     ClassPredictions,
     Ensemble,
     Point,
+    Rows,
     as_point,
     as_predictions,
     require_no_labels,
@@ -75,7 +75,7 @@ def bootstrap_means(
     return means
 
 
-def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Chunks]:
+def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Rows]:
     """Return predictions by name; all must be over the same instances and classes, in memory or in chunks."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
@@ -86,9 +86,9 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
         )
     if not models:
         raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
-    found: dict[str, ClassPredictions | Chunks] = {}
+    found: dict[str, ClassPredictions | Rows] = {}
     kinds: dict[str, ClassPredictions] = {}
-    in_chunks = [isinstance(one, Chunks) for one in models.values()]
+    in_chunks = [isinstance(one, Rows) for one in models.values()]
     if any(in_chunks):
         require_no_labels(labels)
     if any(in_chunks) and not all(in_chunks):
@@ -99,7 +99,7 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
             "Make chunks of the others, too: `scan(predictions, labels)`.",
         )
     for name, predictions in models.items():
-        if isinstance(predictions, Chunks):
+        if isinstance(predictions, Rows):
             one = predictions.sample.predictions
         else:
             require_order(predictions, labels)
@@ -119,7 +119,7 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
                 "Rename one.",
             )
         kinds[str(name)] = one
-        found[str(name)] = predictions if isinstance(predictions, Chunks) else one
+        found[str(name)] = predictions if isinstance(predictions, Rows) else one
     first_name, first = next(iter(found.items()))
     k = kinds[first_name].n_classes
     for name, given in found.items():
@@ -190,7 +190,7 @@ def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tupl
     return float(low), float(high)
 
 
-Models = Mapping[str, ClassPredictions | Chunks]
+Models = Mapping[str, ClassPredictions | Rows]
 
 TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
 
@@ -223,7 +223,7 @@ def rank_models(
 
     Parameters
     ----------
-    models : mapping of str to Predictions, array or Chunks
+    models : mapping of str to Predictions, array or Rows
         Class predictions for the same instances, by name.
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets; chunks bring theirs, which must be the same in all.
@@ -318,7 +318,7 @@ def rank_models(
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")
     for name, one in given.items():
-        if isinstance(one, Chunks):
+        if isinstance(one, Rows):
             require_scorable(one, settings, name)
             _require_no_stability(stability)
     if paper is not None and settings.budget is None:
@@ -379,7 +379,7 @@ def _scores(
     """Return the score of every model, one pass over its chunks where it comes in some."""
     found: dict[str, Scored] = {}
     for name, one in given.items():
-        if isinstance(one, Chunks):
+        if isinstance(one, Rows):
             found[name] = scored_over(one, settings, dependences=dependences)
         else:
             found[name] = Scored(score_of(one, labels, settings, dependences=dependences))

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Chunks, Predictions, as_point
+from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.bins import (
     Binning,
     Closed,
@@ -68,7 +68,7 @@ class BinnedStatistic(CellStatistic):
         values = self.binned_values(as_point(predictions)[0].probs)
         return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
 
-    def plan_over(self, chunks: Chunks) -> Plan:
+    def plan_over(self, chunks: Rows) -> Plan:
         """Return the number of instances and the bin edges of rows that come in chunks."""
         edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
         return Plan(chunks.n, edges)

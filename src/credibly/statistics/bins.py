@@ -17,7 +17,7 @@ from credibly._arrays.namespace import Array, device, is_numpy, like, namespace,
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Chunk, Chunks, as_point
+from credibly.predictions import Dataset, Rows, as_point
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -54,7 +54,7 @@ def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> n
 
 
 def bin_edges_over(
-    chunks: Chunks, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
+    chunks: Rows, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
 ) -> np.ndarray[Any, Any]:
     """Return the same edges for rows that come in chunks; `values_of` takes probabilities (n, k)."""
     if binning == "equal_width":
@@ -70,7 +70,7 @@ def bin_edges_over(
 
 
 def _use_values(
-    use: Callable[[Array], Any], values_of: Callable[[Array], Array], columns: int, chunk: Chunk
+    use: Callable[[Array], Any], values_of: Callable[[Array], Array], columns: int, chunk: Dataset
 ) -> Any:
     values = to_host(values_of(as_point(chunk.predictions)[0].probs))
     return use(values.reshape(len(values), columns))

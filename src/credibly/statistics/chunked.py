@@ -16,7 +16,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import to_host
 from credibly._arrays.progress import Progress
-from credibly.predictions import Chunk, Chunks, ClassPredictions, Counts, Predictions, as_point
+from credibly.predictions import ClassPredictions, Counts, Dataset, Predictions, Rows, as_point
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
 from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, Plan, Statistic
@@ -34,7 +34,7 @@ class Planned:
         return self.statistic.bind(predictions, self.plan)
 
 
-def planned(statistics: Sequence[Statistic], chunks: Chunks) -> list[Planned]:
+def planned(statistics: Sequence[Statistic], chunks: Rows) -> list[Planned]:
     """Return every statistic with its plan; those that are no sums over instances are refused."""
     kept = []
     for statistic in statistics:
@@ -45,7 +45,7 @@ def planned(statistics: Sequence[Statistic], chunks: Chunks) -> list[Planned]:
                 f"it is {statistic.traits.reduction}",
                 "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
             )
-        statistic.labels(chunks.sample.predictions, chunks.sample.labels)
+        statistic.labels(chunks.sample.predictions, chunks.sample.batch)
         kept.append(Planned(statistic, statistic.plan_over(chunks)))
     return kept
 
@@ -65,28 +65,28 @@ class StatisticsTask(Task):
     ----------
     chosen : tuple of Planned
         The statistics.
-    sample : Chunk
+    sample : Dataset
         A few rows: they tell the kind of predictions and labels.
     n : int
         Number of all rows.
     """
 
     chosen: tuple[Planned, ...]
-    sample: Chunk
+    sample: Dataset
     n: int
 
     @classmethod
-    def of(cls, statistics: Sequence[Statistic], chunks: Chunks) -> StatisticsTask:
+    def of(cls, statistics: Sequence[Statistic], chunks: Rows) -> StatisticsTask:
         """Plan the statistics for these rows."""
         return cls(tuple(planned(statistics, chunks)), chunks.sample, chunks.n)
 
-    def sums(self, chunk: Chunk) -> Sums:
+    def sums(self, chunk: Dataset) -> Sums:
         """Return state and spread of every statistic."""
         predictions, notes = one_distribution(chunk.predictions)
         states: dict[str, State] = {}
         for one in self.chosen:
             bound = one.bind(predictions)
-            state, spread = bound.observed_sums(chunk.labels)
+            state, spread = bound.observed_sums(chunk.batch)
             states[one.statistic.name] = on_host(state)
             if spread is not None:
                 states[_spread_of(one)] = on_host(spread)
@@ -94,7 +94,7 @@ class StatisticsTask(Task):
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
-        labels = self.sample.labels
+        labels = self.sample.batch
         point, _ = one_distribution(self.sample.predictions)
         found = {}
         for one in self.chosen:
@@ -126,7 +126,7 @@ def _spread_of(one: Planned) -> str:
 
 
 def estimates_over(
-    statistics: Sequence[Statistic], chunks: Chunks, progress: Progress | None = None
+    statistics: Sequence[Statistic], chunks: Rows, progress: Progress | None = None
 ) -> dict[str, Estimate]:
     """Return the value of every statistic, all in one pass over the data after the plans.
 
@@ -134,7 +134,7 @@ def estimates_over(
     ----------
     statistics : sequence of Statistic
         Sums over instances.
-    chunks : Chunks
+    chunks : Rows
         The rows.
     progress : callable, optional
         Called with (done, total) rows.
@@ -147,7 +147,7 @@ def estimates_over(
     return one_pass(chunks, [StatisticsTask.of(statistics, chunks)], progress)[0]
 
 
-def gathered(chunks: Chunks) -> tuple[Any, Any]:
+def gathered(chunks: Rows) -> tuple[Any, Any]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
     parts = list(chunks.map(_mean_and_labels))
     sample = chunks.sample
@@ -155,12 +155,12 @@ def gathered(chunks: Chunks) -> tuple[Any, Any]:
     point._set(notes=tuple(dict.fromkeys(note for part in parts for note in part[3])))
     weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts], axis=1)
     values = np.concatenate([part[1] for part in parts], axis=1)
-    return point, dataclasses.replace(sample.labels, values=values, weights=weights)
+    return point, dataclasses.replace(sample.batch, values=values, weights=weights)
 
 
-def _mean_and_labels(chunk: Chunk) -> tuple[Any, Any, Any, tuple[str, ...]]:
+def _mean_and_labels(chunk: Dataset) -> tuple[Any, Any, Any, tuple[str, ...]]:
     point, notes = as_point(chunk.predictions)
-    return to_host(point.probs), to_host(chunk.labels.values), _host(chunk.labels.weights), notes
+    return to_host(point.probs), to_host(chunk.batch.values), _host(chunk.batch.weights), notes
 
 
 def _host(array: Any) -> Any:

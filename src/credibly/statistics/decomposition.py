@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import like, to_host
-from credibly.predictions import Chunk, Chunks, Classes, as_predictions, require_no_labels, require_order
+from credibly.predictions import Classes, Dataset, Rows, as_predictions, require_no_labels, require_order
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_refusal, moment_sums, standard_error, standard_error_of
@@ -57,7 +57,7 @@ def decompose_brier(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
         What was observed; chunks bring their own.
@@ -92,7 +92,7 @@ def decompose_brier(
     True
     """
     errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(labels)
         return _assembled(errors, predictions.n, _parts_over(errors, predictions))
     require_order(predictions, labels)
@@ -155,10 +155,10 @@ def _parts(errors: ClasswiseECE, given: Any, labels: Any) -> _Parts:
     return _Parts(k, error, loss, score.stderr(batch), of_calibration, of_refinement, bound.notes)
 
 
-def _parts_over(errors: ClasswiseECE, chunks: Chunks) -> _Parts:
+def _parts_over(errors: ClasswiseECE, chunks: Rows) -> _Parts:
     """Split the score of rows that come in chunks: sums first, then moments around what they tell."""
     sample = chunks.sample
-    if sample.labels.weights is not None:
+    if sample.batch.weights is not None:
         raise UnsupportedError(
             "`decompose_brier`",
             "counts every instance once",
@@ -171,9 +171,9 @@ def _parts_over(errors: ClasswiseECE, chunks: Chunks) -> _Parts:
     sums = total.states[errors.name]
     k = sample.predictions.n_classes  # type: ignore[attr-defined]
     of_calibration = of_refinement = _UNKNOWN
-    if errors.debiased and isinstance(sample.labels, Classes) and are_sparse(sums["size"][0]):
+    if errors.debiased and isinstance(sample.batch, Classes) and are_sparse(sums["size"][0]):
         of_calibration = of_refinement = _SPARSE
-    elif errors.debiased and isinstance(sample.labels, Classes):
+    elif errors.debiased and isinstance(sample.batch, Classes):
         size, gap = sums["size"][0], sums["observed"][0] - sums["predicted"][0]
         gap = gap / np.where(size > 0, size, 1.0)
         effect = float(np.sum(size * gap**2)) / chunks.n
@@ -201,15 +201,15 @@ class _Moments:
     gap: np.ndarray[Any, Any]
     centres: tuple[float, float]
 
-    def __call__(self, chunk: Chunk) -> Sums:
+    def __call__(self, chunk: Dataset) -> Sums:
         rows, notes = one_distribution(chunk.predictions)
         bound, score = self.errors.bind(rows), brier.bind(rows)
         assert isinstance(bound, CellBound)
         assert isinstance(score, MeanBound)
-        assert isinstance(chunk.labels, Classes)
+        assert isinstance(chunk.batch, Classes)
         k = rows.n_classes  # type: ignore[attr-defined]
-        effect = k * influence(bound.cells, chunk.labels, like(self.gap, bound.cells.groups))
-        rest = score.contributions(chunk.labels)[0, :] - effect
+        effect = k * influence(bound.cells, chunk.batch, like(self.gap, bound.cells.groups))
+        rest = score.contributions(chunk.batch)[0, :] - effect
         states = {
             name: on_host(State(moment_sums((values - centre)[None, :], None)))
             for name, values, centre in zip(("effect", "rest"), (effect, rest), self.centres, strict=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Chunks, Labels, Predictions, as_point
+from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_edges_over, bin_index, check_bins
 from credibly.statistics.cells import CellBound, Cells, CellStatistic
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
@@ -106,7 +106,7 @@ class HosmerLemeshow(CellStatistic):
         values = self.binned_values(as_point(predictions)[0].probs)
         return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
 
-    def plan_over(self, chunks: Chunks) -> Plan:
+    def plan_over(self, chunks: Rows) -> Plan:
         """Return the number of instances and the bin edges of rows that come in chunks."""
         edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
         return Plan(chunks.n, edges)

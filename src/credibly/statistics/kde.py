@@ -23,7 +23,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, is_numpy, namespace
-from credibly.predictions import Chunks, Labels, Predictions, as_point
+from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.kernels import check_bandwidth, spaced_rows
 from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, Precision, as_number, require_pairs
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, Statistic, Traits
@@ -49,7 +49,7 @@ class SmoothedError(Statistic):
         found, notes = likelihood_bandwidth(point.probs)
         return BandwidthPlan(len(predictions), None, found, notes)
 
-    def plan_over(self, chunks: Chunks) -> BandwidthPlan:
+    def plan_over(self, chunks: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth of rows that come in chunks."""
         plan = self.plan(spaced_rows(chunks, LIKELIHOOD_ROWS))
         return dataclasses.replace(plan, n=chunks.n)

@@ -24,7 +24,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly.predictions import Chunk, Chunks, Point, as_point
+from credibly.predictions import Dataset, Point, Rows, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
@@ -119,13 +119,13 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
 
 
-def spaced_rows(chunks: Chunks, most: int) -> Point:
+def spaced_rows(chunks: Rows, most: int) -> Point:
     """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made."""
     parts = chunks.map(partial(_rows_among, spaced(chunks.n, most)))
     return Point._trusted(np.concatenate(list(parts)))
 
 
-def _rows_among(chosen: np.ndarray[Any, Any], chunk: Chunk) -> np.ndarray[Any, Any]:
+def _rows_among(chosen: np.ndarray[Any, Any], chunk: Dataset) -> np.ndarray[Any, Any]:
     first, last = np.searchsorted(chosen, [chunk.start, chunk.start + len(chunk.predictions)])
     point, _ = as_point(chunk.predictions)
     return to_host(taken(point.probs, chosen[first:last] - chunk.start))

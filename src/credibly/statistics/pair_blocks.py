@@ -16,7 +16,7 @@ from typing import Any
 from credibly._arrays.namespace import Array, moved, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import rows_within_budget, tiles
-from credibly.predictions import Chunk, Chunks, Counts, Labels, as_point
+from credibly.predictions import Counts, Dataset, Labels, Rows, as_point
 from credibly.predictions.passes import on_host
 from credibly.results.estimates import Estimate
 from credibly.statistics.chunked import Planned, gathered
@@ -53,7 +53,7 @@ Vectors = Callable[[Block], Labels]
 """Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
-def meets_in_blocks(statistic: Statistic, chunks: Chunks) -> bool:
+def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
     return chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
 
@@ -66,18 +66,18 @@ class Pairs:
     ----------
     planned : Planned
         The statistic, with the plan of all rows.
-    chunks : Chunks
+    chunks : Rows
         The rows.
     blocks : list
         What `chunks.held` made of them.
     """
 
     planned: Planned
-    chunks: Chunks
+    chunks: Rows
     blocks: list[Any]
 
     @classmethod
-    def over(cls, planned: Planned, chunks: Chunks) -> Pairs:
+    def over(cls, planned: Planned, chunks: Rows) -> Pairs:
         """Read all chunks once; mean predictions and labels stay where they were read."""
         require_pairs(planned.statistic.name, chunks.n)
         return cls(planned, chunks, chunks.held(_block))
@@ -136,15 +136,15 @@ class Pairs:
         return (*plan.notes, *bound.zeros_notes(touched, plan.n), *bound.value_notes(value, zeros))
 
 
-def pair_estimate(statistic: Statistic, chunks: Chunks, progress: Progress | None = None) -> Estimate:
+def pair_estimate(statistic: Statistic, chunks: Rows, progress: Progress | None = None) -> Estimate:
     """Return the value of a statistic of pairs of rows that come in chunks."""
-    statistic.labels(chunks.sample.predictions, chunks.sample.labels)
+    statistic.labels(chunks.sample.predictions, chunks.sample.batch)
     if not meets_in_blocks(statistic, chunks):
         point, labels = gathered(chunks)
         return statistic(point, labels)
     pairs = Pairs.over(Planned(statistic, statistic.plan_over(chunks)), chunks)
     state, said = pairs.sums(_observed, 1, progress)
-    bound, labels = pairs.bound, chunks.sample.labels
+    bound, labels = pairs.bound, chunks.sample.batch
     value = float(to_host(bound.finish(state))[0])
     stderr, refusal = bound.stderr(labels)
     notes = (*said, *pairs.notes_of(state, value))
@@ -166,9 +166,9 @@ class _Sums:
     found: Any
 
 
-def _block(chunk: Chunk) -> Block:
+def _block(chunk: Dataset) -> Block:
     point, notes = as_point(chunk.predictions)
-    return Block(chunk.start, point.probs, chunk.labels, notes)
+    return Block(chunk.start, point.probs, chunk.batch, notes)
 
 
 def _bound(planned: Planned, probs: Array, notes: tuple[str, ...]) -> PairwiseBound:

@@ -17,7 +17,6 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.merging import State as State  # part of the protocol; its home is below credal, too
 from credibly._arrays.namespace import Array, to_host
 from credibly.predictions import (
-    Chunks,
     Classes,
     ClassPredictions,
     Counts,
@@ -25,6 +24,7 @@ from credibly.predictions import (
     Predictions,
     RealPredictions,
     Reals,
+    Rows,
     as_labels,
     as_predictions,
     require_no_labels,
@@ -171,7 +171,7 @@ class Statistic(ABC):
 
         Parameters
         ----------
-        predictions : Predictions, array or Chunks
+        predictions : Predictions, array or Rows
             (n, k) probabilities, (n, m, k) members, any prediction object, or what `scan` returned.
         labels : array (n,) or LabelCounts
             What was observed; chunks bring their own.
@@ -188,7 +188,7 @@ class Statistic(ABC):
             Value, standard error where one can be trusted, settings and notes.
         """
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        if isinstance(predictions, Chunks):
+        if isinstance(predictions, Rows):
             # both are written against this module
             from credibly.statistics.chunked import estimates_over
             from credibly.statistics.pair_blocks import pair_estimate
@@ -291,7 +291,7 @@ class Statistic(ABC):
         """Return the label-free facts of all rows."""
         return Plan(n=len(predictions))
 
-    def plan_over(self, chunks: Chunks) -> Plan:
+    def plan_over(self, chunks: Rows) -> Plan:
         """Return the label-free facts of rows that come in chunks."""
         return Plan(n=chunks.n)
 

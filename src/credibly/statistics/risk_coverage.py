@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly.predictions import Chunk, Chunks, as_point, as_predictions, require_no_labels, require_order
+from credibly.predictions import Dataset, Rows, as_point, as_predictions, require_no_labels, require_order
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate, mean_refusal, standard_error
 from credibly.statistics.proper import accuracy
@@ -37,10 +37,10 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         Class predictions; the answer is the most probable class of the mean prediction.
     labels : array (n,) or LabelCounts
-        What was observed; of counts, the share of raters that chose another class is the loss. Chunks bring
+        What was observed; of counts, the share of raters that chose another class is the loss. Rows bring
         their own.
     confidence : array (n,), optional
         What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``; the
@@ -77,16 +77,16 @@ def risk_coverage_curve(
     0.2778
     """
     require_integer(n_points, "n_points", 1)
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(labels)
-        accuracy.labels(predictions.sample.predictions, predictions.sample.labels)
+        accuracy.labels(predictions.sample.predictions, predictions.sample.batch)
         parts = list(predictions.map(_answers))
         answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
         notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
     else:
         require_order(predictions, labels)
         given = as_predictions(predictions)
-        answered, loss, notes = _answers(Chunk(0, given, accuracy.labels(given, labels)))
+        answered, loss, notes = _answers(Dataset(given, accuracy.labels(given, labels)))
     sureness = answered if confidence is None else _given(confidence, len(answered))
     order = np.argsort(-sureness, kind="stable")
     groups = _groups(sureness[order])
@@ -116,12 +116,12 @@ def risk_coverage_curve(
     )
 
 
-def _answers(chunk: Chunk) -> tuple[HostArray, HostArray, tuple[str, ...]]:
+def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     """Return confidence and loss of every answer, (n,) on the host, where they are sorted; and notes."""
     point, notes = as_point(chunk.predictions)
     answered = to_host(top_label(point.probs)[0]).astype(np.float64)
     bound: Any = accuracy.bind(point)
-    return answered, 1.0 - to_host(bound.contributions(chunk.labels))[0], notes
+    return answered, 1.0 - to_host(bound.contributions(chunk.batch))[0], notes
 
 
 def _given(confidence: Any, n: int) -> HostArray:

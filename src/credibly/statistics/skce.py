@@ -17,7 +17,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
-from credibly.predictions import Chunks, Labels, Predictions, as_point
+from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
@@ -209,7 +209,7 @@ class KernelError(Statistic):
         found, notes = median_distance(as_float64(point.probs), self.norm)
         return BandwidthPlan(len(predictions), None, found, notes)
 
-    def plan_over(self, chunks: Chunks) -> BandwidthPlan:
+    def plan_over(self, chunks: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth of rows that come in chunks."""
         plan = self.plan(spaced_rows(chunks, MEDIAN_ROWS))
         return dataclasses.replace(plan, n=chunks.n)

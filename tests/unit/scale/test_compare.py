@@ -18,7 +18,7 @@ COUNTS = cr.LabelCounts(RNG.multinomial(5, np.full(K, 1 / K), size=N))
 MODELS = {"set": cr.Ensemble(PROBS), "point": cr.Point(RNG.dirichlet(np.ones(K), size=N))}
 
 
-def cut(labels, chunks: int) -> dict[str, cr.Chunks]:
+def cut(labels, chunks: int) -> dict[str, cr.Rows]:
     return {
         name: cr.scan(one, labels, chunk_rows=-(-N // (chunks + place)))  # models need not be cut alike
         for place, (name, one) in enumerate(MODELS.items())

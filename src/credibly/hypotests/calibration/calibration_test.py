@@ -41,7 +41,6 @@ from credibly.hypotests.resampling.replicates import (
     require_drawable,
 )
 from credibly.predictions import (
-    Chunks,
     Classes,
     ClassPredictions,
     Counts,
@@ -50,6 +49,7 @@ from credibly.predictions import (
     Predictions,
     RealPredictions,
     Reals,
+    Rows,
     as_labels,
     as_point,
     as_predictions,
@@ -83,7 +83,7 @@ def calibration_test(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
         where members are represented by their mixture.
     labels : array (n,)
@@ -141,11 +141,11 @@ def calibration_test(
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
-    if not isinstance(predictions, Chunks):
+    if not isinstance(predictions, Rows):
         require_order(predictions, labels)
         predictions = without_graph(as_predictions(predictions))
     if statistic is None:
-        some = predictions.sample.predictions if isinstance(predictions, Chunks) else predictions
+        some = predictions.sample.predictions if isinstance(predictions, Rows) else predictions
         statistic = default_statistic(some)
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
@@ -154,7 +154,7 @@ def calibration_test(
     require_resamples(n_resamples)
     seed = as_seed(rng)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(labels, sample_weight)
         if (
             method == "resample"
@@ -206,7 +206,7 @@ def calibration_test(
     return omnibus(results, values, settings) if several else results[0]
 
 
-def _require_means(chosen: Sequence[Statistic], chunks: Chunks) -> None:
+def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
     """Raise for functions of all predictions: of chunks only the mean predictions are gathered."""
     for one in chosen:
         if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
@@ -294,7 +294,7 @@ def require_resamples(n_resamples: int) -> None:
 
 def _over_chunks(
     chosen: list[Statistic],
-    chunks: Chunks,
+    chunks: Rows,
     several: bool,
     n_resamples: int,
     seed: Seed,
@@ -336,7 +336,7 @@ def _over_chunks(
     return omnibus(results, values, settings) if several else results[0]
 
 
-def _comes_in_chunks(statistic: Statistic, chunks: Chunks) -> bool:
+def _comes_in_chunks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether a statistic needs no more than a chunk, a part of the rows, or two blocks at a time."""
     single = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
     return single or meets_in_blocks(statistic, chunks)

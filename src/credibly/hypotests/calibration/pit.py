@@ -35,11 +35,11 @@ from credibly.hypotests.resampling.loop import columns_of, resampled_shares, wit
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
 from credibly.hypotests.resampling.replicates import RealReplicates, require_drawable
 from credibly.predictions import (
-    Chunks,
     Gaussian,
     Predictions,
     RealPredictions,
     Reals,
+    Rows,
     Samples,
     as_labels,
     as_predictions,
@@ -109,7 +109,7 @@ def pit_test(
 
     Parameters
     ----------
-    predictions : Gaussian, Samples, Quantiles or Chunks
+    predictions : Gaussian, Samples, Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
         Observed numbers; chunks bring their own.
@@ -167,7 +167,7 @@ def coverage_curve(
 
     Parameters
     ----------
-    predictions : Gaussian, Samples, Quantiles or Chunks
+    predictions : Gaussian, Samples, Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
         Observed numbers; chunks bring their own.
@@ -227,13 +227,13 @@ class _Data:
 
     predictions: RealPredictions
     labels: Reals
-    chunks: Chunks | None = None
+    chunks: Rows | None = None
 
 
 def _checked(predictions: Any, labels: Any, name: str) -> _Data:
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(labels)
-        some = _checked(predictions.sample.predictions, predictions.sample.labels, name)
+        some = _checked(predictions.sample.predictions, predictions.sample.batch, name)
         return dataclasses.replace(some, chunks=predictions)
     require_order(predictions, labels)
     given = without_graph(as_predictions(predictions))
@@ -345,7 +345,7 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
     0.0455
     """
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         raise UnsupportedError(
             "`observation_check`",
             "takes an instance in memory",

@@ -18,11 +18,11 @@ from credibly.hypotests.resampling.chunked import Counted, consistent, replicate
 from credibly.hypotests.resampling.loop import replicates_per_tile
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
-    Chunk,
-    Chunks,
     Classes,
     ClassPredictions,
+    Dataset,
     Labels,
+    Rows,
     as_point,
     as_predictions,
     require_no_labels,
@@ -53,7 +53,7 @@ def reliability_curve(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
         What was observed; chunks bring their own.
@@ -123,9 +123,9 @@ def classwise_curves(
         "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
         "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
     }
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         require_no_labels(labels, sample_weight)
-        given, observed = predictions.sample.predictions, predictions.sample.labels
+        given, observed = predictions.sample.predictions, predictions.sample.batch
         kinds["top"].labels(given, observed)
     else:
         require_order(predictions, labels)
@@ -148,7 +148,7 @@ def classwise_curves(
     needed = {("top" if target == "top_label" else "each") for target in targets}
     kinds = {name: one for name, one in kinds.items() if name in needed}
     drawn = 0 if level is None else n_resamples
-    if isinstance(predictions, Chunks):
+    if isinstance(predictions, Rows):
         cells = _cells_over(kinds, predictions, drawn, as_seed(rng), progress)
     else:
         cells = _cells(kinds, given, observed, drawn, as_seed(rng))
@@ -170,7 +170,7 @@ def classwise_curves(
                 observed=frequency,
                 band=None if level is None else _band(found.frequencies[:, own], level),
                 level=level,
-                n=predictions.n if isinstance(predictions, Chunks) else len(given),
+                n=predictions.n if isinstance(predictions, Rows) else len(given),
             )
         )
     return curves
@@ -208,7 +208,7 @@ def _cells(
 
 def _cells_over(
     kinds: Mapping[str, BinnedStatistic],
-    chunks: Chunks,
+    chunks: Rows,
     n_resamples: int,
     seed: Seed,
     progress: Progress | None,
@@ -245,10 +245,10 @@ class _ObservedCells:
 
     plans: Mapping[str, Planned]
 
-    def __call__(self, chunk: Chunk) -> Sums:
+    def __call__(self, chunk: Dataset) -> Sums:
         rows, notes = one_distribution(chunk.predictions)
         return Sums(
-            {name: on_host(one.bind(rows).state(chunk.labels)) for name, one in self.plans.items()}, notes
+            {name: on_host(one.bind(rows).state(chunk.batch)) for name, one in self.plans.items()}, notes
         )
 
 

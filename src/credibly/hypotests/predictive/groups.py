@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.resampling.pvalues import pooled_two_sided, westfall_young
-from credibly.predictions import Chunk, Chunks
+from credibly.predictions import Dataset, Rows
 
 MOST_GROUPS = 10_000
 
@@ -71,7 +71,7 @@ def as_grouping(groups: Any, n: int) -> Grouping:
     return Grouping(rows, levels)
 
 
-def grouping_over(chunks: Chunks) -> Grouping | None:
+def grouping_over(chunks: Rows) -> Grouping | None:
     """Count the groups of rows that come in chunks, in one pass; None where they have none."""
     if chunks.sample.groups is None:
         return None
@@ -81,7 +81,7 @@ def grouping_over(chunks: Chunks) -> Grouping | None:
     return Grouping({}, {_ONE: tuple(str(level) for level, _ in sizes)}, sizes)
 
 
-def group_sizes(chunks: Chunks) -> tuple[tuple[Any, int], ...]:
+def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:
     """Return every group with its number of rows, in order; counting ends beyond `MOST_GROUPS`."""
     counts: Counter[Any] = Counter()
     for found in chunks.map(_count_groups):
@@ -92,7 +92,7 @@ def group_sizes(chunks: Chunks) -> tuple[tuple[Any, int], ...]:
     return tuple((level, counts[level]) for level in levels.tolist())
 
 
-def _count_groups(chunk: Chunk) -> dict[Any, int]:
+def _count_groups(chunk: Dataset) -> dict[Any, int]:
     own = _factor(chunk.groups, _ONE, len(chunk.predictions))
     levels, counts = np.unique(own, return_counts=True)
     return dict(zip(levels.tolist(), counts.tolist(), strict=True))

@@ -36,13 +36,13 @@ from credibly.hypotests.resampling.members import Hypothesis, LabelSource, drawn
 from credibly.hypotests.resampling.replicates import drawing_notes, require_drawable
 from credibly.hypotests.resampling.shared import Target, shared_values
 from credibly.predictions import (
-    Chunks,
     Classes,
     ClassPredictions,
     GroupRows,
     Predictions,
     RealPredictions,
     Reals,
+    Rows,
     as_labels,
     as_predictions,
     require_no_labels,
@@ -117,7 +117,7 @@ def _names(values: Any, name: str) -> list[Any]:
     return listed
 
 
-def require_plain(chunks: Chunks, groups: Any, ids: Any, used_ids: Any) -> None:
+def require_plain(chunks: Rows, groups: Any, ids: Any, used_ids: Any) -> None:
     """Raise where a check of chunks is asked for what only rows in memory have."""
     if groups is not None:
         raise InputError(
@@ -130,7 +130,7 @@ def require_plain(chunks: Chunks, groups: Any, ids: Any, used_ids: Any) -> None:
             "got rows in chunks",
             "Scan files without the rows that were used before.",
         )
-    if chunks.sample.labels.weights is not None:
+    if chunks.sample.batch.weights is not None:
         raise UnsupportedError(
             "`predictive_check`",
             "counts every instance once",
@@ -141,7 +141,7 @@ def require_plain(chunks: Chunks, groups: Any, ids: Any, used_ids: Any) -> None:
 
 def shared_values_over(
     chosen: Sequence[Statistic],
-    chunks: Chunks,
+    chunks: Rows,
     sources: Sequence[LabelSource],
     n_resamples: int,
     progress: Progress | None = None,
@@ -152,7 +152,7 @@ def shared_values_over(
     ----------
     chosen : sequence of Statistic
         Sums over instances.
-    chunks : Chunks
+    chunks : Rows
         The rows.
     sources : sequence of LabelSource
         One per hypothesis; their predictions only tell the kind.
@@ -214,7 +214,7 @@ def predictive_check(
 
     Parameters
     ----------
-    predictions : Predictions, array or Chunks
+    predictions : Predictions, array or Rows
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
     labels : array (n,)
@@ -285,14 +285,14 @@ def predictive_check(
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
-    chunks = predictions if isinstance(predictions, Chunks) else None
+    chunks = predictions if isinstance(predictions, Rows) else None
     grouping: Grouping | None = None
     excluded = 0
     if chunks is not None:
         require_no_labels(labels)
         require_plain(chunks, groups, ids, used_ids)
         given = chunks.sample.predictions
-        observed = _observed(given, chunks.sample.labels)
+        observed = _observed(given, chunks.sample.batch)
     else:
         require_order(predictions, labels)
         given = without_graph(as_predictions(predictions))

@@ -30,13 +30,13 @@ from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.replicates import replicates_of
 from credibly.hypotests.resampling.shared import selected
 from credibly.predictions import (
-    Chunk,
-    Chunks,
     Classes,
     ClassPredictions,
     Counts,
+    Dataset,
     Predictions,
     Reals,
+    Rows,
     as_point,
 )
 from credibly.predictions.passes import Sums, merged, on_host
@@ -64,7 +64,7 @@ class Counted:
     bind: Callable[[Predictions], Bound]
     group: Any = None
 
-    def rows(self, chunk: Chunk) -> HostArray | None:
+    def rows(self, chunk: Dataset) -> HostArray | None:
         """Return which rows of a chunk it is about; None for all."""
         if self.group is None:
             return None
@@ -102,7 +102,7 @@ def _under(
 def replicated_over(
     counted: Mapping[str, Counted],
     draws: Mapping[str, Draw],
-    chunks: Chunks,
+    chunks: Rows,
     n_resamples: int,
     progress: Progress | None = None,
     picked: HostArray | None = None,
@@ -115,7 +115,7 @@ def replicated_over(
         What is summed.
     draws : mapping of str to callable
         Where labels come from; the sums of ``name`` under ``source`` are ``states[source + name]``.
-    chunks : Chunks
+    chunks : Rows
         The rows.
     n_resamples : int
         Number of replicates.
@@ -153,7 +153,7 @@ class _Replicated:
     reps: slice
     picked: HostArray | None
 
-    def __call__(self, chunk: Chunk) -> Sums:
+    def __call__(self, chunk: Dataset) -> Sums:
         rows = chunk.predictions
         notes = as_point(rows)[1] if isinstance(rows, ClassPredictions) else rows.notes
         held: list[tuple[str, Bound, Any]] = []
@@ -162,7 +162,7 @@ class _Replicated:
             if inside is None:
                 held.append((name, one.bind(rows), None))
             elif inside.size:
-                held.append((name, one.bind(rows[inside]), like(inside, chunk.labels.values)))
+                held.append((name, one.bind(rows[inside]), like(inside, chunk.batch.values)))
         own = None
         if self.picked is not None:
             begin, end = np.searchsorted(self.picked, [chunk.start, chunk.start + len(rows)])
@@ -172,11 +172,11 @@ class _Replicated:
             parts: dict[str, list[State]] = {name: [] for name, _, _ in held}
             kept: list[HostArray] = []
             drawing = draw(chunk.start, rows)
-            assert not isinstance(chunk.labels, Counts)  # counts over raters have no replicates
+            assert not isinstance(chunk.batch, Counts)  # counts over raters have no replicates
             with blas_threads(1):
                 for tile in tiles(self.reps.stop - self.reps.start, replicates_per_tile(len(rows), drawing)):
                     reps = slice(self.reps.start + tile.start, self.reps.start + tile.stop)
-                    batch = with_observed(chunk.labels, drawing, reps)
+                    batch = with_observed(chunk.batch, drawing, reps)
                     for name, bound, inside in held:
                         state = bound.state(batch if inside is None else selected(batch, inside))
                         parts[name].append(_every_replicate(on_host(state), len(batch)))
@@ -222,7 +222,7 @@ class Resampled:
 
 def resampled_values_over(
     chosen: Sequence[Statistic],
-    chunks: Chunks,
+    chunks: Rows,
     seed: Seed,
     n_resamples: int,
     progress: Progress | None = None,
@@ -233,7 +233,7 @@ def resampled_values_over(
     ----------
     chosen : sequence of Statistic
         Sums over instances, or statistics of a part of the rows (`Subsampled`).
-    chunks : Chunks
+    chunks : Rows
         The rows.
     seed : tuple of int
         Key of the counters.
@@ -272,7 +272,7 @@ def resampled_values_over(
             own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
             chosen_rows = rows.take(own)
             bounds[part.name] = part.bind_part(chosen_rows.predictions, chunks.n)
-            seen = chosen_rows.labels
+            seen = chosen_rows.batch
             assert isinstance(seen, Classes)
             drawing = StoredLabels(seen, like(labels[1:, own], seen.values))
             (values[part.name],) = resampled_values([bounds[part.name]], seen, drawing, n_resamples)

@@ -13,13 +13,13 @@ from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.resampling.loop import columns_of, with_observed
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.predictions import Chunks, Classes, Labels
+from credibly.predictions import Classes, Labels, Rows
 from credibly.statistics.chunked import Planned
 from credibly.statistics.pair_blocks import Block, Pairs
 
 
 def pairwise_values_over(
-    planned: Planned, chunks: Chunks, seed: Seed, n_resamples: int, progress: Progress | None = None
+    planned: Planned, chunks: Rows, seed: Seed, n_resamples: int, progress: Progress | None = None
 ) -> tuple[HostArray, tuple[str, ...]]:
     """Evaluate a statistic of pairs on the observed labels and all replicates.
 
@@ -27,7 +27,7 @@ def pairwise_values_over(
     ----------
     planned : Planned
         The statistic, with the plan of all rows.
-    chunks : Chunks
+    chunks : Rows
         The rows.
     seed : tuple of int
         Key of the counters.

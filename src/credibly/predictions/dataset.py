@@ -1,0 +1,407 @@
+"""The one noun above predictions: rows with all that belongs to them, and a sequence of such rows.
+
+A `Dataset` is some consecutive rows: predictions, labels, weights, groups, features, ids and the index of the
+first of them. `Rows` is a sequence of datasets; data in memory are a sequence of length one (`InMemory`).
+Whoever computes sums over instances asks for `map`, which yields one result per dataset in the order of the
+rows; where and when they are read is the business of the source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from credibly._arrays.engines import Engine, Serial
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray, like, namespace
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.progress import Progress
+from credibly.predictions.base import Predictions
+from credibly.predictions.convert import as_predictions, require_order
+from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.labels import Counts, Labels, as_labels
+
+T = TypeVar("T")
+Choose = Callable[["Dataset"], "Dataset | None"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Dataset:
+    """Some consecutive rows and all that belongs to them.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        The predictions, validated.
+    labels : array (n,), LabelCounts, Labels or None
+        What was observed.
+    features : array (n, d) or None
+        Features of the instances.
+    groups, ids : array (n,) or None
+        Group and name of every instance.
+    classes : tuple of str or None
+        Names of the classes.
+    meta : mapping
+        What the file says about itself.
+    notes : tuple of str
+        Everything that was inferred, converted, not used or dropped, in words.
+    source : str
+        The path as given.
+    digest : str
+        First 16 hexadecimal digits of the SHA-256 of the bytes that were read.
+    dropped : int
+        Rows that were dropped on purpose.
+    weights : array (n,) or None
+        Weights of the instances.
+    start : int
+        Index of the first row among all.
+    """
+
+    predictions: Predictions
+    labels: Any
+    features: Any = None
+    groups: Any = None
+    ids: Any = None
+    classes: tuple[str, ...] | None = None
+    meta: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    digest: str = ""
+    dropped: int = 0
+    weights: Any = None
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    @cached_property
+    def batch(self) -> Labels:
+        """What was observed, checked, as a batch of one with the weights."""
+        return as_labels(self.predictions, self.labels, self.weights)
+
+    @property
+    def observed(self) -> Any:
+        """The labels as a user would pass them: (n,), or counts over raters."""
+        if isinstance(self.labels, LabelCounts):
+            return self.labels
+        values = self.batch.values[0, ...]
+        return LabelCounts(values) if isinstance(self.batch, Counts) else values
+
+    def rows(self, rows: slice) -> Dataset:
+        """Return some consecutive rows of these, as views."""
+
+        def part(array: Any) -> Any:
+            return None if array is None else array[rows, ...]
+
+        return dataclasses.replace(
+            self,
+            predictions=self.predictions[rows],
+            labels=self.batch.rows(rows),
+            weights=None,
+            groups=part(self.groups),
+            ids=part(self.ids),
+            features=part(self.features),
+            start=self.start + rows.start,
+        )
+
+    def take(self, rows: HostArray) -> Dataset:
+        """Return the rows at these places, counted from the first of these; `start` stays."""
+
+        def taken(array: Any, axis: int = 0) -> Any:
+            return None if array is None else namespace(array).take(array, like(rows, array), axis=axis)
+
+        batch = self.batch
+        own = dataclasses.replace(batch, values=taken(batch.values, 1), weights=taken(batch.weights, 1))
+        keeps_counts = isinstance(self.labels, LabelCounts) and batch.weights is None
+        return dataclasses.replace(
+            self,
+            predictions=self.predictions[rows],
+            labels=self.labels[rows] if keeps_counts else own,
+            weights=None,
+            groups=None if self.groups is None else self.groups[rows],
+            ids=None if self.ids is None else self.ids[rows],
+            features=taken(self.features),
+        )
+
+
+def joined(chunks: Sequence[Dataset]) -> Dataset:
+    """Return the rows of several chunks as one, in their order."""
+    first = chunks[0]
+
+    def together(arrays: Sequence[Any], axis: int) -> Any:
+        return None if arrays[0] is None else namespace(*arrays).concat(list(arrays), axis=axis)
+
+    given = [chunk.predictions for chunk in chunks]
+    fields = {name: together([getattr(one, name) for one in given], 0) for name in given[0].row_fields}
+    predictions = given[0].replace_rows(**fields)
+    predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
+    labels = dataclasses.replace(
+        first.batch,
+        values=together([chunk.batch.values for chunk in chunks], 1),
+        weights=together([chunk.batch.weights for chunk in chunks], 1),
+    )
+    return dataclasses.replace(
+        first,
+        predictions=predictions,
+        labels=labels,
+        weights=None,
+        ids=None,
+        groups=together([chunk.groups for chunk in chunks], 0),
+        features=together([chunk.features for chunk in chunks], 0),
+    )
+
+
+class Rows(ABC):
+    """A sequence of datasets that can be read as often as needed."""
+
+    n: int
+    """Number of rows."""
+    notes: tuple[str, ...] = ()
+    """What was found out about the source, or left out of it on purpose."""
+
+    @abstractmethod
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks in the order of their rows.
+
+        Parameters
+        ----------
+        work : callable
+            Made of plain functions and frozen settings, so that it can be sent to another process.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Yields
+        ------
+        object
+            What `work` returned.
+        """
+
+    engine: Engine = Serial()
+    """Where chunks are worked on."""
+
+    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all chunks as `engine.folds` takes it, kept where it was computed."""
+        return list(self.map(work))
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every chunk."""
+        return tuple(self.map(_length))
+
+    @property
+    @abstractmethod
+    def sample(self) -> Dataset:
+        """A few rows: they tell what kind of predictions and labels all of them are."""
+
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
+        """Return some rows in memory, in one pass.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, increasing.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        Dataset
+            The rows, one after the other.
+        """
+        found = self.map(partial(_rows_inside, rows), progress)
+        return joined([part for part in found if part is not None])
+
+    def __len__(self) -> int:
+        return self.n
+
+
+def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
+    begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
+    return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
+
+
+def _length(chunk: Dataset) -> int:
+    return len(chunk.predictions)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InMemory(Rows):
+    """All rows at once: a sequence of one dataset, on its device and with its graph."""
+
+    whole: Dataset
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return len(self.whole)
+
+    @property
+    def sample(self) -> Dataset:
+        """All rows: they are there."""
+        return self.whole
+
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(all rows)``."""
+        yield work(self.whole)
+        if progress is not None:
+            progress(self.n, self.n)
+
+
+def as_rows(
+    predictions: Any,
+    labels: Any = None,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    features: Any = None,
+) -> Rows:
+    """Return what a public function was given as a sequence of datasets.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Predictions in memory, or what `scan` returned, which brings everything else.
+    labels, sample_weight, groups, features : optional
+        What belongs to predictions in memory.
+
+    Returns
+    -------
+    Rows
+        The rows.
+    """
+    if isinstance(predictions, Rows):
+        require_no_labels(labels, sample_weight)
+        for name, value in (("groups", groups), ("features", features)):
+            if value is not None:
+                raise InputError(
+                    f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
+                )
+        return predictions
+    require_order(predictions, labels)
+    given = as_predictions(predictions)
+    return InMemory(Dataset(given, labels, features=features, groups=groups, weights=sample_weight))
+
+
+def require_no_labels(labels: object, sample_weight: object = None) -> None:
+    """Raise where labels are given beside chunks, which bring their own."""
+    if labels is not None or sample_weight is not None:
+        raise InputError(
+            "`labels` and `sample_weight`",
+            "come with the chunks",
+            "got them as arguments too",
+            "Give them to `scan`, and only the result here.",
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RowChoice(Rows):
+    """Chosen rows of other chunks; those without any are passed over.
+
+    Attributes
+    ----------
+    whole : Rows
+        All rows.
+    n : int
+        How many rows are chosen.
+    """
+
+    whole: Rows
+    n: int
+
+    @property
+    @abstractmethod
+    def choose(self) -> Choose:
+        """A function that returns the chosen rows of a chunk, or None; it is sent to other processes."""
+
+    @property
+    def engine(self) -> Engine:  # type: ignore[override]
+        """Where chunks are worked on."""
+        return self.whole.engine
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows of the whole: kinds and sizes are the same everywhere."""
+        return self.whole.sample
+
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chosen rows)`` for all chunks that have some."""
+        found = self.whole.map(partial(_work_on_chosen, work, self.choose), progress)
+        return (one[0] for one in found if one is not None)
+
+
+def _work_on_chosen(work: Callable[[Dataset], T], choose: Choose, chunk: Dataset) -> tuple[T] | None:
+    own = choose(chunk)
+    return None if own is None else (work(own),)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupRows(RowChoice):
+    """The rows of one group."""
+
+    group: Any
+
+    @property
+    def choose(self) -> Choose:
+        """Rows of the group."""
+        return partial(group_rows, self.group)
+
+
+def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
+    """Return the rows of a group in a chunk; None where there are none."""
+    assert chunk.groups is not None
+    return _taken(chunk, np.flatnonzero(chunk.groups == group))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RandomRows(RowChoice):
+    """Rows whose uniform number is small: every chunk knows its own, whatever the others are.
+
+    Attributes
+    ----------
+    seed, stream : tuple of int, int
+        Where the uniform numbers come from, one per row.
+    most : float
+        The largest number that is chosen.
+    """
+
+    seed: Seed
+    stream: Stream
+    most: float
+
+    @property
+    def choose(self) -> Choose:
+        """Rows whose number is small."""
+        return partial(_random_rows, self.seed, self.stream, self.most)
+
+
+def _random_rows(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
+    own = slice(chunk.start, chunk.start + len(chunk.predictions))
+    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ungrouped(RowChoice):
+    """All rows, without their groups."""
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return _ungrouped
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, without their groups."""
+        return _ungrouped(self.whole.sample)
+
+
+def _ungrouped(chunk: Dataset) -> Dataset:
+    return dataclasses.replace(chunk, groups=None)
+
+
+def _taken(chunk: Dataset, rows: np.ndarray[Any, Any]) -> Dataset | None:
+    return chunk.take(rows) if rows.size else None
