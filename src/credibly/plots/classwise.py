@@ -10,7 +10,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.results import ReliabilityCurve
 from credibly.evaluation import shown
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data
-from credibly.plots.style import new_figure
+from credibly.plots.style import new_figure, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,6 +115,4 @@ def classwise_diagrams(
         figure = new_figure(2.1 * columns, 2.0 * rows)
         axes = [figure.add_subplot(rows, columns, 1 + place) for place in range(len(display.panels))]
     display.draw(axes)
-    owner = axes[0].get_figure(root=True)
-    assert owner is not None
-    return owner
+    return whole_figure(axes[0])

@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.namespace import to_host
 from credibly._arrays.ranking_results import Ranking
 from credibly._arrays.standings import Crossing
-from credibly.plots import score_violins, tradeoff_data
+from credibly.plots import score_violins, tradeoff_data, whole_figure
 from credibly.selection import rank_models
 from credibly.selection.settings import Paper
 from credibly.statistics import accuracy, confidence_ece
@@ -158,9 +158,7 @@ def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
 
 
 def _violins(ranking: Ranking) -> Any:
-    figure = score_violins(ranking, part="imprecision").get_figure(root=True)
-    assert figure is not None
-    return figure
+    return whole_figure(score_violins(ranking, part="imprecision"))
 
 
 DIGITS = Study(

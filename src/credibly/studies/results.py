@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from credibly._arrays.results import SCHEMA_VERSION, Result, jsonable
 from credibly.evaluation import shown, shown_range
-from credibly.plots import Display
+from credibly.plots import Display, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -210,9 +210,7 @@ def drawn(display: Display) -> Drawing:
     """Return what draws a picture on a figure of its own."""
 
     def draw() -> Figure:
-        figure = display.draw().get_figure(root=True)
-        assert figure is not None
-        return figure
+        return whole_figure(display.draw())
 
     return draw
 

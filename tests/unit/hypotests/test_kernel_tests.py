@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import credibly as cr
 import kernel_oracles as oracle
@@ -16,6 +15,7 @@ from credibly.hypotests import resampling
 from credibly.hypotests.kernel_bounds import bound_upper, largest_term
 from credibly.hypotests.replicates import Replicates
 from credibly.predictions import Classes
+from optional import torch
 
 FAMILY = ("skce", "kl_ce", "log_loss")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-import torch
 
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Uniforms, as_seed
 from credibly.hypotests import RealReplicates
 from credibly.hypotests.replicates import MEMBERS, RESTS
+from optional import torch
 
 SEED = as_seed(3)
 RNG = np.random.default_rng(0)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 
 import credibly as cr
 from credibly.hypotests import classwise_curves
+from optional import torch
 
 PROBS = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])
 LABELS = np.array([0, 1, 1, 1])

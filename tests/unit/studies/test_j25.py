@@ -13,7 +13,7 @@ from credibly.studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_cla
 from credibly.studies.j25_figures import _beyond_its_null
 from credibly.studies.power import Rates
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="needs the torch extra")
 
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}
 

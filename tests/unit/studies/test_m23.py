@@ -104,7 +104,7 @@ def test_appendix(name: str, suffix: str, m: int, k: int, u: float) -> None:
 
 
 def test_a_family_shares_what_was_learned_and_changes_no_p_value() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs the torch extra")
     family = (ERRORS["SKCE"], brier)
     samples = [EnsembleWorld("S1", n_members=3, n_classes=3).draw(60, rng=seed) for seed in (1, 2)]
     together = {one.name: CredalTest(one, paper="J25", n_resamples=19, family=family) for one in family}

@@ -11,8 +11,8 @@ import pytest
 from credibly import InputError, MissingExtraError
 from credibly.studies.networks import MODELS, Network, images, trained_network
 
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+pytest.importorskip("torch", reason="needs the torch extra")
 
 QUICK = Network(members=2, hidden=(16,), epochs=5)
 

@@ -21,8 +21,8 @@ from credibly.studies.p21_quadratic import QUADRATIC
 from credibly.studies.p21_uci import UCI, splits_of
 from credibly.studies.p21_uci_tables import Row, claims
 
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+pytest.importorskip("torch", reason="needs the torch extra")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from credibly import MissingExtraError
 from credibly.studies.perceptrons import Training, fit_perceptrons, masks, networks_of, outputs_of, repeated
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="needs the torch extra")
 
 QUICK = Training(hidden=(8,), steps=200, batch=32)
 

@@ -19,8 +19,8 @@ from credibly.studies.regressors import (
     standardised,
 )
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+torch = pytest.importorskip("torch", reason="needs the torch extra")
+pytest.importorskip("sklearn", reason="needs scikit-learn")
 
 Y = np.linspace(-60, 60, 200_001)
 STEP = Y[1] - Y[0]

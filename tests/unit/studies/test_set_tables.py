@@ -25,8 +25,8 @@ from credibly.studies.set_tables import (
 )
 from credibly.studies.study import Run
 
-pytest.importorskip("sklearn")
-pytest.importorskip("torch")
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+pytest.importorskip("torch", reason="needs the torch extra")
 
 DATA = Path(os.environ.get("CREDIBLY_DATA", "../shared/data"))
 
