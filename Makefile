@@ -13,10 +13,10 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test validity lint format types arrows examples docs bench clean distclean
+.PHONY: help demo test test-machines test-minimum test-newest validity lint format types arrows examples docs bench clean distclean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: .venv/.core ## make demo-report.html from bundled real predictions
 	@$(BIN)/credibly demo --out demo-report.html --force
@@ -24,6 +24,18 @@ demo: .venv/.core ## make demo-report.html from bundled real predictions
 test: .venv/.dev ## run all tests (ARGS="-k name" goes to pytest)
 	@mkdir -p build && rm -f build/tests.xml
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/tests.xml $(ARGS)
+
+test-machines: .venv/.dev ## run all tests as other processors would (ARGS goes to pytest)
+	$(BIN)/python tools/test_machines.py $(ARGS)
+
+# Old packages beside new ones warn of each other's deprecations, which no line here can mend.
+test-minimum: .venv-minimum/.ready ## run the tests that need no extra at the oldest versions promised
+	@mkdir -p build
+	$(ONE_THREAD) .venv-minimum/bin/python -m pytest tests -n $(JOBS) --dist worksteal -W ignore::DeprecationWarning $(ARGS)
+	.venv-minimum/bin/credibly demo --out build/minimum-demo.html --force
+
+test-newest: .venv-newest/.ready ## run all tests with the newest version of every package
+	$(ONE_THREAD) .venv-newest/bin/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 validity: .venv/.dev ## only the simulations of size, power and coverage
 	CREDIBLY_VALIDITY=full $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m validity $(ARGS)
@@ -59,8 +71,8 @@ clean: ## remove what the targets wrote, but not .venv
 	rm -rf build dist docs/api demo-report.html .hypothesis .mypy_cache .pytest_cache .ruff_cache .tach
 	find src studies tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## and .venv too
-	rm -rf .venv
+distclean: clean ## and the environments too
+	rm -rf .venv .venv-minimum .venv-newest
 
 # A Python without pip leaves half an environment behind; the next run must not take it for a whole one.
 .venv/bin/python:
@@ -86,3 +98,18 @@ install = @echo "Installing credibly$(1) into .venv (log: .venv/install.log)"; \
 .venv/.bench: pyproject.toml studies/pyproject.toml constraints.txt | .venv/bin/python
 	$(call install,[bench],-e ./studies)
 	@touch $@ .venv/.core
+
+# $(call environment,FOLDER,PIP ARGUMENTS): one that another target than `make test` needs, made anew.
+environment = @test -n "$(PYTHON)" || { echo "no Python 3.11 or newer on PATH; set PYTHON" >&2; exit 1; }; \
+	echo "Creating $(1) (log: $(1)/install.log)"; rm -rf $(1); $(PYTHON) -m venv $(1) || exit 1; \
+	$(1)/bin/python -m pip install --disable-pip-version-check $(2) >$(1)/install.log 2>&1 \
+	|| { tail -n 20 $(1)/install.log >&2; exit 1; }
+
+.venv-minimum/.ready: pyproject.toml tools/minimum_versions.py
+	$(call environment,.venv-minimum,-e . $$($(PYTHON) tools/minimum_versions.py --test-tools))
+	@touch $@
+
+# PyTorch stays at the release of constraints.txt, of which one may have the small CPU build at hand.
+.venv-newest/.ready: pyproject.toml constraints.txt
+	$(call environment,.venv-newest,$$(grep '^torch==' constraints.txt) -e '.[dev]')
+	@touch $@

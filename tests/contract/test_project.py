@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import os
 import re
@@ -37,6 +38,8 @@ def run(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
 
 def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.CompletedProcess[str]:
     """Run tools/NAME in the folder `path`, from which Python can import too."""
+    if name == "check_docstrings.py":
+        pytest.importorskip("numpydoc", reason="needs numpydoc (extra `dev`)")
     environment = os.environ | {"PYTHONPATH": str(path)}
     command = [sys.executable, str(ROOT / "tools" / name), *map(str, arguments)]
     return subprocess.run(
@@ -110,6 +113,7 @@ def test_constraints_satisfy_every_declared_dependency(requirement: Requirement)
 
 def build_wheel(project: Path, out: Path) -> tuple[set[str], str, str]:
     """Return the names of the files in a project's wheel, its metadata and its entry points."""
+    pytest.importorskip("hatchling", reason="needs hatchling (extra `dev`)")
     built = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", out, cwd=project)
     assert built.returncode == 0, built.stderr
     (wheel,) = out.glob("*.whl")
@@ -155,20 +159,20 @@ def test_installed_code_knows_no_path_beside_the_repository(package: Path) -> No
 
 
 def make_targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", ".ci/run"])
 def test_documented_make_targets_exist(document: str) -> None:
     # In code only: "GNU make and Python" is no target.
-    commands = re.findall(r"(?:^ {4}|^step |`)make ([a-z]+)\b", read(document), flags=re.MULTILINE)
+    commands = re.findall(r"(?:^ {4}|^step |`)make ([a-z-]+)\b", read(document), flags=re.MULTILINE)
     named = set(commands)
     assert "test" in named
     assert named <= make_targets()
 
 
 def test_demo_installs_less_than_test() -> None:
-    rules = dict(re.findall(r"^([a-z]+): (\.venv/\.\w+)", read("Makefile"), flags=re.MULTILINE))
+    rules = dict(re.findall(r"^([a-z-]+): (\.venv/\.\w+)", read("Makefile"), flags=re.MULTILINE))
     assert rules["demo"] == ".venv/.core"
     assert rules["test"] == ".venv/.dev"
 
@@ -203,6 +207,7 @@ def check_arrows(copy: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def project_copy(tmp_path: Path) -> Path:
+    pytest.importorskip("tach", reason="needs tach (extra `dev`)")
     shutil.copy(ROOT / "tach.toml", tmp_path)
     for package in (PACKAGE, STUDIES_PACKAGE):
         shutil.copytree(package, tmp_path / package.relative_to(ROOT))
@@ -391,6 +396,32 @@ def test_statistics_are_read_although_they_are_objects(tmp_path: Path) -> None:
     source.write_text(undocumented, encoding="utf-8")
     done = run_tool("check_docstrings.py", "halves", path=tmp_path)
     assert "Half.__call__: PR01 Parameters {'value'} not documented" in done.stdout
+
+
+def test_the_oldest_versions_are_those_that_are_declared(tmp_path: Path) -> None:
+    printed = run_tool("minimum_versions.py", "torch", path=tmp_path).stdout.split()
+    declared = [
+        *PYPROJECT["project"]["dependencies"],
+        *PYPROJECT["project"]["optional-dependencies"]["torch"],
+    ]
+    assert printed == [one.replace(">=", "==") for one in declared]
+
+
+def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    specification = importlib.util.spec_from_file_location("machines", ROOT / "tools" / "test_machines.py")
+    machines = importlib.util.module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, "machines", machines)  # dataclasses look their module up
+    specification.loader.exec_module(machines)
+    one = machines.Machine("old", "Nehalem", threads=1, workers=1, reduced_numpy=True, plain_torch=True)
+    taken = {"kernels": ["Nehalem"], "threads": [1], "dispatched": [], "torch": "DEFAULT"}
+    assert machines.without_effect(one, taken) == ""
+    for name, other in (
+        ("kernels", ["Haswell"]),
+        ("threads", [2]),
+        ("dispatched", ["AVX2"]),
+        ("torch", "AVX2"),
+    ):
+        assert machines.without_effect(one, taken | {name: other}) != ""
 
 
 def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import credibly as cr
 from credibly.io import demo, demo_models
+from same_numbers import differences
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("CREDIBLY_VALIDITY") == "full"
@@ -42,6 +43,15 @@ def test_one_seed_gives_the_same_bytes_in_every_process(verb: str, tmp_path: Pat
     assert first.returncode == 0, first.stderr
     assert json.loads(first.stdout)
     assert first.stdout == again.stdout
+
+
+def test_another_processor_and_threads_change_no_more_than_the_last_digits(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.npz", n=400, k=10)
+    words = ("evaluate", file, "--json", "--n-resamples", 49, "--seed", 3)
+    one = run(*words, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Prescott")
+    other = run(*words, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
+    assert (one.returncode, other.returncode) == (0, 0), one.stderr + other.stderr
+    assert differences(json.loads(one.stdout), json.loads(other.stdout)) == []  # p-values to the last digit
 
 
 def test_one_seed_gives_the_same_report(tmp_path: Path) -> None:

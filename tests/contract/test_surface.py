@@ -7,6 +7,7 @@ import doctest
 import inspect
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import types
@@ -143,6 +144,8 @@ def test_docstring(name: str) -> None:
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docstring = inspect.getdoc(getattr(cr, name)) or ""
     assert "\nExamples\n--------\n" in docstring
+    for library in re.findall(r"^>>> (?:import|from) (\w+)", docstring, flags=re.MULTILINE):
+        pytest.importorskip(library, reason=f"needs the extra with {library}")
     test = doctest.DocTestParser().get_doctest(docstring, {}, name, None, None)
     assert test.examples
     monkeypatch.chdir(tmp_path)  # some examples write a file

@@ -16,12 +16,12 @@ from typing import Any
 
 import array_api_strict
 import numpy as np
-import torch
 
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Classes, Labels, Reals
 from credibly.statistics import Statistic
+from optional import torch
 
 N, K, MEMBERS = 63, 4, 3
 VARIANTS: dict[str, list[dict[str, Any]]] = {

@@ -74,7 +74,7 @@ from credibly.plots.score_members import MembersDisplay, members_curve, members_
 from credibly.plots.simplex import SimplexDisplay, simplex_data, simplex_diagram
 from credibly.plots.simplex_maps import SimplexMapDisplay, simplex_heat_map, simplex_map_data
 from credibly.plots.sizes import HeatDisplay, SizeDisplay, heat_data, size_data, size_heat_map, size_strips
-from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable
+from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable, whole_figure
 from credibly.plots.tradeoffs import TradeoffDisplay, tradeoff_data, tradeoff_lines
 from credibly.plots.validity import ValidityDisplay, validity_data, validity_diagram
 from credibly.plots.worlds import WeightsDisplay, WorldDisplay, weights_data, world_data, world_diagram
@@ -202,6 +202,7 @@ __all__ = [
     "validity_diagram",
     "violin_data",
     "weights_data",
+    "whole_figure",
     "world_data",
     "world_diagram",
 ]

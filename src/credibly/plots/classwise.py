@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from credibly._arrays.errors import InputError
 from credibly.evaluation import shown
 from credibly.plots.reliability import ReliabilityDisplay, reliability_data
-from credibly.plots.style import new_figure
+from credibly.plots.style import new_figure, whole_figure
 from credibly.results.curves import ReliabilityCurve
 
 if TYPE_CHECKING:
@@ -115,6 +115,4 @@ def classwise_diagrams(
         figure = new_figure(2.1 * columns, 2.0 * rows)
         axes = [figure.add_subplot(rows, columns, 1 + place) for place in range(len(display.panels))]
     display.draw(axes)
-    owner = axes[0].get_figure(root=True)
-    assert owner is not None
-    return owner
+    return whole_figure(axes[0])

@@ -12,7 +12,7 @@ from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import Display, Table, Words
 from credibly.plots.host import host_vector
-from credibly.plots.style import BLUE, INK, VERMILION
+from credibly.plots.style import BLUE, INK, VERMILION, whole_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,7 @@ class HeatDisplay(Display):
         mesh = ax.pcolormesh(
             self.size_edges, self.nonspecificity_edges, filled, cmap="Blues", vmin=0, rasterized=True
         )
-        bar = ax.get_figure(root=True).colorbar(mesh, ax=ax, shrink=0.8)  # type: ignore[union-attr]
+        bar = whole_figure(ax).colorbar(mesh, ax=ax, shrink=0.8)
         bar.set_label("instances", color=INK, fontsize=8)
         bar.ax.tick_params(colors=INK, labelsize=7)
 

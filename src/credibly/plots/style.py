@@ -71,6 +71,17 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def whole_figure(ax: Axes) -> Figure:
+    """Return the figure that holds the axes, also where they stand on a part of it.
+
+    From matplotlib 3.10 on this is `ax.get_figure(root=True)`; a figure's own `figure` is the whole in all
+    versions.
+    """
+    part: Any = ax.figure
+    whole: Figure = part.figure
+    return whole
+
+
 def new_axes(
     width: float = 5.0, height: float = 4.4, margins: tuple[float, float, float, float] | None = None
 ) -> Axes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation import Verdict, shown_range
-from credibly.plots import Display, Table, new_axes
+from credibly.plots import Display, Table, new_axes, whole_figure
 from credibly.report.svg import inline_svg
 from credibly.results.estimates import Estimate
 
@@ -124,6 +124,6 @@ def report_figure(
 
 def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -> ReportFigure:
     """Return axes that are drawn already as a figure of the page."""
-    figure: Any = ax.get_figure(root=True)
+    figure = whole_figure(ax)
     picture = inline_svg(figure, f"figure-{anchor}", name, finding)
     return ReportFigure(name, finding, picture, table, broad=figure.get_figwidth() >= BROAD)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.namespace import to_host
-from credibly.plots import score_violins, tradeoff_data
+from credibly.plots import score_violins, tradeoff_data, whole_figure
 from credibly.selection import rank_models
 from credibly.selection.settings import Paper
 from credibly.selection.standings import Crossing, Ranking
@@ -153,9 +153,7 @@ def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
 
 
 def _violins(ranking: Ranking) -> Any:
-    figure = score_violins(ranking, part="imprecision").get_figure(root=True)
-    assert figure is not None
-    return figure
+    return whole_figure(score_violins(ranking, part="imprecision"))
 
 
 DIGITS = Study(

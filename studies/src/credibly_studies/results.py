@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from credibly.evaluation import shown, shown_range
-from credibly.plots import Display
+from credibly.plots import Display, whole_figure
 from credibly.results.base import SCHEMA_VERSION, Result, jsonable
 
 if TYPE_CHECKING:
@@ -228,9 +228,7 @@ def drawn(display: Display) -> Drawing:
     """Return what draws a picture on a figure of its own."""
 
     def draw() -> Figure:
-        figure = display.draw().get_figure(root=True)
-        assert figure is not None
-        return figure
+        return whole_figure(display.draw())
 
     return draw
 

@@ -103,7 +103,7 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
 
 
 def test_tensors_give_the_same_means(data) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs, labels = data
     given = cr.Ensemble(torch.from_numpy(probs))
     measures = {"u": cr.uncertainty, "d": cr.credal_distance}

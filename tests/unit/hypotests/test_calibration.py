@@ -9,13 +9,13 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests.resampling import loop as resampling
+from credibly.hypotests.resampling.loop import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from kinds import CLASS_STATISTICS
+from optional import torch
 
 NAMES = CLASS_STATISTICS
 

@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 
 import credibly as cr
 from credibly.hypotests.calibration.pit import curve_pvalues, envelope
 from credibly.hypotests.resampling.replicates import RealReplicates
 from kinds import REAL_STATISTICS
+from optional import torch
 
 RNG = np.random.default_rng(0)
 N, M = 60, 4

@@ -9,12 +9,12 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import Replicates
 from credibly.hypotests.resampling.replicates import _steps
+from optional import torch
 
 SEED = as_seed(3)
 

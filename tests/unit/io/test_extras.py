@@ -38,7 +38,7 @@ def test_a_missing_extra_is_named_with_its_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if package in ("h5netcdf", "zarr"):
-        pytest.importorskip("xarray")
+        pytest.importorskip("xarray", reason="needs the xarray extra")
     real = importlib.import_module
 
     def without(module: str, *arguments: Any) -> Any:
@@ -92,7 +92,7 @@ def test_core_formats_import_no_extra(tmp_path: Path) -> None:
 
 def test_parquet_of_other_tools(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
     lists = arrow.table({"probs": PROBS.tolist(), "label": LABELS.tolist()})
     parquet.write_table(lists, tmp_path / "lists.parquet")
     wide = arrow.table({**{f"p_{j}": PROBS[:, j] for j in range(3)}, "label": LABELS})
@@ -109,7 +109,7 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
 
 def test_broken_parquet(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
-    arrow = pytest.importorskip("pyarrow")
+    arrow = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     whole = cr.save(tmp_path / "whole.parquet", cr.Point(PROBS), LABELS).read_bytes()
     for length in range(8, len(whole), 97):
         (tmp_path / "part.parquet").write_bytes(whole[:length])
@@ -220,7 +220,7 @@ def test_broken_netcdf(tmp_path: Path) -> None:
 
 def test_zarr(tmp_path: Path) -> None:
     pytest.importorskip("zarr", reason="needs the xarray extra with zarr")
-    xarray = pytest.importorskip("xarray")
+    xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
     dataset = xarray.Dataset({"probs": (("instance", "class"), PROBS), "y": ("instance", LABELS)})
     dataset.to_zarr(tmp_path / "file.zarr", consolidated=False)
     found = cr.load(tmp_path / "file.zarr")

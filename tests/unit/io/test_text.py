@@ -305,7 +305,7 @@ def test_the_digest_of_a_table_with_a_labels_file_covers_both(tmp_path: Path) ->
 
 def test_missing_numbers_in_tables_are_rows(tmp_path: Path) -> None:
     pytest.importorskip("narwhals", reason="tables are read through narwhals")
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="needs polars")
     frame = polars.DataFrame({"p_0": [0.25, None], "p_1": [0.75, 0.5], "label": [1, 0]})
     with pytest.raises(cr.InvalidRowsError) as caught:
         cr.load(frame)

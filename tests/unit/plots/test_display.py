@@ -18,10 +18,12 @@ from credibly.plots import (
     Words,
     heat_data,
     mass_data,
+    new_figure,
     reliability_data,
     samples_data,
     simplex_data,
     size_data,
+    whole_figure,
 )
 
 
@@ -102,5 +104,12 @@ def test_every_drawing_takes_the_axes_of_the_caller() -> None:
     assert len(on_axes) > 30
     assert [name for name in on_axes if drawings[name].parameters["ax"].default is not None] == []
     # these fill a figure with several axes
-    figures = {name for name, one in drawings.items() if one.return_annotation == "Figure"}
+    figures = {name for name, one in drawings.items() if one.return_annotation == "Figure"} - {"whole_figure"}
     assert figures == {"classwise_diagrams", "new_figure", "rejection_diagrams", "world_diagram"}
+
+
+def test_the_whole_figure_of_axes_on_a_part_of_it() -> None:
+    figure = new_figure(4, 2)
+    left, _ = figure.subfigures(1, 2)
+    assert whole_figure(left.subfigures(1, 2)[0].subplots()) is figure
+    assert whole_figure(figure.add_subplot()) is figure

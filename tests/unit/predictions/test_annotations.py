@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.stats
 
 import credibly as cr
 from libraries import Library, read
+from optional import pandas
 
 WIDE = [[0, 1, None], [2, 2, 2], [None, None, 1]]
 COUNTED = [[1, 1, 0], [0, 0, 3], [0, 1, 0]]
@@ -23,13 +23,13 @@ COUNTED = [[1, 1, 0], [0, 0, 3], [0, 1, 0]]
         np.array(WIDE, dtype=object),
         np.array([[0, 1, np.nan], [2, 2, 2], [np.nan, np.nan, 1]]),
         np.ma.masked_equal([[0, 1, 9], [2, 2, 2], [9, 9, 1]], 9),
-        pd.DataFrame(WIDE),
-        pd.DataFrame(WIDE).astype("Int64"),
+        lambda: pandas.DataFrame(WIDE),
+        lambda: pandas.DataFrame(WIDE).astype("Int64"),
     ],
     ids=["list", "object", "nan", "masked", "pandas", "pandas with NA"],
 )
 def test_wide_tables_with_gaps(table) -> None:
-    counts = cr.LabelCounts.from_table(table, n_classes=3)
+    counts = cr.LabelCounts.from_table(table() if callable(table) else table, n_classes=3)
     assert counts.counts.tolist() == COUNTED
     assert counts.totals.tolist() == [2, 3, 1]
 

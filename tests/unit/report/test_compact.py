@@ -99,4 +99,4 @@ def test_a_drawing_keeps_its_marks_and_loses_its_bulk() -> None:
     assert "rotate(-90" in svg
     assert "font-family" not in svg
     assert "<g>" not in svg
-    assert len(svg) < 8000  # 12 kB as matplotlib writes it
+    assert len(svg) < 8500  # 12 kB as matplotlib writes it; 3.9 leaves 50 bytes more than 3.11

@@ -44,7 +44,7 @@ def test_a_block_of_rows_that_do_not_count_changes_nothing() -> None:
 
 
 def test_a_table_is_an_array_whose_lengths_are_counted() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
     tables = pytest.importorskip("dask.dataframe")
     probs = tables.from_pandas(pandas.DataFrame(PROBS[:, 0]), npartitions=3)
     labels = tables.from_pandas(pandas.Series(LABELS), npartitions=2)

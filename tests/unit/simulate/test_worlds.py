@@ -122,7 +122,7 @@ def test_random_corners_average_into_the_hull(name: str) -> None:
 def test_corners_in_the_hull_do_not_enter_the_average() -> None:
     members = np.array([[[1.0, 0.0, 0.0], [0.4, 0.3, 0.3], [0.4, 0.4, 0.2]]])
     expected = np.mean([beyond_boundary(members, np.array([c]), 0.2) for c in (1, 2)], axis=0)
-    np.testing.assert_allclose(average_over_corners(members, 0.2), expected, atol=1e-15)
+    np.testing.assert_allclose(average_over_corners(members, 0.2), expected, atol=1e-14)
 
 
 def test_step_from_the_boundary() -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import array_api_strict
 import numpy as np
 import pytest
-import torch
 
 from credibly import InputError
 from credibly._arrays.namespace import to_host
 from credibly.statistics.bins import bin_edges, bin_index, check_bins
+from optional import torch
 
-LIBRARIES = {"numpy": np.asarray, "torch": torch.tensor, "strict": array_api_strict.asarray}
+LIBRARIES = {"numpy": np, "torch": torch, "strict": array_api_strict}
 
 
 def bins(values, n_bins: int, closed: str, library: str = "numpy", dtype=np.float64) -> list[int]:
     host = np.asarray(values, dtype=dtype)
-    array = LIBRARIES[library](host)
+    array = LIBRARIES[library].asarray(host)
     edges = bin_edges(array, n_bins, "equal_width", closed)
     return to_host(bin_index(array, edges, closed)).tolist()
 

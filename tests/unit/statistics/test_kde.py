@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import dirichlet
@@ -21,6 +20,7 @@ from credibly.statistics.smoother import (
     likelihood_bandwidth,
     queries_and_keys,
 )
+from optional import torch
 from strategies import points
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes
+from optional import torch
 
 ORDINAL = np.exp(-np.abs(np.subtract.outer(np.arange(4), np.arange(4))))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import dirichlet
 
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.results.curves import lattice
+from optional import torch
 
 
 def test_lattice() -> None:

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes, Counts
 from credibly.statistics.kernels import distances, kernel_matrix
 from credibly.statistics.protocol import State
+from optional import torch
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

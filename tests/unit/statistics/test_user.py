@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import credibly as cr
+from optional import torch
 
 PROBS = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
 

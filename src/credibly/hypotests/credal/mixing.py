@@ -363,5 +363,7 @@ def _descend(loss: Loss, penalty: Array, start: Array, tolerance: float, max_ste
 def mixed(weights: Array, points: Array) -> Array:
     """Return sum_a w_a P_a, (b, n, a), (n, a, k) -> (b, n, k), rows summing to 1."""
     xp = namespace(points)
+    if points.shape[1] == 1:  # that member itself: dividing by its sum would move the last digit
+        return xp.broadcast_to(as_float64(points[:, 0, :]), (weights.shape[0], *points[:, 0, :].shape))
     found = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]
     return found / xp.sum(found, axis=-1, keepdims=True)
