@@ -54,8 +54,8 @@ def library(request: pytest.FixtureRequest) -> Library:
     return Library("second_device", array_api_strict, array_api_strict.Device("device1"))
 
 
-# What a test costs in seconds of one core, so that tools/slow_tests.py can keep the marker `slow` true: seconds
-# on the clock depend on what else the machine does.
+# What a test costs in seconds of one core, so that tools/slow_tests.py can keep the marker `slow` true:
+# seconds on the clock depend on what else the machine does.
 _BEFORE = pytest.StashKey[float]()
 
 
