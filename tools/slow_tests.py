@@ -1,7 +1,7 @@
 """Name the tests of `make quick` that cost too much, from the JUnit XML of a run of them or of all tests.
 
-A test above half a second of one core is marked `slow` (`pytest.mark.slow`); tests/conftest.py writes what each
-test cost into the XML. The first test that asks for a fixture of a module or session pays for it.
+A test above half a second of one core is marked `slow` (`pytest.mark.slow`); tests/conftest.py writes what
+each test cost into the XML. The first test that asks for a fixture of a module or session pays for it.
 """
 
 from __future__ import annotations

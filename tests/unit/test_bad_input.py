@@ -3,9 +3,9 @@
 Never a wrong number, and never an exception that NumPy or torch raised on the way: every refusal must be one
 of the library's own errors, raised with a subject, a rule, the evidence and a remedy.
 
-Each bad input is a test of its own once, for `brier`; every function is one test, which goes through the same
-inputs in a loop and must refuse each in the same words. So a broken rule fails under its name, a function that
-skips the checks fails under its own, and the suite need not collect the product of the two.
+Each bad input is a test of its own once, for `brier`; every function is one test, which goes through the
+same inputs in a loop and must refuse each in the same words. So a broken rule fails under its name, and a
+function that skips the checks under its own; the suite need not collect the product of the two.
 """
 
 from __future__ import annotations
