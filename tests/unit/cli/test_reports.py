@@ -11,6 +11,8 @@ import pytest
 from kinds import CLASS_STATISTICS
 from unit.cli.runs import FAST, Command
 
+pytestmark = pytest.mark.slow
+
 DRAWS = ("--n-resamples", 200)  # of instances, for ties
 
 

@@ -16,6 +16,8 @@ from credibly.simulate import CalibrationTest, MulticlassWorld
 from credibly.studies import STUDIES, PowerSize, PowerWork, Study
 from unit.cli.runs import Command
 
+pytestmark = pytest.mark.slow
+
 FILES = {"rates.tsv", "rejections.tsv", "result.json", "result.md", "power.json", "power.svg", "distance.svg"}
 
 
@@ -144,7 +146,6 @@ def test_what_is_refused(credibly: Command, tiny: Study[PowerSize], tmp_path: Pa
     assert "its seed is" in ran.err
 
 
-@pytest.mark.slow
 def test_processes_change_nothing(
     credibly: Command, tiny: Study[PowerSize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def test_raters_cannot_be_tested_as_independent(credibly: Command, world: World,
     assert "not run: calibration tests" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["report", "convert"])
 def test_no_write_permission(
     verb: str, credibly: Command, calibrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -153,6 +154,7 @@ def test_report_into_no_directory(credibly: Command, calibrated: Path, tmp_path:
     assert "mkdir -p" in complaint(credibly("report", calibrated, "--out", out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["report", "convert"])
 def test_disk_full_leaves_the_old_file(
     verb: str, credibly: Command, calibrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -200,6 +202,7 @@ class TestCorruptRows:
         assert ran.rows[0]["n"] == "9976"  # 10000 - 24
         assert "24 rows were dropped" in ran.err
 
+    @pytest.mark.slow
     def test_counted_in_the_header_of_the_report(
         self, words: tuple[object, ...], credibly: Command, tmp_path: Path
     ) -> None:

@@ -75,6 +75,7 @@ def seen(sample: Any, rng: np.random.Generator, *, scale: float = 1.0) -> float:
     return float(sample.truth.probs[0, 0] * scale)
 
 
+@pytest.mark.slow
 def test_no_engine_changes_a_number() -> None:
     expected = small().pvalues
     assert not np.isnan(expected).any()
@@ -82,6 +83,7 @@ def test_no_engine_changes_a_number() -> None:
         np.testing.assert_array_equal(small(engine=engine).pvalues, expected)
 
 
+@pytest.mark.slow
 def test_processes_change_no_number() -> None:
     import multiprocessing
 
@@ -105,6 +107,7 @@ def test_equal_worlds_have_equal_data() -> None:
     np.testing.assert_array_equal(whole.pvalues, real.pvalues)
 
 
+@pytest.mark.slow
 def test_the_seed_decides() -> None:
     np.testing.assert_array_equal(small(rng=np.random.SeedSequence(3)).pvalues, small().pvalues)
     assert not np.array_equal(small(rng=4).pvalues, small().pvalues)

@@ -23,6 +23,7 @@ from credibly.studies.p21_uci_tables import Row, claims
 
 pytest.importorskip("sklearn")
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

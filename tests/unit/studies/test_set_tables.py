@@ -45,6 +45,7 @@ def found_in(name: str) -> StudyResult:
     return STUDIES[name].run("small")
 
 
+@pytest.mark.slow
 def test_m23_table() -> None:
     table = found_in("m23-table1").table("sets")
     assert table.columns == COLUMNS
@@ -61,6 +62,7 @@ def test_m23_table() -> None:
     assert float(str(rows[4]["log loss"])) < float(str(single[0]))  # ten members predict better than one
 
 
+@pytest.mark.slow
 def test_j25_table() -> None:
     result = found_in("j25-table1")
     rows = result.table("sets").records()
@@ -94,6 +96,7 @@ def test_claims_follow_the_numbers() -> None:
     assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not (DATA / "snli").exists(), reason="CREDIBLY_DATA has no SNLI predictions")
 def test_snli_is_a_set_of_five() -> None:
