@@ -365,3 +365,25 @@ def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
     bare = '<testsuite><testcase name="a"><skipped message=""/></testcase></testsuite>'
     (tmp_path / "bare.xml").write_text(bare, encoding="utf-8")
     assert run_tool("summarise_tests.py", "bare.xml", path=tmp_path).returncode == 1
+
+
+def test_slow_tests_without_the_marker_are_named(tmp_path: Path) -> None:
+    def case(name: str, cpu: float, quick: str) -> str:
+        facts = f'<property name="cpu" value="{cpu}"/><property name="quick" value="{quick}"/>'
+        return f'<testcase classname="a" name="{name}"><properties>{facts}</properties></testcase>'
+
+    fast, marked, dear = case("fast", 0.4, "yes"), case("marked", 3.0, "no"), case("dear", 0.6, "yes")
+    (tmp_path / "good.xml").write_text(f"<testsuite>{fast}{marked}</testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "good.xml", path=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == "all:   2 tests, 3 s of one core\nquick: 1 tests, 0 s of one core\n"
+
+    (tmp_path / "bad.xml").write_text(f"<testsuite>{fast}{marked}{dear}</testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "bad.xml", path=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[2:] == ["    0.60 s  a::dear should be marked slow"]
+
+    (tmp_path / "none.xml").write_text("<testsuite><testcase name='a'/></testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "none.xml", path=tmp_path)
+    assert done.returncode == 1
+    assert "does not say what a test cost" in done.stderr
