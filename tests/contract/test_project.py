@@ -50,9 +50,10 @@ def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.Comple
 def test_version_is_written_once() -> None:
     assert PYPROJECT["project"]["dynamic"] == ["version"]
     source = ROOT / PYPROJECT["tool"]["hatch"]["version"]["path"]
+    naming = [path for path in PACKAGE.rglob("*.py") if "__version__" in path.read_text(encoding="utf-8")]
     written = {
         path
-        for path in PACKAGE.rglob("*.py")
+        for path in naming
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
     }
@@ -195,11 +196,13 @@ def test_what_draws_cannot_compute(room: str) -> None:
     assert not {"credibly.statistics", "credibly.hypotests", "credibly.credal"} & set(arrows()[room])
 
 
+@pytest.mark.slow
 def test_all_imports_follow_the_arrows(project_copy: Path) -> None:
     done = check_arrows(project_copy)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> None:
     wrong = project_copy / "src" / "credibly" / "predictions" / "wrong_way.py"
     wrong.write_text("import math\nfrom credibly.statistics import brier\n", encoding="utf-8")
@@ -211,6 +214,7 @@ def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> N
 # Studies of papers
 
 
+@pytest.mark.slow
 def test_the_page_of_claims_is_what_the_results_give() -> None:
     done = run(sys.executable, "tools/make_learned_page.py", "--check")
     assert done.returncode == 0, done.stderr
@@ -227,6 +231,7 @@ def test_every_study_has_its_results_on_record_at_full_size() -> None:
 # The tools that continuous integration trusts must be able to say no
 
 
+@pytest.mark.slow
 def test_examples_in_documents_are_really_run(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     good = "```python\nx = 1\n```\n\ntext\n\n```python\n>>> x + 1\n2\n```\n"
@@ -345,6 +350,7 @@ def test_statistics_are_read_although_they_are_objects(tmp_path: Path) -> None:
     assert "Half.__call__: PR01 Parameters {'value'} not documented" in done.stdout
 
 
+@pytest.mark.slow
 def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
     (tmp_path / "test_three.py").write_text(
         "import pytest\n"

@@ -119,6 +119,7 @@ def test_every_registered_statistic_is_public_and_named_alike() -> None:
         assert name in cr.__all__
 
 
+@pytest.mark.slow
 def test_every_registered_statistic_meets_every_trait_check() -> None:
     """What pytest collects, not what the code intends: no statistic can be left out unseen."""
     command = [sys.executable, "-m", "pytest", "tests/traits/test_statistics.py", "--collect-only", "-q"]

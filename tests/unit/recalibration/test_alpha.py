@@ -90,6 +90,7 @@ def test_a_linear_head_is_recovered() -> None:
         alpha.apply(probs[1:], features[1:, :1])
 
 
+@pytest.mark.slow
 def test_a_network_sees_what_a_line_does_not() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
     rng = np.random.default_rng(5)

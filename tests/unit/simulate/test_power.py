@@ -278,6 +278,7 @@ def script(out: Path, delay: float) -> list[str]:
     return [sys.executable, "-c", textwrap.dedent(text)]
 
 
+@pytest.mark.slow
 def test_a_killed_study_resumes_to_identical_numbers(tmp_path: Path) -> None:
     undisturbed = subprocess.run(
         script(tmp_path / "whole", 0.0), capture_output=True, text=True, check=True, timeout=120
@@ -320,6 +321,7 @@ def test_an_error_says_where_it_happened() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_error_of_a_worker_says_where_it_happened() -> None:
     import multiprocessing
 
@@ -337,6 +339,7 @@ def _ends_its_process(sample: Any, rng: np.random.Generator) -> float:
     os._exit(1)
 
 
+@pytest.mark.slow
 def test_what_processes_cannot_do() -> None:
     import multiprocessing
 
