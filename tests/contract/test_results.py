@@ -61,11 +61,12 @@ def test_one_seed_gives_the_same_report(tmp_path: Path) -> None:
 def test_every_bundled_model_gets_a_report(model: str, tmp_path: Path) -> None:
     data = demo(model)
     chosen = ["accuracy", "brier", "classwise_ece"]
+    some = slice(0, 200)  # `make demo` evaluates all rows of one of them
     evaluation = cr.evaluate(
-        data.predictions,
-        data.labels,
+        data.predictions[some],
+        data.labels[some],
         classes=data.classes,
-        groups=data.groups,
+        groups=None if data.groups is None else data.groups[some],
         statistics=chosen,
         n_resamples=19,
     )
