@@ -102,7 +102,10 @@ def test_docstring(name: str) -> None:
     assert (inspect.getdoc(getattr(cr, name)) or "").strip()
 
 
-@pytest.mark.parametrize("name", called_by_users())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "inflate" else ()) for name in called_by_users()],
+)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docstring = inspect.getdoc(getattr(cr, name)) or ""
     assert "\nExamples\n--------\n" in docstring

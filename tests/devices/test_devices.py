@@ -97,7 +97,10 @@ def agree(own: Any, other: Any, name: str, tolerance: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name.startswith("evaluate") else ()) for name in CASES],
+)
 def test_the_same_there(name: str, place: Library) -> None:
     here = CASES[name](np.asarray)
     there = CASES[name](place.asarray)

@@ -16,6 +16,8 @@ from credibly.hypotests.pvalues import at_least_and_at_most, two_sided_pvalues
 from credibly.predictions import Reals
 from validity.worlds import bounds
 
+pytestmark = pytest.mark.slow
+
 N, MEMBERS, SETS = 1000, 100, 200
 NAME = "quantile_calibration_error"
 

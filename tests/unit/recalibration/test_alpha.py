@@ -203,6 +203,7 @@ def test_libraries(library: Library) -> None:
     assert np.allclose(read(after.alpha), same.alpha, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradients_flow_through_what_is_applied() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs, counts = rated(40)
