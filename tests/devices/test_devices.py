@@ -190,6 +190,7 @@ DETERMINED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*DETERMINED, "calibration_test omnibus", "evaluate counts", "VectorScaling"]
 )

@@ -255,6 +255,7 @@ def caught(statistic: Statistic) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_right_statistic_passes_all() -> None:
     assert caught(Right()) == set()
     assert caught(RightOfReals()) == set()

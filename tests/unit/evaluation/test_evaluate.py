@@ -32,6 +32,7 @@ def words(evaluation: cr.Evaluation) -> dict[str | None, str]:
     return {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_statistics_themselves() -> None:
     probs, labels = world()
     evaluation = cr.evaluate(probs, labels, n_bins=7, n_resamples=19)

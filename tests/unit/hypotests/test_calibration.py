@@ -84,6 +84,7 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", ["labels", "instances"])
 def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
     # strict arrays are slow where every replicate binds anew

@@ -141,6 +141,7 @@ def test_a_full_disk_leaves_the_old_report(shards, tmp_path, monkeypatch, capsys
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "shards"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_with_130_and_publishes_nothing(shards, tmp_path) -> None:
     out = tmp_path / "report.html"
     words = [str(shards / "*.npz"), "--out", str(out), "--n-resamples", "5000000", "--statistic", "brier"]
