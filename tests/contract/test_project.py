@@ -37,7 +37,8 @@ def run(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
 
 def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.CompletedProcess[str]:
     """Run tools/NAME in the folder `path`, from which Python can import too."""
-    environment = os.environ | {"PYTHONPATH": str(path)}
+    # no bytecode: a test that rewrites a file within a second would be read its first version
+    environment = os.environ | {"PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(ROOT / "tools" / name), *map(str, arguments)]
     return subprocess.run(
         command, cwd=path, env=environment, capture_output=True, text=True, check=False, timeout=120

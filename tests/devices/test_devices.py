@@ -24,6 +24,8 @@ from devices.cases import CASES, LABELS, LEARNED, LEAVES, MEMBERS, ensemble
 from libraries import Library, read
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
+# Hundreds of short ones: together they take as long as all of the statistics' own tests.
+pytestmark = pytest.mark.slow
 
 CUDA = torch.cuda.is_available()
 PLACES = ("second_device", "torch_as_device", *(("cuda",) if CUDA else ()))
@@ -97,10 +99,7 @@ def agree(own: Any, other: Any, name: str, tolerance: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name.startswith("evaluate") else ()) for name in CASES],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_the_same_there(name: str, place: Library) -> None:
     here = CASES[name](np.asarray)
     there = CASES[name](place.asarray)
@@ -190,7 +189,6 @@ DETERMINED = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*DETERMINED, "calibration_test omnibus", "evaluate counts", "VectorScaling"]
 )
