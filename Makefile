@@ -11,15 +11,25 @@ BIN := .venv/bin
 # Test workers are processes; BLAS and OpenMP threads on top of them only get in each other's way.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Where an environment forbids bytecode, every worker and every command that a test starts compiles all over again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-machines test-minimum test-newest validity lint format types arrows examples docs bench clean distclean
+.PHONY: help demo quick test test-machines test-minimum test-newest validity lint format types arrows examples docs bench clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: .venv/.core ## make demo-report.html from bundled real predictions
 	@$(BIN)/credibly demo --out demo-report.html --force
+
+quick: .venv/.dev ## before a commit: format, lint rules, the tests that are not slow; under 2 minutes
+	@mkdir -p build && rm -f build/quick.xml
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --junitxml=build/quick.xml \
+	-m "not slow and not validity and not browser" $(ARGS)
 
 test: .venv/.dev ## run all tests (ARGS="-k name" goes to pytest)
 	@mkdir -p build && rm -f build/tests.xml

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import array_api_strict
@@ -67,3 +68,29 @@ def library(request: pytest.FixtureRequest) -> Library:
     if request.param == "array_api_strict":
         return Library("array_api_strict", array_api_strict)
     return Library("second_device", array_api_strict, array_api_strict.Device("device1"))
+
+
+# What a test costs in seconds of one core, so that tools/slow_tests.py can keep the marker `slow` true:
+# seconds on the clock depend on what else the machine does.
+_BEFORE = pytest.StashKey[float]()
+
+
+def _processor_seconds() -> float:
+    """Return the seconds of this process and of those it started and has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    item.stash[_BEFORE] = _processor_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        marked = any(item.get_closest_marker(name) for name in ("slow", "validity", "browser"))
+        item.user_properties.append(("cpu", f"{_processor_seconds() - item.stash[_BEFORE]:.3f}"))
+        item.user_properties.append(("quick", "no" if marked else "yes"))

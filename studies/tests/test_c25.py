@@ -140,12 +140,14 @@ def check_scores(result: StudyResult) -> None:
         assert str(own[-1]["first"]).endswith("Avg")
 
 
+@pytest.mark.slow
 def test_sets_on_digits() -> None:
     result = studies()["c25-digits"].run()
     check_sets(result)
     assert outcomes(result, "Evidential models are highly imprecise").popitem()[1] == "not confirmed"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("with_data")
 def test_sets_on_snli() -> None:
@@ -189,6 +191,7 @@ def test_the_nearest_vertex_by_hand() -> None:
     assert nearest_vertex(vertices, np.array([[0.5, 0.5]])) == pytest.approx([0.0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_ablations() -> None:
     result = studies()["c25-ablations"].run()
     assert outcomes(result, "A budget of the most relevant sets").popitem()[1] == "not confirmed"
@@ -210,6 +213,7 @@ def test_ablations() -> None:
                 )
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_numbers() -> None:
     """Dirichlets are drawn from: everything that draws must be told the seed."""
     models = digits_models(30)

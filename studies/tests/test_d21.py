@@ -35,6 +35,7 @@ def with_data(data_dir: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_debiased_losses() -> None:
     result = studies()["d21-fig1"].run()
     assert outcome(result, "The plug-in epistemic loss is too large") == "confirmed"
@@ -71,6 +72,7 @@ def test_workers_change_no_number() -> None:
     assert alone.to_dict()["tables"] != tiny.run(rng=6).to_dict()["tables"]
 
 
+@pytest.mark.slow
 def test_alpha_in_known_worlds() -> None:
     result = studies()["d21-fig3"].run()
     assert outcome(result, "brings the predicted disagreement nearer") == "confirmed"
@@ -127,6 +129,7 @@ def test_the_gain_by_hand() -> None:
     assert gain == pytest.approx([1 / 2 - 2 / 9])
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("with_data")
 def test_table2() -> None:

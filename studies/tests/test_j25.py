@@ -8,22 +8,38 @@ import numpy as np
 import pytest
 
 from credibly.results.power import PowerStudy
-from credibly_studies import STUDIES, StudyResult
+from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
+from credibly_studies.credal_tests import CredalTest
 from credibly_studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
 from credibly_studies.j25_figures import _beyond_its_null
 from credibly_studies.power import Rates
 
+pytestmark = pytest.mark.slow
+
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}
+
+
+def cheaper(name: str) -> Study[PowerSize]:
+    """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %."""
+    study = STUDIES[name]
+    assert isinstance(study.work, PowerWork)
+    costly = {
+        key: dataclasses.replace(test, n_resamples=19)
+        for key, test in study.work.costly.items()
+        if isinstance(test, CredalTest)
+    }
+    assert costly.keys() == study.work.costly.keys()
+    return dataclasses.replace(study, work=dataclasses.replace(study.work, costly=costly))
 
 
 @pytest.fixture(scope="module")
 def fig3() -> StudyResult:
-    return STUDIES["j25-fig3"].run("small")
+    return cheaper("j25-fig3").run("small")
 
 
 @pytest.fixture(scope="module")
 def fig4() -> StudyResult:
-    return STUDIES["j25-fig4"].run("small")
+    return cheaper("j25-fig4").run("small")
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,32 @@ import credibly as cr
 from credibly.results.power import PowerStudy
 from credibly.simulate import EnsembleWorld
 from credibly.statistics import brier
-from credibly_studies import STUDIES, StudyResult
+from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.m23 import BOUNDED, ERRORS, fig1_claims, given_weights, searched_weights
 from credibly_studies.power import Rates
 
+pytestmark = pytest.mark.slow
+
 SEARCHED = [searched_weights(name) for name in ERRORS]
+
+
+def cheaper(name: str) -> Study[PowerSize]:
+    """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %."""
+    study = STUDIES[name]
+    assert isinstance(study.work, PowerWork)
+    costly = {
+        key: dataclasses.replace(test, n_resamples=19)
+        for key, test in study.work.costly.items()
+        if isinstance(test, CredalTest)
+    }
+    assert costly.keys() == study.work.costly.keys()
+    return dataclasses.replace(study, work=dataclasses.replace(study.work, costly=costly))
 
 
 @pytest.fixture(scope="module")
 def fig1() -> StudyResult:
-    return STUDIES["m23-fig1"].run("small")
+    return cheaper("m23-fig1").run("small")
 
 
 def studies_of(result: StudyResult) -> dict[str, PowerStudy]:
@@ -90,7 +105,7 @@ def test_claims_follow_the_numbers(fig1: StudyResult) -> None:
     ],
 )
 def test_appendix(name: str, suffix: str, m: int, k: int, u: float) -> None:
-    found = STUDIES[name].run("small")
+    found = cheaper(name).run("small")
     studies = studies_of(found)
     assert studies["power"].worlds == tuple(f"{scenario}{suffix}" for scenario in ("S1", "S2", "S3"))
     for world, scenario in zip(studies["power"].worlds, ("S1", "S2", "S3"), strict=True):

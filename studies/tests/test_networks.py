@@ -54,6 +54,7 @@ def test_members_and_passes_differ(cache: Path) -> None:
     assert np.abs(members.probs[:, 0] - members.probs[:, 1]).max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_member_alone_learns_as_in_company(cache: Path) -> None:
     """Members share a program, not a gradient: their accuracy does not depend on how many there are."""
     test = images("digits")["test"]

@@ -21,6 +21,8 @@ from credibly_studies.p21_quadratic import QUADRATIC
 from credibly_studies.p21_uci import UCI, UciSize, splits_of
 from credibly_studies.p21_uci_tables import Row, claims
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -62,6 +62,7 @@ def test_a_mask_is_one_for_all_instances_or_one_for_each() -> None:
     assert (own[0, 0] != own[0, 1:]).any()
 
 
+@pytest.mark.slow
 def test_dropout_is_used_in_training() -> None:
     x, y, plain = fitted()
     _, _, dropped = fitted(training=Training(hidden=(8,), steps=200, batch=32, dropout=0.5))

@@ -79,6 +79,7 @@ def test_splits_are_in_units_of_their_training_part(line: tuple[object, np.ndarr
     assert splits.scale == pytest.approx([y.std()] * 2, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_finds_the_line_and_its_noise(name: str, line: tuple[object, np.ndarray]) -> None:
     splits, _ = line

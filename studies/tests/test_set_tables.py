@@ -39,6 +39,7 @@ def found_in(name: str) -> StudyResult:
     return STUDIES[name].run("small")
 
 
+@pytest.mark.slow
 def test_m23_table() -> None:
     table = found_in("m23-table1").table("sets")
     assert table.columns == COLUMNS
@@ -55,6 +56,7 @@ def test_m23_table() -> None:
     assert float(str(rows[4]["log loss"])) < float(str(single[0]))  # ten members predict better than one
 
 
+@pytest.mark.slow
 def test_j25_table() -> None:
     result = found_in("j25-table1")
     rows = result.table("sets").records()
@@ -88,6 +90,7 @@ def test_claims_follow_the_numbers() -> None:
     assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
 
 
+@pytest.mark.slow
 def test_a_published_set_has_two_parts(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(any_data_dir))
     given = real_set(SNLI, "", 300)

@@ -12,6 +12,8 @@ if sys.platform == "win32":
 
 from unit.cli.terminal import in_terminal
 
+pytestmark = pytest.mark.slow
+
 
 def test_studies_are_listed_within_eighty_columns() -> None:
     screen = in_terminal("study", "list", width=80)
@@ -20,22 +22,46 @@ def test_studies_are_listed_within_eighty_columns() -> None:
     assert "m23-fig1" in screen.text
 
 
+# The command with one study more, which waits instead of computing.
+WAITING = [
+    sys.executable,
+    "-c",
+    """
+import sys, time
+from credibly.cli import main
+from credibly.simulate import MulticlassWorld
+from credibly_studies import STUDIES, PowerSize, PowerWork, Study
+
+def patient(sample, rng):
+    time.sleep(0.02)
+    return float(rng.random())
+
+tests = {"one test": patient, "another test": lambda sample, rng: float(rng.random())}
+worlds = {name: MulticlassWorld("H0,1", n_members=3) for name in ("S1", "S2", "S3")}
+STUDIES["waiting"] = Study(
+    "waiting", "", "", PowerSize(10, 50), PowerSize(10, 50_000), PowerWork(tests, worlds, (0.05, 0.5))
+)
+sys.exit(main(sys.argv[1:]))
+""",
+]
+
+
 def test_a_study_shows_one_level_and_progress(tmp_path: Path) -> None:
-    screen = in_terminal("study", "m23-fig1", "--out", tmp_path / "study", width=120)
+    screen = in_terminal("study", "waiting", "--out", tmp_path / "study", width=120, command=WAITING)
     assert screen.code == 0
     assert "s left" in screen.text  # it takes more than a second
-    assert "true weights, SKCE" in screen.text
+    assert "another test" in screen.text
     rows = [line for line in screen.text.splitlines() if line.startswith((" S1 ", " S2 ", " S3 "))]
-    assert len(rows) == 3 * 5 * 2  # three worlds; five errors, weights given and searched; one level
+    assert len(rows) == 3 * 2  # three worlds; two tests; one level of the two
     assert "note: wrote" in screen.text
 
 
 def test_a_stopped_study_keeps_what_is_finished_and_goes_on(tmp_path: Path) -> None:
-    words = ("study", "m23-fig1", "--size", "full", "--out", tmp_path / "study")
+    words = ("study", "waiting", "--size", "full", "--out", tmp_path / "study")
     parts = tmp_path / "study" / "parts" / "power"
 
     def stopped() -> dict[str, int]:
-        screen = in_terminal(*words, interrupt_at=" s left")
+        screen = in_terminal(*words, interrupt_at=" s left", command=WAITING)
         assert screen.code == 130
         assert screen.text.rstrip().endswith("credibly: stopped.")
         return {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 
 import credibly
 from credibly.cli import catalogue, main, verbs
+from credibly.simulate import CalibrationTest, EnsembleWorld
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -135,8 +137,25 @@ def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) ->
     assert set(offered) == {*OPTIONS[verb], "--json", "--quiet", "--help"}
 
 
-@pytest.mark.parametrize("verb", ALL_VERBS)
-def test_the_example_of_the_help_runs(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "verb",
+    [
+        pytest.param(
+            verb, marks=pytest.mark.slow if verb in ("calibrate compare", "demo", "report", "study") else ()
+        )
+        for verb in ALL_VERBS
+    ],
+)
+def test_the_example_of_the_help_runs(
+    verb: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if verb == "study":
+        studies = pytest.importorskip("credibly_studies", reason="needs the package credibly-studies")
+        tests, worlds = {"mean": CalibrationTest("mean", "brier", 19)}, {"S1": EnsembleWorld("S1")}
+        work = studies.PowerWork(tests, worlds, (0.05,))
+        # the words matter here
+        fig1 = dataclasses.replace(studies.STUDIES["m23-fig1"], small=studies.PowerSize(20, 2), work=work)
+        monkeypatch.setitem(studies.STUDIES, "m23-fig1", fig1)
     assert main([*verb.split(), "--help"]) == 0
     (example,) = re.findall(
         r"^ +(credibly .+)$", capsys.readouterr().out.partition("Example")[2], re.MULTILINE
@@ -150,6 +169,7 @@ def test_the_example_of_the_help_runs(verb: str, folder: Path, capsys: pytest.Ca
     assert main(words) == 0, capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = "predictions.npz"
     fast = ("--n-resamples", "19")
@@ -164,7 +184,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "convert": (file, "new.npz"),
         "study": ("list",),
         "list": (),
-        "demo": fast,
+        "demo": ("--model", "single", *fast),
         "calibrate fit": ("held-out.npz", "calibration.json"),
         "calibrate apply": ("calibration.json", file, "recalibrated.npz"),
         "calibrate compare": ("held-out.npz", *fast),
@@ -211,6 +231,7 @@ def test_misuse_is_one_line_with_the_way_to_the_help(
 HEAVY = ("matplotlib", "jinja2", "rich", "torch", "pandas", "dask", "scipy.stats", "scipy.optimize")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "unused"),
     [
@@ -248,6 +269,7 @@ def test_version() -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"credibly {credibly.__version__}\n", "")
 
 
+@pytest.mark.slow
 def test_module_and_exit_code(folder: Path) -> None:
     good = run("test", "predictions.npz", "--n-resamples", 99, "--fail-on", "conflict")
     assert good.returncode == 1, good.stderr  # labels drawn without regard to the predictions
@@ -256,6 +278,7 @@ def test_module_and_exit_code(folder: Path) -> None:
     assert len(bad.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -266,6 +289,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert (ran.returncode, ran.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which is always full")
 def test_full_disk_behind_stdout() -> None:
     with Path("/dev/full").open("w") as full:
@@ -274,6 +298,7 @@ def test_full_disk_behind_stdout() -> None:
     assert ran.stderr == "credibly: the disk is full; free some space, or write to another one.\n"
 
 
+@pytest.mark.slow
 def test_a_poor_locale_does_not_stop_a_result(tmp_path: Path) -> None:
     file = tmp_path / "x.npz"
     np.savez(file, probs=[[0.5, 0.5]], classes=["K\u00e4se", "Brot"])

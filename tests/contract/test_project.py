@@ -40,7 +40,8 @@ def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.Comple
     """Run tools/NAME in the folder `path`, from which Python can import too."""
     if name == "check_docstrings.py":
         pytest.importorskip("numpydoc", reason="needs numpydoc (extra `dev`)")
-    environment = os.environ | {"PYTHONPATH": str(path)}
+    # no bytecode: a test that rewrites a file within a second would be read its first version
+    environment = os.environ | {"PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(ROOT / "tools" / name), *map(str, arguments)]
     return subprocess.run(
         command, cwd=path, env=environment, capture_output=True, text=True, check=False, timeout=120
@@ -53,10 +54,15 @@ def run_tool(name: str, *arguments: str | Path, path: Path) -> subprocess.Comple
 def test_version_is_written_once() -> None:
     assert PYPROJECT["project"]["dynamic"] == ["version"]
     source = ROOT / PYPROJECT["tool"]["hatch"]["version"]["path"]
-    written = {
+    naming = [
         path
         for package in (PACKAGE, STUDIES_PACKAGE)
         for path in package.rglob("*.py")
+        if "__version__" in path.read_text(encoding="utf-8")
+    ]
+    written = {
+        path
+        for path in naming
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
     }
@@ -233,11 +239,13 @@ def test_studies_use_the_library_and_nothing_imports_them() -> None:
     assert not [room for room, used in arrows().items() if "credibly_studies" in used]
 
 
+@pytest.mark.slow
 def test_all_imports_follow_the_arrows(project_copy: Path) -> None:
     done = check_arrows(project_copy)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> None:
     wrong = project_copy / "src" / "credibly" / "predictions" / "wrong_way.py"
     wrong.write_text("import math\nfrom credibly.statistics import brier\n", encoding="utf-8")
@@ -249,6 +257,7 @@ def test_a_wrong_way_import_is_found_with_file_and_line(project_copy: Path) -> N
 # The tools that continuous integration trusts must be able to say no
 
 
+@pytest.mark.slow
 def test_examples_in_documents_are_really_run(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     good = "```python\nx = 1\n```\n\ntext\n\n```python\n>>> x + 1\n2\n```\n"
@@ -424,6 +433,7 @@ def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         assert machines.without_effect(one, taken | {name: other}) != ""
 
 
+@pytest.mark.slow
 def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
     (tmp_path / "test_three.py").write_text(
         "import pytest\n"
@@ -444,3 +454,25 @@ def test_skipped_tests_are_counted_with_their_reasons(tmp_path: Path) -> None:
     bare = '<testsuite><testcase name="a"><skipped message=""/></testcase></testsuite>'
     (tmp_path / "bare.xml").write_text(bare, encoding="utf-8")
     assert run_tool("summarise_tests.py", "bare.xml", path=tmp_path).returncode == 1
+
+
+def test_slow_tests_without_the_marker_are_named(tmp_path: Path) -> None:
+    def case(name: str, cpu: float, quick: str) -> str:
+        facts = f'<property name="cpu" value="{cpu}"/><property name="quick" value="{quick}"/>'
+        return f'<testcase classname="a" name="{name}"><properties>{facts}</properties></testcase>'
+
+    fast, marked, dear = case("fast", 0.4, "yes"), case("marked", 3.0, "no"), case("dear", 0.6, "yes")
+    (tmp_path / "good.xml").write_text(f"<testsuite>{fast}{marked}</testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "good.xml", path=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout == "all:   2 tests, 3 s of one core\nquick: 1 tests, 0 s of one core\n"
+
+    (tmp_path / "bad.xml").write_text(f"<testsuite>{fast}{marked}{dear}</testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "bad.xml", path=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[2:] == ["    0.60 s  a::dear should be marked slow"]
+
+    (tmp_path / "none.xml").write_text("<testsuite><testcase name='a'/></testsuite>", encoding="utf-8")
+    done = run_tool("slow_tests.py", "none.xml", path=tmp_path)
+    assert done.returncode == 1
+    assert "does not say what a test cost" in done.stderr

@@ -140,7 +140,10 @@ def test_docstring(name: str) -> None:
     assert (inspect.getdoc(getattr(cr, name)) or "").strip()
 
 
-@pytest.mark.parametrize("name", called_by_users())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "inflate" else ()) for name in called_by_users()],
+)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docstring = inspect.getdoc(getattr(cr, name)) or ""
     assert "\nExamples\n--------\n" in docstring
@@ -159,6 +162,7 @@ def test_every_registered_statistic_is_public_and_named_alike() -> None:
         assert name in cr.__all__
 
 
+@pytest.mark.slow
 def test_every_registered_statistic_meets_every_trait_check() -> None:
     """What pytest collects, not what the code intends: no statistic can be left out unseen."""
     command = [sys.executable, "-m", "pytest", "tests/traits/test_statistics.py", "--collect-only", "-q"]

@@ -24,6 +24,8 @@ from devices.cases import CASES, LABELS, LEARNED, LEAVES, MEMBERS, ensemble
 from libraries import Library, read
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
+# Hundreds of short ones: together they take as long as all of the statistics' own tests.
+pytestmark = pytest.mark.slow
 
 CUDA = torch.cuda.is_available()
 PLACES = ("second_device", "torch_as_device", *(("cuda",) if CUDA else ()))

@@ -16,6 +16,8 @@ from credibly.hypotests.resampling.pvalues import at_least_and_at_most, two_side
 from credibly.predictions import Reals
 from validity.worlds import bounds
 
+pytestmark = pytest.mark.slow
+
 N, MEMBERS, SETS = 1000, 100, 200
 NAME = "quantile_calibration_error"
 

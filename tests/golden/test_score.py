@@ -111,6 +111,7 @@ RECORDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:E depends on")
 @pytest.mark.parametrize("model", RECORDED)
 def test_credal_rows_of_the_bundled_models(model: str) -> None:

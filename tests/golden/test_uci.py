@@ -38,6 +38,7 @@ def fitted(request: pytest.FixtureRequest, data_dir: Path) -> tuple[cr.Gaussian,
     return cr.Gaussian(means, np.full_like(means, np.sqrt(noise))), y[test]
 
 
+@pytest.mark.slow
 def test_scores_equal_other_ways_to_compute_them(fitted: tuple[cr.Gaussian, np.ndarray]) -> None:
     given, labels = fitted
     sr = pytest.importorskip("scoringrules", reason="needs scoringrules (extra `dev`)")
@@ -51,6 +52,7 @@ def test_scores_equal_other_ways_to_compute_them(fitted: tuple[cr.Gaussian, np.n
     assert 0.87 <= float(cr.picp(given, labels)) <= 0.95
 
 
+@pytest.mark.slow
 def test_noise_half_as_large_is_found_by_every_statistic(fitted: tuple[cr.Gaussian, np.ndarray]) -> None:
     given, labels = fitted
     sharp = cr.Gaussian(given.mean, given.std / 2)

@@ -255,11 +255,13 @@ def caught(statistic: Statistic) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_right_statistic_passes_all() -> None:
     assert caught(Right()) == set()
     assert caught(RightOfReals()) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.__name__)
 def test_a_wrong_statistic_is_caught(wrong: type[Statistic]) -> None:
     assert WRONG[wrong] <= caught(wrong())

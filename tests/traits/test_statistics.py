@@ -23,7 +23,9 @@ TESTED_BY = {
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(
+    "check", [pytest.param(check, marks=pytest.mark.slow if check == "gradient" else ()) for check in CHECKS]
+)
 def test_promise(check: str, subject: str) -> None:
     CHECKS[check](SUBJECTS[subject])
 

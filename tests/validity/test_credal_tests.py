@@ -15,7 +15,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(16, 300)
+REPETITIONS = worlds.repetitions(10, 300)
 N = 120
 
 

@@ -17,7 +17,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(500, 1000)
+REPETITIONS = worlds.repetitions(200, 1000)
 REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
 LEVELS = (0.01, 0.05, 0.1)
 CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]
@@ -135,7 +135,7 @@ def test_moments_agree_with_many_replicates() -> None:
 def test_power_grows(name: str) -> None:
     """With the number of instances, and with the temperature that was put in."""
     settings = METHODS.get(name, {"statistic": name, "n_resamples": 99})
-    repetitions = worlds.repetitions(60, 400)
+    repetitions = worlds.repetitions(40, 400)
 
     def power(n: int, exponent: float) -> float:
         rng = np.random.default_rng([6, n])
@@ -166,7 +166,7 @@ def test_bounds_have_power_only_against_gross_errors() -> None:
 def test_normal_intervals_of_blocks_cover(estimator: str, size: int | None) -> None:
     """`Estimate.interval` of linear and block estimates, from 30 blocks on, at a calibrated model and
     beside it."""
-    repetitions = worlds.repetitions(500, 4000)
+    repetitions = worlds.repetitions(200, 4000)
     n = 100 if estimator == "linear" else 250  # 50 blocks, the fewest
     statistic = cr.skce.with_(estimator=estimator, block_size=size, bandwidth=0.5)
     for exponent in (1.0, 0.3):

@@ -15,8 +15,8 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(500, 5000)
-FEWER = worlds.repetitions(250, 5000)
+REPETITIONS = worlds.repetitions(200, 5000)
+FEWER = worlds.repetitions(100, 5000)
 N, M, REPLICATES = 40, 3, 99
 LEVEL = 0.1  # 10 of 100 ranks, 5 on either side
 DISCRETE = {"picp"}

@@ -10,7 +10,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(200, 2000)
+REPETITIONS = worlds.repetitions(100, 2000)
 
 
 def test_any_region_fails_by_chance_as_often_as_the_level_says() -> None:

@@ -16,7 +16,7 @@ from validity import worlds
 pytestmark = pytest.mark.validity
 
 INSTANCES, REPLICATES = 12, 99
-REPETITIONS = worlds.repetitions(40, 2000)
+REPETITIONS = worlds.repetitions(20, 2000)
 KINDS = ("point", "ensemble", "intervals", "belief")
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}]
 
@@ -72,7 +72,7 @@ def test_size_at_the_hardest_corner(kind: str, raters: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
     rng = np.random.default_rng(9)
-    repetitions = worlds.repetitions(25, 200)
+    repetitions = worlds.repetitions(15, 200)
     power = {}
     for raters, share in ((5, 0.25), (50, 0.25), (50, 0.6)):
         rejected = 0

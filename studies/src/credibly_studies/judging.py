@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
@@ -67,6 +66,8 @@ def dominance(first: HostArray, second: HostArray) -> tuple[float, Interval | No
     The area under the curve with DeLong's interval (1988): no moments of the values are needed, so it tells
     where a few large ones decide the means. None below ten values.
     """
+    from scipy.stats import rankdata  # slow to load, and every command loads this module
+
     m, n = len(first), len(second)
     together = rankdata(np.concatenate([first, second]))
     above_second = (together[:m] - rankdata(first)) / n

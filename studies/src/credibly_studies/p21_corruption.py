@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import ndimage
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
@@ -112,6 +111,8 @@ def corrupted(pixels: HostArray, kind: str, severity: int, generator: np.random.
     ndarray (n, d)
         Between 0 and 1.
     """
+    from scipy import ndimage  # slow to load, and every command loads this module
+
     one_of("`kind`", kind, KINDS)
     side = round(pixels.shape[1] ** 0.5)
     if side**2 != pixels.shape[1]:

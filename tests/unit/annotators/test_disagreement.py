@@ -118,6 +118,7 @@ def test_identity_and_roots() -> None:
         parts.plugin.calibration.interval()
 
 
+@pytest.mark.slow
 def test_the_band_holds_what_raters_of_the_predictions_show() -> None:
     """Labels drawn from the predictions: the bins' means vary as much as the band says."""
     rng = np.random.default_rng(2)

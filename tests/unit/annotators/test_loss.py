@@ -96,6 +96,7 @@ def test_by_hand() -> None:
             term.interval()
 
 
+@pytest.mark.slow
 @given(strategies.points(n=9), st.integers(0, 2**32 - 1), st.sampled_from(["full", "paper"]))
 def test_identities_hold_exactly(point: cr.Point, seed: int, debias: str) -> None:
     rng = np.random.default_rng(seed)

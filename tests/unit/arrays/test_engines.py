@@ -59,6 +59,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield as_engine(request.getfixturevalue("client"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_results_and_their_order(engine: Engine) -> None:
     assert list(engine.map(square, range(40))) == SQUARES
@@ -70,6 +71,7 @@ def test_results_and_their_order(engine: Engine) -> None:
     assert list(engine.map(square, [])) == list(engine.unordered(square, [])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_an_error_of_the_work_stays_what_it_is(engine: Engine) -> None:
     with pytest.raises(cr.FileError, match="'shard' must be whole"):

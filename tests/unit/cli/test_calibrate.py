@@ -109,6 +109,7 @@ def test_mistakes_are_one_line(
     assert said in line
 
 
+@pytest.mark.slow
 def test_a_report_with_recalibration(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["report", "new.npz", "--recalibrate", "temperature", "--n-resamples", "39", "--out", "r.html"]
     assert main(words) == 0

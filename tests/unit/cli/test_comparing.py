@@ -48,6 +48,7 @@ def test_quiet_prints_the_table_only(credibly: Command, calibrated: Path, member
     assert credibly("compare", calibrated, members, "--quiet", *FEW).err == ""
 
 
+@pytest.mark.slow
 def test_the_report_is_written_and_never_over(
     credibly: Command, calibrated: Path, members: Path, tmp_path: Path
 ) -> None:

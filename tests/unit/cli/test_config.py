@@ -88,6 +88,7 @@ def test_every_verb_takes_its_table(words: tuple[str, ...], credibly: Command, f
     assert len(ran.rows) >= 1
 
 
+@pytest.mark.slow
 def test_the_report_names_the_whole_command(credibly: Command, folder: Path) -> None:
     write(folder, '[report]\nfile = "p.npz"\nforce = true\nn-resamples = 19\nstatistic = "brier"\n')
     (folder / "p-report.html").touch()  # force is given

@@ -53,6 +53,7 @@ def test_inspect_lists_problems_with_the_flag_that_helps(
     assert "kind=" not in problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", ["npz", "csv", "json", "zarr"])
 def test_convert_there_and_back(
     extension: str, credibly: Command, world: World, calibrated: Path, tmp_path: Path

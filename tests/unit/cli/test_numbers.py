@@ -94,6 +94,7 @@ def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) ->
     assert float(ran.rows[0]["pvalue"]) == expected.pvalue
 
 
+@pytest.mark.slow
 def test_members_first_needs_its_flag(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "members.npz", probs=np.moveaxis(world.members, 1, 0), y=world.labels)
     refused = credibly("test", tmp_path / "members.npz", *FAST)
@@ -170,6 +171,7 @@ def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path)
     assert credibly("test", file, "--fail-on", "conflict", *FAST).code == 1
 
 
+@pytest.mark.slow
 def test_evaluate_json_can_be_made_again_from_its_command(
     credibly: Command, world: World, tmp_path: Path
 ) -> None:
@@ -226,6 +228,7 @@ def test_quiet_leaves_stderr_empty(credibly: Command, overconfident: Path) -> No
     assert loud.out == quiet.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["evaluate", "test", "report"])
 @pytest.mark.parametrize(("name", "code"), [("overconfident", 1), ("calibrated", 0)])
 def test_fail_on_conflict(

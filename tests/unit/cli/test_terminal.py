@@ -16,6 +16,8 @@ if sys.platform == "win32":
 
 from unit.cli.terminal import Screen, in_terminal
 
+pytestmark = pytest.mark.slow  # each starts the command in a process of its own
+
 RULE = "──"  # under the head of a drawn table
 
 
@@ -95,7 +97,8 @@ def test_report_and_demo_end_with_path_and_sentences(folder: Path) -> None:
     assert screen.code == 0
     assert str(out) in screen.text
     assert out.is_file()
-    demo = in_terminal("demo", "--out", folder / "demo.html", "--quiet", *FAST, width=100)
+    words = ("demo", "--model", "single", "--n-resamples", 19)
+    demo = in_terminal(*words, "--out", folder / "demo.html", "--quiet", width=100)
     assert demo.code == 0
     assert demo.text.strip() == str(folder / "demo.html")
 

@@ -28,6 +28,7 @@ def rated(world: World, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: Path) -> None:
     ran = credibly("test", members, "--n-resamples", 19, "--seed", 2)
     expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=2)
@@ -92,6 +93,7 @@ def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> Non
     assert "`--refit` has no meaning here; labels are counts over raters. Leave it out." in ran.err
 
 
+@pytest.mark.slow
 def test_evaluate_says_what_sets_say(credibly: Command, members: Path) -> None:
     found = json.loads(credibly("evaluate", members, "--n-resamples", 19, "--json", "--quiet").out)
     assert list(found["credal"]["tests"]) == ["learned", "constant"]

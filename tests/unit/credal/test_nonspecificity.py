@@ -100,6 +100,7 @@ def test_random_events_agree_within_their_errors(make, measure: str) -> None:
     assert not estimate.exact
 
 
+@pytest.mark.slow
 def test_control_variates_leave_no_bias() -> None:
     # Slopes fitted on the very events they correct would be off by about 13 standard errors here.
     credal = random_intervals(np.random.default_rng(1), 20, 6)

@@ -30,6 +30,7 @@ def test_draws_lie_in_the_set(kind: str, method: str) -> None:
 TRIANGLE = np.array([[[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [0.5, 0.5, 0]]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chords", ["facets", "programs"])
 def test_hit_and_run_is_uniform(chords: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if chords == "programs":

@@ -12,6 +12,8 @@ from credibly.evaluation import check_verdicts
 from credibly.report.checks import check_section
 from credibly.report.page import render_report
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["accuracy", "brier", "confidence_ece"]
 
 

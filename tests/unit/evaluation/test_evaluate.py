@@ -32,6 +32,7 @@ def words(evaluation: cr.Evaluation) -> dict[str | None, str]:
     return {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_statistics_themselves() -> None:
     probs, labels = world()
     evaluation = cr.evaluate(probs, labels, n_bins=7, n_resamples=19)
@@ -66,6 +67,7 @@ def test_one_statistic_needs_no_omnibus() -> None:
     assert "adjusted" not in evaluation.verdicts[0].sentence
 
 
+@pytest.mark.slow
 def test_overconfidence_is_a_conflict_and_is_named() -> None:
     probs, labels = world(power=3.0)
     evaluation = cr.evaluate(probs, labels, n_resamples=199)
@@ -99,6 +101,7 @@ def test_verdicts_follow_the_adjusted_pvalue(level: float) -> None:
     assert evaluation.tests["omnibus"].rejects(level) == ("conflict" in words(evaluation).values())
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes_other_seed_other_replicates() -> None:
     probs, labels = world()
     first, again, other = (
@@ -112,6 +115,7 @@ def test_same_seed_same_bytes_other_seed_other_replicates() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_generator_is_asked_once_so_bands_and_tests_share_its_seed() -> None:
     probs, labels = world()
     drawn = cr.evaluate(probs, labels, n_resamples=29, rng=np.random.default_rng(9))
@@ -145,6 +149,7 @@ def kinds() -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictions", kinds(), ids=lambda one: type(one).__name__)
 def test_every_kind_of_class_prediction(predictions: Any) -> None:
     labels = np.arange(30) % 3
@@ -360,6 +365,7 @@ def test_bad_settings_are_named(keywords: dict[str, Any], message: str) -> None:
         cr.evaluate(probs, labels, **keywords)
 
 
+@pytest.mark.slow
 def test_every_array_library_gives_the_same_numbers(library: Library) -> None:
     probs, labels = world(n=60)
     keywords: dict[str, Any] = {"n_resamples": 29, "groups": labels}

@@ -23,6 +23,7 @@ def drawn(probs: np.ndarray, seed: int = 1) -> np.ndarray:
     return (rng.random((len(probs), 1)) > probs.cumsum(axis=1)).sum(axis=1)
 
 
+@pytest.mark.slow
 def test_the_tests_are_those_of_credal_test() -> None:
     sets = cr.Ensemble(members())
     labels = drawn(sets.mean().probs)
@@ -47,6 +48,7 @@ def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
     assert found.credal.regions.failing()
 
 
+@pytest.mark.slow
 def test_features_reach_learner_and_regions() -> None:
     sets, features = cr.Ensemble(members()), np.random.default_rng(4).normal(size=(120, 2))
     found = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEW)
@@ -105,6 +107,7 @@ def test_very_few_instances_are_a_reason_and_no_failure() -> None:
     assert "need at least" in dict(found.not_run)["test of the set with learned weights"]
 
 
+@pytest.mark.slow
 def test_counts_are_tested_against_the_set_itself(library: Library) -> None:
     sets = members(60)
     counts = np.random.default_rng(2).multinomial(8, sets.mean(axis=1))

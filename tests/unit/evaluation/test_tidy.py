@@ -161,6 +161,7 @@ class Run(types.ModuleType):
         self.texts[path] = text
 
 
+@pytest.mark.slow
 def test_mlflow_gets_numbers_settings_and_the_report(
     evaluation: cr.Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +180,7 @@ def test_mlflow_gets_numbers_settings_and_the_report(
     assert run.texts["val.report.html"].startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_mlflow_is_asked_for_by_name_where_it_is_missing(
     evaluation: cr.Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +191,7 @@ def test_mlflow_is_asked_for_by_name_where_it_is_missing(
         evaluation.log_to_mlflow()
 
 
+@pytest.mark.slow
 def test_the_unified_score_is_among_the_numbers() -> None:
     rng = np.random.default_rng(5)
     probs = rng.dirichlet(np.ones(3), size=(40, 4))
@@ -202,6 +205,7 @@ def test_the_unified_score_is_among_the_numbers() -> None:
     assert rows["score.average.wrong", "epistemic_distance"].value == pytest.approx(wrong)
 
 
+@pytest.mark.slow
 def test_mlflow_gets_the_scores_of_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     models = {

@@ -146,6 +146,7 @@ def test_infinite_effects_are_words() -> None:
     assert "below the median of the replicates" in one(null_distribution=some).evidence
 
 
+@pytest.mark.slow
 def test_no_verdict_praises() -> None:
     rng = np.random.default_rng(1)
     probs = rng.dirichlet(np.ones(3), size=200)

@@ -12,7 +12,7 @@ import scipy.stats
 
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests.resampling.loop import loop as resampling
+from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from kinds import CLASS_STATISTICS
 from optional import torch
@@ -84,6 +84,7 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", ["labels", "instances"])
 def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
     # strict arrays are slow where every replicate binds anew

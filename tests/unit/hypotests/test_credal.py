@@ -41,6 +41,7 @@ def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statis
         assert found.test_rows.size == 60  # no split
 
 
+@pytest.mark.slow
 def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     # J25 App. B: members say 0.9 and 0.1 for every x; P(y = 1 | x) is 0.8 at x = 0 and 0.2 at x = 1.
     # Calibrated are w(x) = (0.875, 0.125), (0.125, 0.875), the truth, and w = (0.5, 0.5), the marginal.
@@ -62,6 +63,7 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     assert cr.credal_test(outside, labels, weights="constant", n_resamples=99, rng=1).rejects(0.05)
 
 
+@pytest.mark.slow
 def test_learned_weights_recover_a_known_gating() -> None:
     rng = np.random.default_rng(0)
     n = 4000
@@ -79,10 +81,12 @@ def test_learned_weights_recover_a_known_gating() -> None:
     assert not found.rejects(0.05)
 
 
+@pytest.mark.slow
 def test_one_seed_one_pvalue_on_every_library(library: Library) -> None:
     check_one_seed_one_pvalue("boundary", True, library)
 
 
+@pytest.mark.slow
 # the strict library is slow, so the default is enough there; CUDA has its own test of the light learners
 @pytest.mark.parametrize("library", ["numpy", "torch"], indirect=True)
 @pytest.mark.parametrize(("learner", "refit"), [("boundary", False), ("gating", True), ("tilting", True)])
@@ -235,6 +239,7 @@ def test_combine_wants_the_same_members_and_features() -> None:
         without.combine(probs[:5], x[:5])
 
 
+@pytest.mark.slow
 def test_a_small_memory_budget_changes_nothing() -> None:
     probs = members(200, 3)
     labels = draw(probs.mean(axis=1))

@@ -105,6 +105,7 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
     assert found.weights.shape == (3,)
 
 
+@pytest.mark.slow
 def test_j25_uses_a_network_and_kde() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
     few, some = _data(n=12)  # too few to stop early

@@ -195,6 +195,7 @@ def test_learners_refuse() -> None:
         cr.NeuralLearner(gamma=-1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["brier", "log_loss"])
 def test_a_network_learns_a_gating(score: str) -> None:
     pytest.importorskip("torch", reason="needs the torch extra")

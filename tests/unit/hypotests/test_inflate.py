@@ -30,6 +30,7 @@ def test_nothing_rejected_is_radius_0() -> None:
     assert str(found).startswith("radius 0: the set itself is not rejected")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["vacuous", "ball"])
 def test_the_radius_grows_with_the_shift(by: str) -> None:
     radii = [cr.inflate(*world(shift), by=by, rng=1, **QUICK).radius for shift in (0.0, 0.3, 0.6)]
@@ -47,6 +48,7 @@ def test_learned_weights_and_splits() -> None:
     assert 0.1 < radii[1] < 0.7
 
 
+@pytest.mark.slow
 def test_learned_weights_look_at_the_set_that_was_given() -> None:
     settings = {"refit": False, "split": 0.5, "learner": "gating", "n_resamples": 99, "resolution": 0.1}
     members, labels = world(0.6, n=160)
@@ -64,6 +66,7 @@ def test_learned_weights_look_at_the_set_that_was_given() -> None:
     assert constant.combine(members[:7]).probs.shape == (7, 3)
 
 
+@pytest.mark.slow
 def test_what_was_tried() -> None:
     members, labels = world(0.5)
     told: list[tuple[int, int]] = []
@@ -83,6 +86,7 @@ def test_what_was_tried() -> None:
     assert "is rejected" in str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["point", "intervals", "belief", "dirichlet"])
 def test_every_kind(kind: str) -> None:
     members, labels = world(0.5)
@@ -169,6 +173,7 @@ def test_doubtful_quick_looks_are_repeated_in_full() -> None:
     assert seen == [(0.0, True), (0.0, False)]
 
 
+@pytest.mark.slow
 def test_refits_take_fewer_replicates_far_from_the_decision() -> None:
     members, labels = world(0.6, n=160)
     found = cr.inflate(members, labels, rng=1, cv=2, learner="gating", resolution=0.1)

@@ -12,7 +12,7 @@ import credibly as cr
 import kernel_oracles as oracle
 from credibly._arrays.progress import TerminalLine, as_progress
 from credibly.hypotests.calibration.analytic import bound_upper, largest_term
-from credibly.hypotests.resampling.loop import loop as resampling
+from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
 from optional import torch

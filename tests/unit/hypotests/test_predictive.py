@@ -39,6 +39,7 @@ def drawn_by_loop(probs: np.ndarray, seed: tuple[int, int], replicate: int) -> n
     return np.array(labels)
 
 
+@pytest.mark.slow
 def test_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
     members, labels = world(n=25)
     check = cr.predictive_check(members, labels, statistics=FIVE, n_resamples=40, rng=3)

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests.credal.credal_test import validity
+from credibly.hypotests.credal import validity
 from libraries import Library, read
 
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}]
@@ -56,6 +56,7 @@ def test_an_interval_of_two_classes(kind: str) -> None:
     assert found.pvalue == pytest.approx(0.58, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
 def test_pvalues_are_the_largest_exact_ones(name: str) -> None:
     """Every possible count of five raters, its exact probability at every candidate of the set."""

@@ -73,6 +73,7 @@ def test_tables_without_narwhals(monkeypatch: pytest.MonkeyPatch) -> None:
         cr.load(object())
 
 
+@pytest.mark.slow
 def test_core_formats_import_no_extra(tmp_path: Path) -> None:
     path = cr.save(tmp_path / "file.npz", cr.Ensemble(MEMBERS), LABELS)
     code = (

@@ -332,6 +332,7 @@ def test_arrays_above_the_budget_stay_on_disk(tmp_path: Path) -> None:
     assert not isinstance(cr.load(save_npy(tmp_path, probs[:10])).predictions.probs, np.memmap)
 
 
+@pytest.mark.slow
 def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
     array = np.lib.format.open_memmap(tmp_path / "big.npy", "w+", np.float32, (4_000_000, 8))
     array[:] = 0.125  # 128 MB
@@ -348,6 +349,7 @@ def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
     assert peak < 2**25  # a quarter of the file; blocks of 2**20 numbers and what is computed from them
 
 
+@pytest.mark.slow
 def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def open_both_ways(path: Path) -> str:
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", [".npz", ".npy", ".csv", ".json"])
 def test_mutated_files(extension: str, seeds: dict[str, list[bytes]], tmp_path: Path) -> None:
     path = tmp_path / f"mutated{extension}"

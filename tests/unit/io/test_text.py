@@ -238,6 +238,7 @@ def test_leading_zeros_are_names(tmp_path: Path) -> None:
     assert found.ids.tolist() == ["007", "008"]
 
 
+@pytest.mark.slow
 def test_text_above_the_limit_is_not_parsed(tmp_path: Path) -> None:
     path = write(tmp_path, WIDE + "0.5,0.5,1\n" * 120_000)
     with cr.memory_limit(2**20), pytest.raises(cr.FileError, match=r"at most 1.0 MiB of text.*\.npz"):

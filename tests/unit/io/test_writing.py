@@ -117,6 +117,7 @@ def test_partial_writes_are_continued(tmp_path: Path, monkeypatch: pytest.Monkey
     assert contents(tmp_path) == {"a": bytes(range(256))}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
 def test_a_real_limit_on_file_size(old: Path) -> None:
     code = (

@@ -87,6 +87,7 @@ def test_marks_on_the_axes_are_the_data() -> None:
     assert {text.get_text() for text in ax.texts} == {"10", "30", "60"}
 
 
+@pytest.mark.slow
 def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
     figure = Figure()
     ax = figure.add_subplot()

@@ -72,6 +72,7 @@ def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
         rejection_data(study, "nea")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 9])
 def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> None:
     figure = rejection_diagrams(study, columns=columns)
@@ -106,6 +107,7 @@ def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.PowerStudy) -
         distance_data(study, setting="corner", level=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["H0,2", "H1,2"])
 def test_a_world_over_x(hypothesis: str) -> None:
     sample = BinaryWorld(hypothesis).draw(40, rng=3)

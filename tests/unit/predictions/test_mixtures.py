@@ -168,6 +168,7 @@ def test_dense_quantiles_and_cdf_invert_each_other() -> None:
     assert np.allclose(table.cdf(table.quantile(levels).T), levels[:, None], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_mean_of_dense_quantiles_is_the_area_under_the_quantile_function() -> None:
     table = dense()
     for i, mean in enumerate(table.expectation()):

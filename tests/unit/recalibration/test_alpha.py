@@ -90,6 +90,7 @@ def test_a_linear_head_is_recovered() -> None:
         alpha.apply(probs[1:], features[1:, :1])
 
 
+@pytest.mark.slow
 def test_a_network_sees_what_a_line_does_not() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
     rng = np.random.default_rng(5)
@@ -202,6 +203,7 @@ def test_libraries(library: Library) -> None:
     assert np.allclose(read(after.alpha), same.alpha, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradients_flow_through_what_is_applied() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs, counts = rated(40)

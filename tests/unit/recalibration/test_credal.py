@@ -34,6 +34,7 @@ def test_a_set_whose_centre_is_right_shrinks_to_it() -> None:
     assert np.allclose(after.probs[:, 0], after.probs[:, 1])
 
 
+@pytest.mark.slow
 def test_a_set_grows_until_it_holds_the_truth() -> None:
     found = fitted(*tilted(1500, 2.0))
     assert found.spread in (1.5, 2.0)  # at 2 the truth is a member; 1.5 may pass by chance
@@ -61,6 +62,7 @@ def test_a_failed_fit_leaves_the_one_before() -> None:
     assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", ["vacuous", "ball"])
 @pytest.mark.parametrize("weights", [None, (0.25, 0.75)])
 def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:

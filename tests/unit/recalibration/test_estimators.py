@@ -25,6 +25,7 @@ from credibly.recalibration.estimators import ArrayRecalibrator, RecalibratedCla
 from recalibrations import world
 
 
+@pytest.mark.slow
 def test_a_recalibrated_classifier_meets_the_checks_of_scikit_learn() -> None:
     results = check_estimator(
         RecalibratedClassifier(GaussianNB(), cr.VectorScaling(penalty=1.0), cv=2), on_skip=None, on_fail=None
@@ -98,6 +99,7 @@ def test_scorers_agree_with_the_statistics() -> None:
         scorer("brier")(model, X, y)
 
 
+@pytest.mark.slow
 def test_without_scikit_learn_the_error_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['sklearn'] = None\n"

@@ -34,6 +34,7 @@ def test_every_method_has_a_case() -> None:
     assert {method.method for method, *_ in CASES.values()} >= set(METHODS) - {"chain"}
 
 
+@pytest.mark.slow
 def test_fit_returns_the_object_and_converges(case) -> None:
     method, predictions, labels, features = case
     assert not method.is_fitted
@@ -170,6 +171,7 @@ def test_member_temperatures_follow_the_unit_of_the_logits(unit: float) -> None:
     np.testing.assert_allclose(other / unit, plain, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_member_temperatures_are_recovered() -> None:
     logits, labels = members(20_000, m=2, seed=7)
     temperatures = np.array([3.0, 0.5])

@@ -191,6 +191,7 @@ def test_pictures(report) -> None:
         plots.recalibration_changes_data(report, "speed")
 
 
+@pytest.mark.slow
 def test_the_section_of_the_report(sharp) -> None:
     evaluation = cr.evaluate(
         *sharp, statistics=["log_loss"], n_resamples=39, recalibrate=["temperature", "alpha"]

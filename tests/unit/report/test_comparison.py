@@ -20,6 +20,8 @@ from credibly.io.bundled import demo
 from credibly.report import render_comparison, render_report
 from credibly.report.comparison_tables import command_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def comparison() -> cr.Comparison:

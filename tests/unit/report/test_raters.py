@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import credibly as cr
 from credibly.report.page import render_report
 from credibly.report.raters import rater_section
+
+pytestmark = pytest.mark.slow
 
 
 def evaluation(n: int = 200) -> cr.Evaluation:

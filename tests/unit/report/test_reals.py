@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import credibly as cr
 from credibly.report.page import render_report
@@ -17,6 +18,7 @@ def evaluation(shift: float) -> cr.Evaluation:
     return cr.evaluate(GAUSSIAN, labels, n_resamples=99)
 
 
+@pytest.mark.slow
 def test_the_page_of_real_values() -> None:
     given = evaluation(2.0)
     page = render_report(given)

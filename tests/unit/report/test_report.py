@@ -19,6 +19,8 @@ from credibly.report import render_report, write_report
 from credibly.report.compact import summarised
 from credibly.report.page import embedded_json
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = '<script>alert("x")</script>'
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 
 import numpy as np
+import pytest
 
 import credibly as cr
 from credibly.io import demo
 from credibly.report.content import first_verdicts
 from credibly.report.page import render_report
 from credibly.report.sets import credal_section, validity_section
+
+pytestmark = pytest.mark.slow
 
 
 def members(n: int = 100) -> np.ndarray:

@@ -20,6 +20,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rng.dirichlet(np.ones(K), size=(N, M)), rng.integers(K, size=N), rng.integers(3, size=N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [600, 91, 6])
 def test_a_check_of_members_and_groups(data, rows) -> None:
     probs, labels, groups = data
@@ -67,6 +68,7 @@ def test_replicates_of_a_check_go_in_batches_where_memory_is_short(data) -> None
     assert len(steps) > 3  # more than one batch over three chunks
 
 
+@pytest.mark.slow
 def test_chunks_go_to_other_processes(data) -> None:
     probs, labels, groups = data
     settings = {"statistics": ["hosmer_lemeshow"], "n_resamples": 9, "rng": 3}
@@ -84,6 +86,7 @@ def several_same(labels: tuple[int, ...]) -> bool:
     return len(set(labels)) < len(labels)
 
 
+@pytest.mark.slow
 def test_decompositions_over_raters_go_to_other_processes(data, monkeypatch) -> None:
     probs, _, _ = data
     monkeypatch.setattr("credibly.annotators.engine._KEPT_ELEMENTS", 0)  # two passes, as of many rows

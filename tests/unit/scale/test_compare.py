@@ -25,7 +25,7 @@ def cut(labels, chunks: int) -> dict[str, cr.Rows]:
     }
 
 
-@pytest.mark.parametrize("chunks", [1, 7, 100])
+@pytest.mark.parametrize("chunks", [1, 7, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("labels", "settings"),
     [

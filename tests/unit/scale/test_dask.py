@@ -13,6 +13,8 @@ import credibly as cr
 from credibly.cli import main
 from same_numbers import differences
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 

@@ -50,7 +50,7 @@ def case(request) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
     return predictions, labels, settings, whole.to_dict()
 
 
-@pytest.mark.parametrize("chunks", [1, 7, 100])
+@pytest.mark.parametrize("chunks", [1, 7, pytest.param(100, marks=pytest.mark.slow)])
 def test_every_number_is_that_of_all_rows(case, chunks) -> None:
     predictions, labels, settings, whole = case
     beside = {name: settings[name] for name in ("groups", "features") if name in settings}
@@ -146,6 +146,7 @@ def test_very_few_rows(n) -> None:
     assert differences(whole.to_dict(), cut.to_dict()) == []
 
 
+@pytest.mark.slow
 def test_torch_tensors_in_chunks() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     given = cr.Ensemble(torch.as_tensor(PROBS)), torch.as_tensor(LABELS)

@@ -67,6 +67,7 @@ def test_rows_that_cannot_be_right_are_found_in_the_middle_of_a_pass(tmp_path, c
     assert "1 of 2 files were left out on purpose" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_workers_here_leave_the_one_sentence_to_the_command(tmp_path, capfd) -> None:
     pytest.importorskip("distributed", reason="needs the extra dask")
     probs = np.full((50, K), 1 / K)
@@ -81,6 +82,7 @@ def test_workers_here_leave_the_one_sentence_to_the_command(tmp_path, capfd) -> 
     assert len(said.err.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_corrupt_shards_are_counted_where_they_may_be_left_out(shards, tmp_path, capsys) -> None:
     damage(shards / "1.npz")
     out = tmp_path / "report.html"
@@ -121,6 +123,7 @@ def test_labels_that_are_too_few_are_named_before_anything_is_read(tmp_path, cap
     assert "(10); got 9" in said.err
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_report(shards, tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "report.html"
     out.write_text("the old one")
@@ -137,6 +140,7 @@ def test_a_full_disk_leaves_the_old_report(shards, tmp_path, monkeypatch, capsys
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "shards"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_with_130_and_publishes_nothing(shards, tmp_path) -> None:
     out = tmp_path / "report.html"
     words = [str(shards / "*.npz"), "--out", str(out), "--n-resamples", "5000000", "--statistic", "brier"]

@@ -164,6 +164,7 @@ def test_one_row_with_weight_has_no_neighbour(data, pool) -> None:
         cr.kde_ce(cr.scan(probs[:1, 0], labels[:1], engine=pool))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_and_a_killed_worker(data, client, tmp_path) -> None:
     probs, labels = data
@@ -186,6 +187,7 @@ def test_a_cluster_and_a_killed_worker(data, client, tmp_path) -> None:
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_sees_two_blocks(data, client) -> None:
     """What a task is sent are two blocks and its sums, never all rows."""

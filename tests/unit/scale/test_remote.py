@@ -61,6 +61,7 @@ def test_file_urls_are_paths(tmp_path) -> None:
     assert len(cr.load(f"file://{path}")) == N
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_urls(bucket, capsys) -> None:
     assert main(["evaluate", "memory://bucket/*.npz", "--statistic", "brier", "--n-resamples", "19"]) == 0
     value = float(capsys.readouterr().out.splitlines()[1].split("\t")[2])

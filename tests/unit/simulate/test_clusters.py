@@ -77,6 +77,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         opened.close()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_then_a_killed_scheduler(cluster: Cluster, tmp_path: Path) -> None:
     undisturbed = study(engine="serial")
     kill = calling_once(lambda: os.kill(cluster.workers[0].pid, signal.SIGKILL))

@@ -75,6 +75,7 @@ def seen(sample: Any, rng: np.random.Generator, *, scale: float = 1.0) -> float:
     return float(sample.truth.probs[0, 0] * scale)
 
 
+@pytest.mark.slow
 def test_no_engine_changes_a_number() -> None:
     expected = small().pvalues
     assert not np.isnan(expected).any()
@@ -82,6 +83,7 @@ def test_no_engine_changes_a_number() -> None:
         np.testing.assert_array_equal(small(engine=engine).pvalues, expected)
 
 
+@pytest.mark.slow
 def test_processes_change_no_number() -> None:
     import multiprocessing
 
@@ -105,6 +107,7 @@ def test_equal_worlds_have_equal_data() -> None:
     np.testing.assert_array_equal(whole.pvalues, real.pvalues)
 
 
+@pytest.mark.slow
 def test_the_seed_decides() -> None:
     np.testing.assert_array_equal(small(rng=np.random.SeedSequence(3)).pvalues, small().pvalues)
     assert not np.array_equal(small(rng=4).pvalues, small().pvalues)
@@ -275,6 +278,7 @@ def script(out: Path, delay: float) -> list[str]:
     return [sys.executable, "-c", textwrap.dedent(text)]
 
 
+@pytest.mark.slow
 def test_a_killed_study_resumes_to_identical_numbers(tmp_path: Path) -> None:
     undisturbed = subprocess.run(
         script(tmp_path / "whole", 0.0), capture_output=True, text=True, check=True, timeout=120
@@ -317,6 +321,7 @@ def test_an_error_says_where_it_happened() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_error_of_a_worker_says_where_it_happened() -> None:
     import multiprocessing
 
@@ -334,6 +339,7 @@ def _ends_its_process(sample: Any, rng: np.random.Generator) -> float:
     os._exit(1)
 
 
+@pytest.mark.slow
 def test_what_processes_cannot_do() -> None:
     import multiprocessing
 

@@ -63,6 +63,7 @@ def test_number_of_raters() -> None:
     assert set(HistogramWorld(n_raters=7).draw(20, rng=4).labels.totals) == {7}
 
 
+@pytest.mark.slow
 def test_one_unknown_mean() -> None:
     fixed = LocationWorld(theta=4.0).draw(5000, rng=5)
     assert fixed.labels.mean() == pytest.approx(4.0, abs=0.06)
@@ -89,6 +90,7 @@ def ranks(world: QuadraticWorld) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_the_truth_is_a_draw_from_the_posterior() -> None:
     counts = np.bincount(ranks(QuadraticWorld(n_members=19)), minlength=20)
     assert scipy.stats.chisquare(counts).pvalue > 0.001

@@ -103,6 +103,7 @@ def test_truth_is_outside_by_a_general_solver(name: str) -> None:
     assert not sample.inside.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AVERAGED)
 def test_random_corners_average_into_the_hull(name: str) -> None:
     """A corner drawn per instance is no alternative: each truth is outside, their average often not."""
@@ -228,6 +229,7 @@ def test_moments_of_dirichlet_members() -> None:
     np.testing.assert_allclose(members.var(axis=0), mean * (1 - mean) / 9, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_the_prior_of_a_data_set() -> None:
     """Over data sets the mean is Dir(a, a): variance 1/4 / (2 a + 1) = 1/12 for a = 1."""
     world = MulticlassWorld("H0,1", n_members=200, n_classes=2, spread=0.01, prior_concentration=1.0)
@@ -236,6 +238,7 @@ def test_the_prior_of_a_data_set() -> None:
     np.testing.assert_allclose(first.var(), 1 / 12, rtol=0.2)
 
 
+@pytest.mark.slow
 def test_weights_of_s1_are_sparse() -> None:
     """E sum w^2 = (b + 1) / (m b + 1) for Dir(b, ..., b): 0.6 for b = 1/5 and m = 5, 1/3 for b = 1."""
     for concentration, expected in ((None, 0.6), (1.0, 1 / 3)):

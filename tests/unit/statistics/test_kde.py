@@ -60,6 +60,7 @@ def test_log_density_is_that_of_scipy() -> None:
             assert queries[j] @ keys[i] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_likelihood_bandwidth_is_the_best_of_the_grid() -> None:
     probs = np.random.default_rng(0).dirichlet([6.0, 3.0, 1.0], size=20)
     scores = []
@@ -132,6 +133,7 @@ def test_divergence_is_infinite_where_it_is() -> None:
     assert math.isfinite(float(cr.kl_ce(probs, [0, 1, 0], bandwidth=0.1, sample_weight=[1, 0, 1])))
 
 
+@pytest.mark.slow
 @given(points(k=3), st.sampled_from([1e-3, 0.1, 2.0]), st.integers(0, 2**31))
 def test_never_nan(point: cr.Point, bandwidth: float, seed: int) -> None:
     if len(point) < 2:

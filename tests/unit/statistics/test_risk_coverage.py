@@ -52,6 +52,7 @@ def test_the_risk_of_all_is_always_kept(n_points: int) -> None:
     assert "risk 0.25 of all" in str(curve)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.6, 0.75, 0.9]), st.booleans()), min_size=1, max_size=6))
 def test_ties_give_the_mean_over_all_orders(rows: list[tuple[float, bool]]) -> None:
@@ -74,6 +75,7 @@ def test_row_order_changes_nothing() -> None:
     assert one.excess.stderr == pytest.approx(other.excess.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 def test_standard_errors_are_those_of_leaving_one_out(ties: bool) -> None:
     # the jackknife estimates the same variance from n areas, each without one instance
