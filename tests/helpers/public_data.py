@@ -13,7 +13,7 @@ from golden.shipped import write_public_layout
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of public predictions named by CREDIBLY_DATA; tests that need it are skipped without it."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
     folder = Path(os.environ.get("CREDIBLY_DATA", beside))
     if not folder.is_dir():
         pytest.skip(
