@@ -180,7 +180,7 @@ def test_data_are_looked_for_nowhere_but_in_the_folder_that_is_named(
     monkeypatch.delenv("CREDIBLY_DATA", raising=False)
     if value is not None:
         monkeypatch.setenv("CREDIBLY_DATA", value)
-    with pytest.raises(cr.CrediblyError, match=r"'CREDIBLY_DATA/labels\.npy' is needed .* is not set"):
+    with pytest.raises(cr.CrediblyError, match=r"'labels\.npy' is needed .* CREDIBLY_DATA names no folder"):
         public_data("labels.npy")
 
 

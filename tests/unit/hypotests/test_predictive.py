@@ -207,7 +207,7 @@ def test_a_bad_model_without_calibration_error_is_a_conflict() -> None:
 
 
 def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credibly.hypotests.resampling.loop import shared
+    from credibly.hypotests.resampling import shared
 
     members, labels = world(n=101)
     groups = np.arange(101) % 3
