@@ -328,7 +328,7 @@ def as_engine(engine: Any) -> Engine:
         return Serial() if client is None else Cluster(client)
     if isinstance(engine, str) and engine == "dask":
         client = _current_client()
-        return Cluster(_distributed().Client() if client is None else client)
+        return Cluster(_distributed().Client(dashboard_address=None) if client is None else client)
     if isinstance(engine, concurrent.futures.Executor):
         return Pool(engine)
     if hasattr(engine, "submit") and hasattr(engine, "nthreads"):
@@ -347,7 +347,7 @@ def connected(scheduler: str | None) -> Iterator[Engine]:
     client_type = _distributed().Client
     try:
         if scheduler is None:  # what workers here log of a failed task is raised in this process as well
-            client = client_type(silence_logs=logging.CRITICAL)
+            client = client_type(silence_logs=logging.CRITICAL, dashboard_address=None)
         else:
             client = client_type(scheduler, timeout="10s")
     except (OSError, ValueError) as error:
@@ -376,9 +376,12 @@ def _current_client() -> Any:
     else:
         return None
     try:
-        return distributed.get_client()
+        client = distributed.get_client()
     except ValueError:
         return None
+    return (
+        client if client.status == "running" else None
+    )  # one that never connected, or was closed, cannot work
 
 
 def _distributed() -> Any:

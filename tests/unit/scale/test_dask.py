@@ -8,10 +8,11 @@ import signal
 
 import numpy as np
 import pytest
+from same_numbers import differences
 
 import credibly as cr
+from credibly._arrays.engines import Serial, as_engine
 from credibly.cli import main
-from same_numbers import differences
 
 pytestmark = pytest.mark.slow
 
@@ -138,3 +139,13 @@ def test_a_killed_worker_changes_nothing(data, client, tmp_path) -> None:
     assert killed
     assert result.pvalue == whole.pvalue
     np.testing.assert_allclose(result.null_distribution, whole.null_distribution, rtol=1e-12)
+
+
+def test_a_client_that_is_closed_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+
+    class Closed:
+        status = "closed"
+
+    monkeypatch.setattr(distributed, "get_client", Closed)
+    assert isinstance(as_engine(None), Serial)
