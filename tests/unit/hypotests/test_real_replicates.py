@@ -114,7 +114,7 @@ def test_no_tile_changes_a_label(kind: str, shared: bool) -> None:
     replicates = RealReplicates(given, SEED, shared_member=shared)
     assert np.array_equal(replicates.labels(slice(5, 9), slice(10, 30)).values, whole[5:9, 10:30])
     chunk = RealReplicates(given[20:], SEED, shared_member=shared, first_row=20)
-    assert np.array_equal(chunk.batch(slice(0, 12)).values, whole[:, 20:])
+    assert np.array_equal(chunk.labels(slice(0, 12)).values, whole[:, 20:])
 
 
 def test_wide_and_tall_batches_agree() -> None:
