@@ -26,14 +26,13 @@ from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.resampling.loop import (
     Resampled,
     comes_in_parts,
-    consistent,
     detached,
     in_memory,
     paired_values,
     resampled,
 )
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates, drawing_notes, require_drawable
+from credibly.hypotests.resampling.replicates import Replicates, consistent, drawing_notes, require_drawable
 from credibly.predictions import (
     Classes,
     ClassPredictions,

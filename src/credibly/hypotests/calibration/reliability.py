@@ -11,7 +11,8 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import consistent, detached, replicated, targets_of
+from credibly.hypotests.resampling.loop import detached, replicated, targets_of
+from credibly.hypotests.resampling.replicates import consistent
 from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve

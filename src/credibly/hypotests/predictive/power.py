@@ -140,7 +140,7 @@ def simulate_power(
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
-        found = replicated(targets, rows, sources, n_repeats)
+        found = replicated(targets, rows, sources, n_repeats, by_members=True)
         for name, drawn in zip(values, found, strict=True):
             for at, null in enumerate(values[name]):
                 pvalues = two_sided_pvalues(drawn[at].values[1:], null[1:])

@@ -217,7 +217,7 @@ def predictive_check(
     seed = as_seed(rng)
     sources = [LabelSource.under(name, seed, n_resamples, given) for name in names]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
-    values = replicated(targets, rows, sources, n_resamples, report)
+    values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     found = {
         source.hypothesis: hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)

@@ -18,15 +18,14 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, is_torch, like, namespace, on_accelerator, to_host
-from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
-from credibly.hypotests.resampling.replicates import replicates_of
+from credibly.hypotests.resampling.replicates import Draw, Drawing
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -52,30 +51,6 @@ _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a st
 _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
 
 _FEW = 64  # rows that tell settings, notes and sizes of sums
-
-
-class Drawing(Protocol):
-    """Where label vectors come from: replicates of some rows, the same for any tile that asks."""
-
-    @property
-    def on_device(self) -> bool:
-        """Whether labels are made on a device, where large tiles pay."""
-
-    def labels(self, reps: slice) -> Classes | Reals:
-        """Return replicates `reps` of all its rows."""
-
-
-Draw = Callable[[Dataset], Drawing]
-"""From some rows to their labels under a hypothesis; it is sent to other processes."""
-
-
-def consistent(seed: Seed) -> Draw:
-    """Return labels drawn from what is predicted for their row."""
-    return partial(_consistent, seed)
-
-
-def _consistent(seed: Seed, rows: Dataset) -> Drawing:
-    return replicates_of(rows.predictions, seed, rows.start)
 
 
 def in_memory(rows: Rows) -> Dataset | None:
@@ -188,8 +163,9 @@ def targets_of(
     for level in (None, *(level for level, _ in groups)):
         part = whole.predictions if level is None else whole.predictions[inside[level]]
         for one in chosen:
-            own = Planned(one, one.plan(part))
-            found.append(Target(own.bind, level, finish, one.traits.reduction == "sum", own.plan))
+            plan = one.plan(part)
+            bind = partial(one.bind, plan=plan)
+            found.append(Target(bind, level, finish, one.traits.reduction == "sum", plan))
     return found
 
 
@@ -199,6 +175,8 @@ def replicated(
     draws: Sequence[Draw],
     n_resamples: int,
     progress: Progress | None = None,
+    *,
+    by_members: bool = False,
 ) -> list[list[Resampled]]:
     """Evaluate every target on the observed labels and on all replicates of every source of labels.
 
@@ -214,6 +192,9 @@ def replicated(
         Number of replicates; with 0 the observed labels are evaluated alone.
     progress : callable, optional
         Called with (done, total).
+    by_members : bool
+        Whether members draw labels, so that sums over rows in memory are taken in parts where the members of
+        all of them would not fit the memory budget.
 
     Returns
     -------
@@ -221,34 +202,28 @@ def replicated(
         One list per source of labels, one entry per target.
     """
     whole = in_memory(rows)
-    fits = whole is not None and len(whole) <= _rows_at_once(whole.predictions)
-    once = [at for at, one in enumerate(targets) if fits or not one.additive]
-    summed = [at for at in range(len(targets)) if at not in set(once)]
-    found: list[list[Any]] = [[None] * len(targets) for _ in draws]
+    fits = whole is not None and not (by_members and len(whole) > _rows_at_once(whole.predictions))
+    summed = [at for at, one in enumerate(targets) if one.additive and not fits]
+    once = [at for at, one in enumerate(targets) if not one.additive or fits]
+    found: list[list[Resampled]] = [[] for _ in draws]
     if summed:
         report = None if once else progress
-        own = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
-        _place(found, summed, own)
+        found, _ = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
     if once:
         assert whole is not None  # of chunks only sums are planned
         jobs = _jobs([targets[at] for at in once], whole)
         for order, draw in enumerate(draws):
             drawing = draw(whole) if n_resamples else None
             report = share_of(progress, order, len(draws))
-            _place(
-                found[order : order + 1], once, [_at_once(jobs, whole.batch, drawing, n_resamples, report)]
-            )
+            found[order] += _at_once(jobs, whole.batch, drawing, n_resamples, report)
+    if summed and once:
+        back = np.argsort([*summed, *once])
+        found = [[own[at] for at in back] for own in found]
     return found
 
 
-def _place(found: list[list[Any]], places: Sequence[int], own: Sequence[Sequence[Resampled]]) -> None:
-    for row, results in zip(found, own, strict=True):
-        for at, result in zip(places, results, strict=True):
-            row[at] = result
-
-
 def _rows_at_once(predictions: Predictions) -> int:
-    """Return how many rows are worked on at once: members of more would not fit the memory budget."""
+    """Return how many rows fit the memory budget with all that is made of their members."""
     numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
     return rows_within_budget(_BYTES_PER_NUMBER * numbers, 0.25)
 
@@ -331,12 +306,8 @@ def resampled_values(
     progress: Progress | None = None,
 ) -> HostArray:
     """Evaluate statistics that are bound already, (s, 1 + n_resamples); see :func:`replicated`."""
-    jobs = [_Job(Target(partial(_itself, bound), additive=False), bound) for bound in bounds]
+    jobs = [_Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
     return np.stack([one.values for one in _at_once(jobs, observed, drawing, n_resamples, progress)])
-
-
-def _itself(bound: Bound, predictions: Predictions) -> Bound:
-    return bound
 
 
 def _at_once(
@@ -483,9 +454,8 @@ def _merged(
     n_resamples: int,
     progress: Progress | None = None,
     picked: HostArray | None = None,
-    drawn: list[HostArray] | None = None,
-) -> list[list[Resampled]]:
-    """Merge the sums of every replicate over datasets; labels of the rows `picked` are put into `drawn`."""
+) -> tuple[list[list[Resampled]], HostArray | None]:
+    """Merge the sums of every replicate over datasets; return labels (1 + b, picked) of some rows as well."""
     sample = rows.sample
     few = slice(0, min(_FEW, len(sample)))
     given, seen = sample.predictions[few], sample.batch.rows(few)
@@ -495,6 +465,7 @@ def _merged(
     values: dict[str, list[HostArray]] = {}
     first: dict[str, State] = {}
     bounds: list[Bound] = []
+    drawn: list[HostArray] = []
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
@@ -506,15 +477,16 @@ def _merged(
                 values.setdefault(name, []).append(to_host(target.finish(bound, total.states[name])))
                 if reps.start == 0:
                     first[name] = _first(total.states[name])
-        if drawn is not None:
+        if picked is not None:
             drawn.append(total.states[_name(0, None)]["labels"])
-    return [
+    found = [
         [
             Resampled(bound, np.concatenate(values[_name(order, at)]), first[_name(order, at)])
             for at, bound in enumerate(bounds)
         ]
         for order in range(len(draws))
     ]
+    return found, np.concatenate(drawn) if drawn else None
 
 
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
@@ -532,31 +504,11 @@ def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
 
 
 def resampled(
-    chosen: Sequence[Statistic],
-    rows: Rows,
-    draw: Draw,
-    n_resamples: int,
-    progress: Progress | None = None,
+    chosen: Sequence[Statistic], rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None = None
 ) -> list[Resampled]:
-    """Evaluate every statistic on all rows, each as rows and statistic allow.
+    """Evaluate statistics on all rows: sums, those of a part, and pairs in blocks; see :func:`replicated`.
 
-    Parameters
-    ----------
-    chosen : sequence of Statistic
-        Those for which :func:`comes_in_parts` holds.
-    rows : Rows
-        The rows.
-    draw : callable
-        Where labels come from.
-    n_resamples : int
-        Number of replicates.
-    progress : callable, optional
-        Called with (done, total).
-
-    Returns
-    -------
-    list of Resampled
-        One entry per statistic.
+    For every one of them :func:`comes_in_parts` holds.
     """
     if in_memory(rows) is not None:
         return replicated(targets_of(chosen, rows), rows, [draw], n_resamples, progress)[0]
@@ -566,12 +518,11 @@ def resampled(
     found: dict[str, Resampled] = {}
     if sums or parts:
         picked = np.unique(np.concatenate([one.chosen for one in parts])) if parts else None
-        drawn: list[HostArray] | None = [] if parts else None
         report = None if paired else progress
-        (own,) = _merged(targets_of(sums, rows), rows, [draw], n_resamples, report, picked, drawn)
+        (own,), drawn = _merged(targets_of(sums, rows), rows, [draw], n_resamples, report, picked)
         found |= {one.name: result for one, result in zip(sums, own, strict=True)}
         if picked is not None and drawn is not None:
-            found |= _of_parts(parts, rows, picked, np.concatenate(drawn))
+            found |= _of_parts(parts, rows, picked, drawn)
     for place, one in enumerate(paired):
         report = share_of(progress, place, len(paired))
         found[one.name] = _in_blocks(one, rows, draw, n_resamples, report)
@@ -635,23 +586,9 @@ def paired_values(
     total: int,
     progress: Progress | None = None,
 ) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate: bind anew for every pair.
+    """Evaluate statistics where predictions change with the replicate, (s, total): bind anew for every pair.
 
-    Parameters
-    ----------
-    statistics : sequence of Statistic
-        What to compute.
-    pairs : iterable of (Predictions, Labels)
-        Row 0 is the observation.
-    total : int
-        Number of pairs.
-    progress : callable, optional
-        Called with (done, total).
-
-    Returns
-    -------
-    ndarray (s, total)
-        Values in the order of the pairs.
+    Of the `total` pairs of predictions and labels the first is the observation.
     """
     values = np.empty((len(statistics), total))
     for column, (predictions, labels) in enumerate(pairs):

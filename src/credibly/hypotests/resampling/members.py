@@ -17,8 +17,7 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.hypotests.resampling.loop import Drawing
-from credibly.hypotests.resampling.replicates import RealReplicates, Replicates
+from credibly.hypotests.resampling.replicates import Drawing, RealReplicates, Replicates
 from credibly.predictions import (
     Classes,
     ClassPredictions,
