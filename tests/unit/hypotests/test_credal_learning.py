@@ -11,7 +11,7 @@ import scipy.optimize
 
 import credibly as cr
 from credibly.hypotests.credal.basis import Basis, log_probabilities
-from credibly.hypotests.credal.folds import learn_part, random_parts
+from credibly.hypotests.credal.learned_weights import learn_part, random_parts
 from credibly.hypotests.credal.learners import Points
 from credibly.hypotests.credal.mixing import Columns, fit_weights, likelihoods, mixed
 from credibly.hypotests.credal.neural import learn_network

@@ -207,12 +207,12 @@ def test_a_bad_model_without_calibration_error_is_a_conflict() -> None:
 
 
 def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credibly.hypotests.resampling import shared
+    from credibly.hypotests.resampling import loop
 
     members, labels = world(n=101)
     groups = np.arange(101) % 3
     whole = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
-    monkeypatch.setattr(shared, "_rows_per_chunk", lambda predictions: 17)
+    monkeypatch.setattr(loop, "_rows_at_once", lambda predictions: 17)
     parts = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
     for hypothesis in BOTH:
         one, other = whole.under(hypothesis), parts.under(hypothesis)

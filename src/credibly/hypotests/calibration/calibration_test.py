@@ -7,7 +7,7 @@ not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,47 +19,39 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.namespace import HostArray
-from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.namespace import device, namespace
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
-from credibly.hypotests.resampling.chunked import resampled_values_over
 from credibly.hypotests.resampling.loop import (
-    bootstrapped_pairs,
+    Resampled,
+    comes_in_parts,
+    detached,
+    in_memory,
     paired_values,
-    resampled_values,
-    share_of,
-    without_graph,
+    resampled,
 )
-from credibly.hypotests.resampling.pairs import pairwise_values_over
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import (
-    RealReplicates,
-    Replicates,
-    drawing_notes,
-    replicates_of,
-    require_drawable,
-)
+from credibly.hypotests.resampling.replicates import Replicates, consistent, drawing_notes, require_drawable
 from credibly.predictions import (
     Classes,
     ClassPredictions,
     Counts,
+    Dataset,
+    InMemory,
     LabelCounts,
+    Labels,
     Point,
     Predictions,
     RealPredictions,
-    Reals,
     Rows,
     as_labels,
     as_point,
-    as_predictions,
-    require_no_labels,
-    require_order,
+    as_rows,
 )
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Bound, State, Statistic, Subsampled, as_statistic
-from credibly.statistics.over_rows import Planned, gathered
-from credibly.statistics.pair_blocks import meets_in_blocks
+from credibly.statistics import Statistic, as_statistic
+from credibly.statistics.over_rows import gathered
 
 MOST_RESAMPLES = 10_000_000
 
@@ -141,12 +133,8 @@ def calibration_test(
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
-    if not isinstance(predictions, Rows):
-        require_order(predictions, labels)
-        predictions = without_graph(as_predictions(predictions))
-    if statistic is None:
-        some = predictions.sample.predictions if isinstance(predictions, Rows) else predictions
-        statistic = default_statistic(some)
+    rows = detached(as_rows(predictions, labels, sample_weight))
+    statistic = default_statistic(rows.sample.predictions) if statistic is None else statistic
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
@@ -154,19 +142,11 @@ def calibration_test(
     require_resamples(n_resamples)
     seed = as_seed(rng)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
-    if isinstance(predictions, Rows):
-        require_no_labels(labels, sample_weight)
-        if (
-            method == "resample"
-            and resample == "labels"
-            and all(_comes_in_chunks(one, predictions) for one in chosen)
-        ):
-            return _over_chunks(chosen, predictions, several, n_resamples, seed, settings, report)
-        _require_means(chosen, predictions)
-        predictions, labels = gathered(predictions)
-    given: Predictions = predictions
-    observed = _observed(given, labels, sample_weight)
-    bounds = [one.bind(given) for one in chosen]
+    exact = method == "resample" and resample == "labels"
+    if not (exact and all(comes_in_parts(one, rows) for one in chosen)):
+        rows = InMemory(_together(rows, chosen))
+    given = rows.sample.predictions
+    weighted = _observed(rows.sample).weights is not None
     if method != "resample":
         if several:
             raise UnsupportedError(
@@ -175,35 +155,68 @@ def calibration_test(
                 f"got method={method!r}",
                 'Use method="resample".',
             )
+        bound, observed = chosen[0].bind(given), rows.sample.batch
         return analytic_test(
-            bounds[0], observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
+            bound, observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
     if resample == "labels":
-        replicates = _replicates(given, bounds, seed)
-        values = resampled_values(bounds, observed, replicates, n_resamples, report)
+        if isinstance(given, RealPredictions):
+            require_drawable(given, [one.bind(given[:1]) for one in chosen])
+        found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
-        if not isinstance(observed, Classes):
-            raise UnsupportedError(
-                'resample="instances"',
-                "repeats what papers print about classes",
-                f"got {type(given).__name__}",
-                'Use resample="labels", whose level is exact.',
-            )
-        if observed.weights is not None:
-            raise UnsupportedError(
-                "`sample_weight`",
-                'cannot be used with resample="instances"',
-                "got both",
-                'Use resample="labels", whose level is exact.',
-            )
-        pairs = bootstrapped_pairs(given, as_point(given)[0].probs, observed, seed, n_resamples)
-        values = paired_values(chosen, pairs, n_resamples + 1, report)
-    weighted = observed.weights is not None
+        pairs = _bootstrapped(rows.sample, seed, n_resamples)
+        paired = paired_values(chosen, pairs, n_resamples + 1, report)
+        found = [Resampled(one.bind(given), row) for one, row in zip(chosen, paired, strict=True)]
     results = [
-        single_result(bound, row, settings, referred=not weighted, notes=drawing_notes(given, bound))
-        for bound, row in zip(bounds, values, strict=True)
+        single_result(
+            one.bound,
+            one.values,
+            settings,
+            referred=not weighted,
+            notes=drawing_notes(given, one.bound),
+            sums=one.observed,
+        )
+        for one in found
     ]
-    return omnibus(results, values, settings) if several else results[0]
+    return omnibus(results, np.stack([one.values for one in found]), settings) if several else results[0]
+
+
+def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
+    """Return all rows as one dataset; of chunks only the mean predictions are gathered."""
+    whole = in_memory(rows)
+    if whole is None:
+        _require_means(chosen, rows)
+        whole = Dataset(*gathered(rows))
+    return whole
+
+
+def _bootstrapped(rows: Dataset, seed: Seed, n_resamples: int) -> Iterator[tuple[Predictions, Labels]]:
+    """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
+    given, observed = rows.predictions, rows.batch
+    if not isinstance(observed, Classes):
+        raise UnsupportedError(
+            'resample="instances"',
+            "repeats what papers print about classes",
+            f"got {type(given).__name__}",
+            'Use resample="labels", whose level is exact.',
+        )
+    if observed.weights is not None:
+        raise UnsupportedError(
+            "`sample_weight`",
+            'cannot be used with resample="instances"',
+            "got both",
+            'Use resample="labels", whose level is exact.',
+        )
+    yield given, observed
+    probs = as_point(given)[0].probs
+    n, xp = probs.shape[0], namespace(probs)
+    rows_of = Uniforms(seed, Stream.ROWS)
+    for d in range(n_resamples):
+        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
+        chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
+        drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
+        own = {name: xp.take(getattr(given, name), chosen, axis=0) for name in given.row_fields}
+        yield given.replace_rows(**own), drawn
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
@@ -223,19 +236,17 @@ def default_statistic(predictions: Predictions) -> str:
     return "quantile_calibration_error" if isinstance(predictions, RealPredictions) else "confidence_ece"
 
 
-def _observed(predictions: Predictions, labels: Any, sample_weight: Any) -> Classes | Reals:
+def _observed(rows: Dataset) -> Labels:
     """Return one label per instance, of classes or real values."""
-    require_single_labels(labels, "calibration_test")
-    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
+    require_single_labels(rows.labels, "calibration_test")
+    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
             "needs predictions",
-            f"got {type(predictions).__name__}",
+            f"got {type(rows.predictions).__name__}",
             "Pass predictions first, then labels.",
         )
-    batch = as_labels(predictions, labels, sample_weight)
-    assert not isinstance(batch, Counts)
-    return batch
+    return rows.batch
 
 
 def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classes:
@@ -265,12 +276,6 @@ def require_single_labels(labels: Any, test: str) -> None:
         )
 
 
-def _replicates(predictions: Predictions, bounds: Sequence[Bound], seed: Seed) -> Replicates | RealReplicates:
-    if isinstance(predictions, RealPredictions):
-        require_drawable(predictions, bounds)
-    return replicates_of(predictions, seed)
-
-
 def require_distinct(chosen: list[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
     if not chosen:
@@ -290,53 +295,3 @@ def require_resamples(n_resamples: int) -> None:
             f"got {n_resamples}",
             "Try 9999: it gives p-values down to 0.0001.",
         )
-
-
-def _over_chunks(
-    chosen: list[Statistic],
-    chunks: Rows,
-    several: bool,
-    n_resamples: int,
-    seed: Seed,
-    settings: dict[str, Any],
-    progress: Progress | None,
-) -> HypotestResult:
-    """Test rows that come in chunks; only sums over the rows of a chunk are ever in memory."""
-    sample = chunks.sample
-    require_single_labels(sample.labels, "calibration_test")
-    if isinstance(sample.predictions, RealPredictions):
-        require_drawable(sample.predictions, [one.bind(sample.predictions) for one in chosen])
-    paired = [one for one in chosen if meets_in_blocks(one, chunks)]
-    summed = [one for one in chosen if one not in paired]
-    found: dict[str, tuple[Bound, HostArray, State | None]] = {}
-    if summed:
-        own = resampled_values_over(summed, chunks, seed, n_resamples, None if paired else progress)
-        parts = zip(own.bounds, own.values, own.observed, strict=True)
-        found |= {one.name: part for one, part in zip(summed, parts, strict=True)}
-    for part, one in enumerate(paired):
-        plan = Planned(one, one.plan(chunks))
-        report = share_of(progress, part, len(paired))
-        row, notes = pairwise_values_over(plan, chunks, seed, n_resamples, report)
-        bound = plan.bind(sample.predictions)
-        bound.notes = notes  # of all rows, in place of the few that it is bound to
-        found[one.name] = (bound, row, None)
-    weighted = sample.labels.weights is not None
-    results = [
-        single_result(
-            bound,
-            row,
-            settings,
-            referred=not weighted,
-            notes=drawing_notes(sample.predictions, bound),
-            sums=sums,
-        )
-        for bound, row, sums in (found[one.name] for one in chosen)
-    ]
-    values = np.stack([found[one.name][1] for one in chosen])
-    return omnibus(results, values, settings) if several else results[0]
-
-
-def _comes_in_chunks(statistic: Statistic, chunks: Rows) -> bool:
-    """Tell whether a statistic needs no more than a chunk, a part of the rows, or two blocks at a time."""
-    single = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
-    return single or meets_in_blocks(statistic, chunks)

@@ -16,7 +16,6 @@ Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
@@ -26,30 +25,19 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.chunked import Counted, noted, replicated_over, under
-from credibly.hypotests.resampling.loop import columns_of, resampled_shares, without_graph
+from credibly.hypotests.resampling.loop import Target, detached, replicated
+from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
-from credibly.hypotests.resampling.replicates import RealReplicates, require_drawable
-from credibly.predictions import (
-    Gaussian,
-    Predictions,
-    RealPredictions,
-    Reals,
-    Rows,
-    Samples,
-    as_labels,
-    as_predictions,
-    require_no_labels,
-    require_order,
-)
+from credibly.hypotests.resampling.replicates import require_drawable
+from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult
-from credibly.statistics import central_coverage, quantile_calibration_error
+from credibly.statistics import Bound, State, central_coverage, quantile_calibration_error
 from credibly.statistics.coverage import CoverageShares
 
 
@@ -90,8 +78,6 @@ def curve_pvalues(curves: HostArray) -> HostArray:
 
 
 SHARED_MEMBER = "one member, drawn once, generated the labels of all instances"
-
-Hypothesis = Literal["independent", "bayesian"]
 
 
 def pit_test(
@@ -147,9 +133,9 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    data = _checked(predictions, labels, "`pit_test`")
+    rows = _checked(predictions, labels, "`pit_test`")
     bind = partial(_quantiles, levels)
-    return _curve("pit", data, bind, hypothesis, level, n_resamples, rng, progress)
+    return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
 def coverage_curve(
@@ -205,9 +191,9 @@ def coverage_curve(
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
     (0.9, 0.64)
     """
-    data = _checked(predictions, labels, "`coverage_curve`")
+    rows = _checked(predictions, labels, "`coverage_curve`")
     bind = partial(_intervals, levels)
-    return _curve("coverage", data, bind, hypothesis, level, n_resamples, rng, progress)
+    return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
 def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> CoverageShares:
@@ -221,22 +207,10 @@ def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
     return central_coverage(predictions, levels)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Data:
-    """Checked predictions and labels; of chunks a few, and the chunks."""
-
-    predictions: RealPredictions
-    labels: Reals
-    chunks: Rows | None = None
-
-
-def _checked(predictions: Any, labels: Any, name: str) -> _Data:
-    if isinstance(predictions, Rows):
-        require_no_labels(labels)
-        some = _checked(predictions.sample.predictions, predictions.sample.batch, name)
-        return dataclasses.replace(some, chunks=predictions)
-    require_order(predictions, labels)
-    given = without_graph(as_predictions(predictions))
+def _checked(predictions: Any, labels: Any, name: str) -> Rows:
+    """Return rows of real-valued predictions with one number observed for each."""
+    rows = detached(as_rows(predictions, labels))
+    given = rows.sample.predictions
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
             name,
@@ -244,17 +218,21 @@ def _checked(predictions: Any, labels: Any, name: str) -> _Data:
             f"got {type(given).__name__}",
             "For classes see `calibration_test` and `reliability_curve`.",
         )
-    batch = as_labels(given, labels)
-    if not isinstance(batch, Reals):
+    if not isinstance(rows.sample.batch, Reals):
         raise InputTypeError(
             "`labels`", "must be real numbers", f"got {type(labels).__name__}", "Pass an array (n,)."
         )
-    return _Data(given, batch)
+    return rows
+
+
+def _shares(bound: Bound, state: State) -> Array:
+    assert isinstance(bound, CoverageShares)
+    return bound.shares(state)
 
 
 def _curve(
     name: Literal["pit", "coverage"],
-    data: _Data,
+    rows: Rows,
     bind: Callable[[Predictions], CoverageShares],
     hypothesis: Hypothesis,
     level: float,
@@ -265,25 +243,17 @@ def _curve(
     one_of("`hypothesis`", hypothesis, ("independent", "bayesian"))
     require_level(level)
     require_resamples(n_resamples)
-    predictions = data.predictions
+    few = rows.sample.predictions[:1]
+    assert isinstance(few, RealPredictions)
     if hypothesis == "bayesian":
-        require_members(predictions)
-    bound = bind(predictions)
-    require_drawable(predictions, [bound])
-    seed, report = as_seed(rng), as_progress(progress)
-    if data.chunks is None:
-        replicates = RealReplicates(predictions, seed, shared_member=hypothesis == "bayesian")
-        curves = resampled_shares(bound, data.labels, replicates, n_resamples, report)
-    else:
-        members = (
-            np.empty(0) if hypothesis == "bayesian" else None
-        )  # of real values every replicate knows its own
-        draws = {"": under(hypothesis, seed, members)}
-        curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
-        for reps, total in replicated_over({"curve": Counted(bind)}, draws, data.chunks, n_resamples, report):
-            bound = bind(noted(predictions, total.notes))
-            assert isinstance(bound, CoverageShares)
-            curves[columns_of(reps)] = to_host(bound.shares(total.states["curve"]))
+        require_members(few)
+    require_drawable(few, [bind(few)])
+    seed = as_seed(rng)
+    source = LabelSource.under(hypothesis, seed, n_resamples, few)
+    target = Target(bind, finish=_shares)
+    ((found,),) = replicated([target], rows, [source], n_resamples, as_progress(progress))
+    bound, curves = found.bound, found.values
+    assert isinstance(bound, CoverageShares)
     pvalue, lower, upper = envelope(curves, level)
     return EnvelopeCurve(
         name=name,
@@ -294,8 +264,8 @@ def _curve(
         coverage=1.0 - level,
         pvalue=pvalue,
         hypothesis=HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER,
-        n=len(predictions) if data.chunks is None else data.chunks.n,
-        m=predictions.n_members,
+        n=rows.n,
+        m=few.n_members,
         n_resamples=n_resamples,
         settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
         notes=bound.notes,
@@ -314,7 +284,7 @@ def require_members(predictions: Predictions) -> None:
         )
 
 
-def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> HypotestResult:
+def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:
     """Ask of one label whether its predicted distribution expected it.
 
     F(y) of a single label is uniform under both hypotheses, whether members are drawn for every label or once
@@ -322,10 +292,10 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
 
     Parameters
     ----------
-    predictions : Gaussian, Samples or dense Quantiles
+    predictions : Gaussian, Samples, dense Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers.
+        Observed numbers; chunks bring their own.
     instance : int
         Which of them.
 
@@ -345,24 +315,18 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
     >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
     0.0455
     """
-    if isinstance(predictions, Rows):
-        raise UnsupportedError(
-            "`observation_check`",
-            "takes an instance in memory",
-            "got chunks",
-            "Read it with `load`.",
-        )
-    data = _checked(predictions, labels, "`observation_check`")
-    given, observed = data.predictions, data.labels
+    rows = _checked(predictions, labels, "`observation_check`")
     at = require_integer(instance, "instance", 0)
-    if at >= len(given):
+    if at >= rows.n:
         raise InputError(
             "`instance`",
-            f"must be below the number of instances ({len(given)})",
+            f"must be below the number of instances ({rows.n})",
             f"got {at}",
             "Count from 0.",
         )
-    one, label = given[at : at + 1], observed.values[0, at : at + 1]
+    taken = rows.take(np.array([at]))
+    one, label = taken.predictions, taken.batch.values[0, ...]
+    assert isinstance(one, RealPredictions)
     share = float(to_host(one.cdf(label))[0])
     if isinstance(one, Samples):
         draws, own = to_host(one.pooled())[0], float(to_host(label)[0])
@@ -388,7 +352,7 @@ def observation_check(predictions: Any, labels: Any, *, instance: int = 0) -> Hy
         n_resamples=0,
         statistic_range=(0.0, 1.0),
         settings={"instance": at},
-        notes=given.notes,
+        notes=one.notes,
     )
 
 

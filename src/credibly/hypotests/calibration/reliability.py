@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.namespace import Array, HostArray, to_host
+from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
-from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.chunked import Counted, consistent, replicated_over
-from credibly.hypotests.resampling.loop import replicates_per_tile
-from credibly.hypotests.resampling.replicates import Replicates
-from credibly.predictions import (
-    Classes,
-    ClassPredictions,
-    Dataset,
-    Labels,
-    Rows,
-    as_point,
-    as_predictions,
-    require_no_labels,
-    require_order,
-)
-from credibly.predictions.passes import Sums, merged, on_host
+from credibly.hypotests.resampling.loop import detached, replicated, targets_of
+from credibly.hypotests.resampling.replicates import consistent
+from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve
-from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
+from credibly.statistics import Bound, State
+from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
-from credibly.statistics.over_rows import Planned, one_distribution
 
 
 def reliability_curve(
@@ -123,15 +108,11 @@ def classwise_curves(
         "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
         "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
     }
-    if isinstance(predictions, Rows):
-        require_no_labels(labels, sample_weight)
-        given, observed = predictions.sample.predictions, predictions.sample.batch
-        kinds["top"].labels(given, observed)
-    else:
-        require_order(predictions, labels)
-        given = as_predictions(predictions)
-        observed = kinds["top"].labels(given, labels, sample_weight)
-    assert isinstance(given, ClassPredictions)  # the errors above take no others
+    rows = detached(as_rows(predictions, labels, sample_weight))
+    given = rows.sample.predictions
+    kinds["top"].require_predictions(given)
+    assert isinstance(given, ClassPredictions)  # the errors take no others
+    observed = rows.sample.batch
     k = given.n_classes
     for target in targets:
         if target != "top_label" and not _is_class(target, k):
@@ -147,20 +128,22 @@ def classwise_curves(
         require_resamples(n_resamples)
     needed = {("top" if target == "top_label" else "each") for target in targets}
     kinds = {name: one for name, one in kinds.items() if name in needed}
+    planned = targets_of(list(kinds.values()), rows, finish=_frequency)
     drawn = 0 if level is None else n_resamples
-    if isinstance(predictions, Rows):
-        cells = _cells_over(kinds, predictions, drawn, as_seed(rng), progress)
-    else:
-        cells = _cells(kinds, given, observed, drawn, as_seed(rng))
+    (found,) = replicated(planned, rows, [consistent(as_seed(rng))], drawn, progress)
+    cells, plans = dict(zip(kinds, found, strict=True)), dict(zip(kinds, planned, strict=True))
     curves = []
     for target in targets:
         name = "top" if target == "top_label" else "each"
-        found = cells[name]
         own = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
-        edges = found.edges if found.edges.ndim == 1 else found.edges[int(target)]
-        size = found.sums["size"][own]
+        plan = plans[name].plan
+        assert plan is not None  # made by `targets_of`
+        edges = np.asarray(plan.edges)
+        edges = edges if edges.ndim == 1 else edges[int(target)]
+        sums = {key: to_host(value)[0, own] for key, value in (cells[name].observed or {}).items()}
+        size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
-            predicted, frequency = found.sums["predicted"][own] / size, found.sums["observed"][own] / size
+            predicted, frequency = sums["predicted"] / size, sums["observed"] / size
         curves.append(
             ReliabilityCurve(
                 name="top label" if name == "top" else f"class {target}",
@@ -168,93 +151,18 @@ def classwise_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else _band(found.frequencies[:, own], level),
+                band=None if level is None else _band(cells[name].values[1:, own], level),
                 level=level,
-                n=predictions.n if isinstance(predictions, Rows) else len(given),
+                n=rows.n,
             )
         )
     return curves
 
 
-@dataclasses.dataclass(frozen=True)
-class _Cells:
-    """Edges of bins, sums per cell over the observed labels, and frequencies (b, cells) of replicates."""
-
-    edges: HostArray
-    sums: dict[str, HostArray]
-    frequencies: HostArray
-
-
-def _cells(
-    kinds: Mapping[str, BinnedStatistic], given: Any, observed: Labels, n_resamples: int, seed: Seed
-) -> dict[str, _Cells]:
-    """Count rows in memory; replicates in tiles."""
-    replicates = Replicates(as_point(given)[0].probs, seed) if n_resamples else None
-    found = {}
-    for name, statistic in kinds.items():
-        plan = statistic.plan(given)
-        bound = statistic.bind(given, plan)
-        sums = {key: to_host(value)[0] for key, value in bound.state(observed).items()}
-        drawn = []
-        if replicates is not None:
-            for reps in tiles(n_resamples, replicates_per_tile(len(given), replicates)):
-                batch = replicates.labels(reps)
-                state = bound.state(Classes(batch.values, batch.n_classes, observed.weights))
-                drawn.append(_frequency({key: to_host(value) for key, value in state.items()}))
-        frequencies = np.concatenate(drawn) if drawn else np.empty((0, sums["size"].size))
-        found[name] = _Cells(np.asarray(plan.edges), sums, frequencies)
-    return found
-
-
-def _cells_over(
-    kinds: Mapping[str, BinnedStatistic],
-    chunks: Rows,
-    n_resamples: int,
-    seed: Seed,
-    progress: Progress | None,
-) -> dict[str, _Cells]:
-    """Count rows that come in chunks."""
-    plans = {name: Planned(one, one.plan(chunks)) for name, one in kinds.items()}
-    sums: dict[str, dict[str, HostArray]] = {}
-    drawn: dict[str, list[HostArray]] = {name: [] for name in kinds}
-    if not n_resamples:
-        (total,) = merged(chunks, [_ObservedCells(plans)], progress)
-        sums = {name: {key: value[0] for key, value in total.states[name].items()} for name in kinds}
-    counted = {name: Counted(one.bind) for name, one in plans.items()}
-    for reps, total in (
-        replicated_over(counted, {"": consistent(seed)}, chunks, n_resamples, progress) if n_resamples else ()
-    ):
-        first = int(reps.start == 0)  # the observation stands in front of the first replicates
-        for name in kinds:
-            if first:
-                sums[name] = {key: value[0] for key, value in total.states[name].items()}
-            drawn[name].append(_frequency({key: value[first:] for key, value in total.states[name].items()}))
-    return {
-        name: _Cells(
-            np.asarray(one.plan.edges),
-            sums[name],
-            np.concatenate(drawn[name]) if n_resamples else np.empty((0, 0)),
-        )
-        for name, one in plans.items()
-    }
-
-
-@dataclasses.dataclass(frozen=True)
-class _ObservedCells:
-    """The work on one chunk where nothing is drawn: sums per cell."""
-
-    plans: Mapping[str, Planned]
-
-    def __call__(self, chunk: Dataset) -> Sums:
-        rows, notes = one_distribution(chunk.predictions)
-        return Sums(
-            {name: on_host(one.bind(rows).state(chunk.batch)) for name, one in self.plans.items()}, notes
-        )
-
-
-def _frequency(state: Mapping[str, HostArray]) -> HostArray:
+def _frequency(bound: Bound, state: State) -> Array:
+    """Return the observed share in every cell, (b, cells); NaN where it is empty."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(state["observed"] / state["size"])
+        return state["observed"] / state["size"]
 
 
 def _require_single_labels(labels: Labels) -> None:

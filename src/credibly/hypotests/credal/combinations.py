@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from credibly.hypotests.credal.points import Points, as_class_predictions, point
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.estimates import Estimate
-from credibly.results.tests import LocalDeviations
+from credibly.results.tests import HypotestResult, LocalDeviations
 from credibly.statistics import Statistic, accuracy, brier, log_loss
 
 LEAST_INSTANCES = 20
@@ -345,3 +345,14 @@ class LearnedCombination(PointCombination):
             "learner": self.fits[0].learner.settings(),
             "penalty": [fit.penalty for fit in self.fits],
         }
+
+
+class Finding(NamedTuple):
+    """A test, and the combination it found."""
+
+    result: HypotestResult
+    combination: Combination
+    weights: HostArray
+    names: tuple[str, ...]
+    rows: HostArray
+    notes: tuple[str, ...]

@@ -19,9 +19,9 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.philox import Stream, Uniforms
 from credibly._arrays.tiles import tiles
-from credibly.hypotests.credal.combinations import ConstantCombination
+from credibly.hypotests.credal.combinations import ConstantCombination, Finding
 from credibly.hypotests.credal.mixing import mixed
-from credibly.hypotests.credal.tasks import CredalTask, Finding
+from credibly.hypotests.credal.points import CredalTask
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point

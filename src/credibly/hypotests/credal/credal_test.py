@@ -1,8 +1,9 @@
-"""What every kind of credal test gets and gives back, and how values become one result."""
+"""Does a set of distributions hold a calibrated combination?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,16 +19,15 @@ from credibly.hypotests.calibration.calibration_test import (
     require_distinct,
     require_resamples,
 )
-from credibly.hypotests.credal.combinations import MeanCombination
+from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.hypotests.credal.neural import NeuralLearner
-from credibly.hypotests.credal.points import DRAWS, as_class_predictions, points_of
-from credibly.hypotests.credal.tasks import CredalTask, Finding, as_credal_result
+from credibly.hypotests.credal.points import DRAWS, CredalTask, as_class_predictions, points_of
 from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import require_order
-from credibly.results.tests import CredalTestResult
+from credibly.results.tests import CredalTestResult, HypotestResult, Notion
 from credibly.statistics import Statistic, as_statistic
 
 Weights = Literal["learned", "constant", "mean"]
@@ -53,6 +53,15 @@ _PAPERS = {
     "M23": "weights='constant', one search from the centre, random weights and bootstrapped instances in "
     "replicates, n_resamples=100",
     "J25": "learner='neural', split=0.5, refit=False, n_resamples=100",
+}
+
+
+_NOTIONS: dict[str, Notion] = {
+    "accuracy": "confidence",
+    "confidence_ece": "confidence",
+    "top_label_ece": "confidence",
+    "classwise_ece": "classwise",
+    "hosmer_lemeshow": "classwise",
 }
 
 
@@ -196,7 +205,28 @@ def credal_test(
         found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
-    return as_credal_result(found, HYPOTHESES[kind], settings)
+    return _as_credal_result(found, HYPOTHESES[kind], settings)
+
+
+def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, Any]) -> CredalTestResult:
+    """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
+    fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
+    names = tuple(found.result.components) or (found.result.statistic_name,)
+    notions = {_NOTIONS.get(name, "distribution") for name in names}
+    fields |= {
+        "name": "credal_test",
+        "hypothesis": hypothesis,
+        "settings": {**settings, **found.result.settings},
+        "notes": tuple(dict.fromkeys((*found.notes, *found.result.notes))),
+    }
+    return CredalTestResult(
+        **fields,
+        weights=found.weights,
+        weight_names=found.names,
+        notion=notions.pop() if len(notions) == 1 else "distribution",
+        test_rows=np.asarray(found.rows),
+        combination=found.combination,
+    )
 
 
 def _mean_test(task: CredalTask, labels: Any, kind: Weights) -> Finding:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, device, like, namespace
 from credibly.credal import credal_boundary
 from credibly.credal.sets import require_positive_number
 from credibly.hypotests.credal.basis import Basis, FittedBasis
@@ -24,6 +24,13 @@ from credibly.predictions import as_point
 
 PENALTIES = (float("inf"), 10.0, 1.0)
 """Candidates for the penalty of weights that depend on features; inf means weights that do not."""
+
+
+class Part(NamedTuple):
+    """Which instances weights are learned on and which are tested, as sorted indices."""
+
+    learn: HostArray
+    test: HostArray
 
 
 @dataclasses.dataclass(frozen=True)

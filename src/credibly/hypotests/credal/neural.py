@@ -22,8 +22,7 @@ from credibly._arrays.philox import Seed, Stream
 from credibly._arrays.progress import Progress
 from credibly.credal.sets import require_positive_number
 from credibly.hypotests.credal.basis import Basis, FittedBasis
-from credibly.hypotests.credal.folds import Part
-from credibly.hypotests.credal.learners import Learner
+from credibly.hypotests.credal.learners import Learner, Part
 from credibly.hypotests.credal.mixing import mixed
 from credibly.hypotests.credal.points import Points
 from credibly.predictions import Classes, Point

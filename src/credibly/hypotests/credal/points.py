@@ -1,18 +1,25 @@
-"""Which distributions of a set are mixed: members, corners by fixed orders of the classes, or draws."""
+"""Which distributions of a set are mixed: members, corners by fixed orders of the classes, or draws.
+
+And the task of every credal test, of which they are a part.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace
 from credibly._arrays.philox import Seed
+from credibly._arrays.progress import Progress
 from credibly.credal import credal_vertices
 from credibly.credal.sets import CredalSet
+from credibly.hypotests.resampling.pvalues import omnibus, single_result
 from credibly.predictions import (
     Belief,
+    Classes,
     ClassPredictions,
     Dirichlet,
     Ensemble,
@@ -20,6 +27,8 @@ from credibly.predictions import (
     Point,
     as_predictions,
 )
+from credibly.results.tests import HypotestResult
+from credibly.statistics import Bound, Statistic
 
 DRAWS = 20
 """Draws that stand for a Dirichlet."""
@@ -113,3 +122,25 @@ def as_class_predictions(predictions: Any) -> ClassPredictions:
             "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",
         )
     return given
+
+
+@dataclasses.dataclass(frozen=True)
+class CredalTask:
+    """Checked input of a credal test."""
+
+    given: ClassPredictions
+    observed: Classes
+    points: Points
+    statistics: tuple[Statistic, ...]
+    several: bool
+    n_resamples: int
+    n_draws: int
+    seed: Seed
+    settings: Mapping[str, Any]
+    progress: Progress | None
+
+    def result(self, bounds: Sequence[Bound], values: HostArray) -> HypotestResult:
+        """Return the result of one statistic or the omnibus of several, from (s, 1 + b) values."""
+        settings = dict(self.settings)
+        results = [single_result(bound, row, settings) for bound, row in zip(bounds, values, strict=True)]
+        return omnibus(results, values, settings) if self.several else results[0]

@@ -11,8 +11,9 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly.hypotests.resampling.loop import in_memory
 from credibly.hypotests.resampling.pvalues import pooled_two_sided, westfall_young
-from credibly.predictions import Dataset, Rows
+from credibly.predictions import Dataset, InMemory, Rows
 
 MOST_GROUPS = 10_000
 
@@ -23,36 +24,61 @@ _ONE = "group"
 
 @dataclasses.dataclass(frozen=True)
 class Grouping:
-    """Which rows belong to which group.
+    """The groups of rows.
 
     Attributes
     ----------
-    rows : mapping of str to ndarray
-        Name of the group to its rows, increasing; empty where rows come in chunks.
+    sizes : tuple of (object, int)
+        Every group as it stands beside the rows, and its number of rows.
+    names : tuple of str
+        Names of the groups, in order.
     factors : mapping of str to tuple of str
         Levels of every grouping factor, in order.
-    sizes : tuple of (object, int)
-        Of rows that come in chunks: every group as it stands there, and its number of rows.
     """
 
-    rows: Mapping[str, HostArray]
+    sizes: tuple[tuple[Any, int], ...]
+    names: tuple[str, ...]
     factors: Mapping[str, tuple[str, ...]]
-    sizes: tuple[tuple[Any, int], ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the groups, in order."""
-        return tuple(self.rows) or tuple(str(level) for level, _ in self.sizes)
-
-    def keep(self, kept: HostArray) -> Grouping:
-        """Return the same groups over the rows `kept` (a mask); groups without rows are gone."""
-        place = np.cumsum(kept) - 1
-        rows = {name: place[own[kept[own]]] for name, own in self.rows.items()}
-        return Grouping({name: own for name, own in rows.items() if own.size}, self.factors)
 
 
-def as_grouping(groups: Any, n: int) -> Grouping:
-    """Check groups and cross their factors; combinations without rows are left out."""
+def crossed(rows: Rows) -> tuple[Rows, Mapping[str, tuple[str, ...]]]:
+    """Return rows in memory with the number of their combination of factors as group, and the levels.
+
+    Chunks bring one group per row, which stays as it is.
+    """
+    whole = in_memory(rows)
+    if whole is None or whole.groups is None:
+        return rows, {}
+    codes, levels = _combined(whole.groups, len(whole))
+    return InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None)), levels
+
+
+def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping | None:
+    """Count the groups of rows in one pass; None where they have none.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    levels : mapping of str to tuple of str
+        Of factors that were crossed; empty where groups stand beside the rows by their names.
+
+    Returns
+    -------
+    Grouping or None
+        Groups that have rows.
+    """
+    if rows.sample.groups is None:
+        return None
+    sizes = group_sizes(rows)
+    if len(sizes) > MOST_GROUPS:
+        raise _too_many(len(sizes))
+    names = tuple(_name(level, levels) if levels else str(level) for level, _ in sizes)
+    return Grouping(sizes, names, levels or {_ONE: names})
+
+
+def _combined(groups: Any, n: int) -> tuple[HostArray, dict[str, tuple[str, ...]]]:
+    """Return the number of every row's combination of factors, and the levels of the factors."""
     named = groups if isinstance(groups, Mapping) else {_ONE: groups}
     if not named:
         raise InputError("`groups`", "must have at least one factor", "got none", "Leave it out.")
@@ -62,23 +88,7 @@ def as_grouping(groups: Any, n: int) -> Grouping:
         unique, own = np.unique(values, return_inverse=True)
         levels[name] = tuple(str(level) for level in unique.tolist())
         index = index * len(unique) + own.reshape(-1)
-    present, own = np.unique(index, return_inverse=True)
-    if len(present) > MOST_GROUPS:
-        raise _too_many(len(present))
-    order = np.argsort(own, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(own))[:-1])
-    rows = {_name(int(code), levels): np.sort(part) for code, part in zip(present, parts, strict=True)}
-    return Grouping(rows, levels)
-
-
-def grouping_over(chunks: Rows) -> Grouping | None:
-    """Count the groups of rows that come in chunks, in one pass; None where they have none."""
-    if chunks.sample.groups is None:
-        return None
-    sizes = group_sizes(chunks)
-    if len(sizes) > MOST_GROUPS:
-        raise _too_many(len(sizes))
-    return Grouping({}, {_ONE: tuple(str(level) for level, _ in sizes)}, sizes)
+    return index, levels
 
 
 def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:

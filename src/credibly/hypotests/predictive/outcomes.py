@@ -13,6 +13,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.hypotests.predictive.groups import Grouping, adjusted_over_groups
+from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
@@ -34,21 +35,22 @@ from credibly.predictions import (
 )
 from credibly.results.predictive import HypothesisCheck
 from credibly.results.tests import CheckResult
-from credibly.statistics import Bound, Statistic
+from credibly.statistics import Statistic
 
 
 def hypothesis_check(
     source: LabelSource,
+    predictions: Predictions,
     chosen: Sequence[Statistic],
-    bounds: Sequence[Bound],
-    values: HostArray,
+    found: Sequence[Resampled],
     grouping: Grouping | None,
     adjustment: str,
     settings: dict[str, Any],
     paper: str | None,
 ) -> HypothesisCheck:
-    """Return all results under one hypothesis; values (targets, 1 + b) as `shared_values` gives them."""
-    words = hypothesis_words(source)
+    """Return all results under one hypothesis; some `predictions` tell their kind and members."""
+    words = hypothesis_words(source.hypothesis, predictions)
+    values = np.stack([one.values for one in found])
     groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
     for row, (_, name) in zip(values, places, strict=True):
@@ -62,8 +64,8 @@ def hypothesis_check(
         raw = np.array([monte_carlo_pvalue(float(row[0]), row[1:], "two-sided")[0] for row in values[s:]])
         adjusted[s:] = adjusted_over_groups(values[s:], raw, adjustment).tolist()
     results = [
-        _single(source, bound, row, group, adjusted[at], words, settings, paper)
-        for at, (bound, row, (group, _)) in enumerate(zip(bounds, values, places, strict=True))
+        _single(source.members, predictions, one, group, adjusted[at], words, settings, paper)
+        for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
     by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
     for (group, name), result in zip(places, results, strict=True):
@@ -79,32 +81,30 @@ def hypothesis_check(
     )
 
 
-def hypothesis_words(source: LabelSource) -> str:
+def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions) -> str:
     """Return the hypothesis as a clause."""
-    if source.hypothesis == "independent":
-        whose = (
-            "mean prediction"
-            if isinstance(source.predictions, ClassPredictions)
-            else "predicted distribution"
-        )
+    if hypothesis == "independent":
+        real = not isinstance(predictions, ClassPredictions)
+        whose = "predicted distribution" if real else "mean prediction"
         return f"every label was drawn from the {whose} of its instance, independently of the others"
-    if source.predictions.n_members == 1:
+    if predictions.n_members == 1:
         return "the one member drew all labels"
-    return f"one of these {source.predictions.n_members} members, the same for all instances, drew all labels"
+    return f"one of these {predictions.n_members} members, the same for all instances, drew all labels"
 
 
 def _single(
-    source: LabelSource,
-    bound: Bound,
-    values: HostArray,
+    members: HostArray | None,
+    predictions: Predictions,
+    found: Resampled,
     group: str | None,
     adjusted: float | None,
     words: str,
     settings: dict[str, Any],
     paper: str | None,
 ) -> CheckResult:
+    bound = found.bound
     statistic = bound.statistic
-    observed, null = float(values[0]), values[1:]
+    observed, null = float(found.values[0]), found.values[1:]
     pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
     at_least, at_most = at_least_and_at_most(observed, null)
     upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
@@ -113,8 +113,8 @@ def _single(
     effect, z_score = distance(observed, null)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     by_member: dict[str, Any] = {}
-    if source.members is not None:
-        by_member = _member_tails(source.predictions, source.members, at_least, at_most)
+    if members is not None:
+        by_member = _member_tails(predictions, members, at_least, at_most)
     return CheckResult(
         name="predictive_check",
         hypothesis=words,
@@ -138,7 +138,7 @@ def _single(
         lower_pvalue=lower,
         direction="above" if upper <= lower else "below",
         sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
-        n_members=source.predictions.n_members,
+        n_members=predictions.n_members,
         paper_rules={} if paper is None else _paper_rules(share),
         group=group,
         **by_member,

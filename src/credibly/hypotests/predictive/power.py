@@ -19,18 +19,17 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, namespace
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
 from credibly._arrays.special import softmax
-from credibly.hypotests.resampling.members import LabelSource, drawn_members, member_probs
+from credibly.hypotests.resampling.loop import replicated, targets_of
+from credibly.hypotests.resampling.members import LabelSource, member_probs
 from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
-from credibly.hypotests.resampling.shared import Target, shared_values
 from credibly.predictions import (
-    Classes,
     ClassPredictions,
     Dirichlet,
     Ensemble,
     Gaussian,
     Predictions,
     Quantiles,
-    Reals,
+    Rows,
     Samples,
     as_point,
 )
@@ -105,10 +104,9 @@ def _moved(values: Array, scale: float, shift: float) -> Array:
 
 
 def simulate_power(
-    predictions: Predictions,
-    observed: Classes | Reals,
+    rows: Rows,
     statistics: Sequence[Statistic],
-    values: Mapping[Any, HostArray],
+    values: Mapping[Any, Sequence[HostArray]],
     injection: str | Callable[[Any, float], Any],
     grid: Sequence[float] | None,
     *,
@@ -118,7 +116,10 @@ def simulate_power(
     rng: Any,
     progress: Progress | None = None,
 ) -> PowerCurve:
-    """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`."""
+    """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`.
+
+    Rows are in memory: a distortion of the caller's own sees all of them.
+    """
     require_positive("`n_repeats`", n_repeats, "Try 200.")
     require_level(level)
     require_level(wanted)
@@ -134,20 +135,15 @@ def simulate_power(
         )
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
-    targets = [Target(one) for one in statistics]
+    targets, predictions = targets_of(statistics, rows), rows.sample.predictions
     power = {name: np.empty((len(statistics), amounts.size)) for name in values}
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
-        sources = [
-            LabelSource(
-                changed, name, seed, drawn_members(changed, seed, n_repeats) if name == "bayesian" else None
-            )
-            for name in values
-        ]
-        found, _ = shared_values(targets, predictions, observed, sources, n_repeats)
+        sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
+        found = replicated(targets, rows, sources, n_repeats, by_members=True)
         for name, drawn in zip(values, found, strict=True):
             for at, null in enumerate(values[name]):
-                pvalues = two_sided_pvalues(drawn[at, 1:], null[1:])
+                pvalues = two_sided_pvalues(drawn[at].values[1:], null[1:])
                 power[name][at, place] = float(np.mean(pvalues <= level))
         if progress is not None:
             progress(place + 1, amounts.size)

@@ -6,16 +6,10 @@ A statistic of an uncertain model is itself uncertain: a large calibration error
 expects, and none at all may contradict it.   Gopal, P21; Box 1980; Rubin 1984; Gelman et al. 1996.
 
 Rows that were used before, for training or recalibration, leave a check by their names.
-
-Values of a predictive check on rows that come in chunks: the sums of all replicates in one pass.
-
-Every chunk draws the labels of its own rows, which are addressed by their index among all, so members of
-one chunk at a time are in memory and no replicate depends on how rows are cut.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
@@ -23,50 +17,43 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import HostArray, is_array, like, to_host
+from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.predictive.groups import Grouping, as_grouping, grouping_over
+from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
 from credibly.hypotests.predictive.outcomes import hypothesis_check, limits_of, require_hypothesis
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.chunked import Counted, noted, replicated_over, under
-from credibly.hypotests.resampling.loop import columns_of, without_graph
-from credibly.hypotests.resampling.members import Hypothesis, LabelSource, drawn_members
+from credibly.hypotests.resampling.loop import detached, in_memory, replicated, targets_of
+from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.replicates import drawing_notes, require_drawable
-from credibly.hypotests.resampling.shared import Target, shared_values
 from credibly.predictions import (
     Classes,
     ClassPredictions,
-    GroupRows,
+    Dataset,
+    InMemory,
     Predictions,
     RealPredictions,
     Reals,
     Rows,
-    as_labels,
-    as_predictions,
-    require_no_labels,
-    require_order,
+    as_rows,
 )
 from credibly.results.predictive import PredictiveCheck
-from credibly.statistics import Bound, Statistic, as_statistic
-from credibly.statistics.over_rows import planned
-
-Kept = tuple[Predictions, Classes | Reals, Grouping | None, int]
+from credibly.statistics import Statistic, as_statistic
 
 
-def without_used_rows(
-    predictions: Predictions,
-    observed: Classes | Reals,
-    grouping: Grouping | None,
-    ids: Any,
-    used_ids: Any,
-) -> Kept:
-    """Return what is left, and how many rows are not."""
-    if used_ids is None:
-        if ids is not None:
-            _names(ids, "ids")
-        return predictions, observed, grouping, 0
+def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
+    """Return the rows that are left, and how many are not."""
+    if ids is None and used_ids is None:
+        return rows, 0
+    whole = in_memory(rows)
+    if whole is None:
+        raise UnsupportedError(
+            "`ids` and `used_ids`",
+            "leave out rows in memory",
+            "got rows in chunks",
+            "Scan files without the rows that were used before.",
+        )
     if ids is None:
         raise InputError(
             "`used_ids`",
@@ -74,11 +61,14 @@ def without_used_rows(
             "`ids` is not given",
             "Pass `ids=` with one name per instance.",
         )
-    own, used = _names(ids, "ids"), _names(used_ids, "used_ids")
-    if len(own) != len(predictions):
+    own = _names(ids, "ids")
+    if used_ids is None:
+        return rows, 0
+    used = _names(used_ids, "used_ids")
+    if len(own) != rows.n:
         raise InputError(
             "`ids`",
-            f"must have one entry per prediction ({len(predictions)})",
+            f"must have one entry per prediction ({rows.n})",
             f"got {len(own)}",
             "Check that both come from the same split.",
         )
@@ -99,12 +89,7 @@ def without_used_rows(
             f"all {len(own)} instances are among them",
             "Check on data that were used for nothing else.",
         )
-    if not excluded:
-        return predictions, observed, grouping, 0
-    rows = np.flatnonzero(kept)
-    values = predictions.xp.take(observed.values, like(rows, observed.values), axis=1)
-    remaining = dataclasses.replace(observed, values=values)
-    return predictions[rows], remaining, None if grouping is None else grouping.keep(kept), excluded
+    return (detached(InMemory(whole.take(np.flatnonzero(kept)))) if excluded else rows), excluded
 
 
 def _names(values: Any, name: str) -> list[Any]:
@@ -115,77 +100,6 @@ def _names(values: Any, name: str) -> list[Any]:
         raise InputError(f"`{name}`", "must be a vector of names", f"got shape {array.shape}", "Flatten it.")
     listed: list[Any] = array.tolist()
     return listed
-
-
-def require_plain(chunks: Rows, groups: Any, ids: Any, used_ids: Any) -> None:
-    """Raise where a check of chunks is asked for what only rows in memory have."""
-    if groups is not None:
-        raise InputError(
-            "`groups`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
-        )
-    if ids is not None or used_ids is not None:
-        raise UnsupportedError(
-            "`ids` and `used_ids`",
-            "leave out rows in memory",
-            "got rows in chunks",
-            "Scan files without the rows that were used before.",
-        )
-    if chunks.sample.batch.weights is not None:
-        raise UnsupportedError(
-            "`predictive_check`",
-            "counts every instance once",
-            "the chunks have sample weights",
-            "Scan without `sample_weight`.",
-        )
-
-
-def shared_values_over(
-    chosen: Sequence[Statistic],
-    chunks: Rows,
-    sources: Sequence[LabelSource],
-    n_resamples: int,
-    progress: Progress | None = None,
-) -> tuple[HostArray, list[Bound], Grouping | None]:
-    """Evaluate every statistic on the observed labels and on all replicates, on all rows and group by group.
-
-    Parameters
-    ----------
-    chosen : sequence of Statistic
-        Sums over instances.
-    chunks : Rows
-        The rows.
-    sources : sequence of LabelSource
-        One per hypothesis; their predictions only tell the kind.
-    n_resamples : int
-        Number of replicates.
-    progress : callable, optional
-        Called with (done, total).
-
-    Returns
-    -------
-    values : ndarray (sources, targets, 1 + n_resamples)
-        As `shared_values` returns them.
-    bounds : list of Bound
-        One per target, for notes and settings.
-    grouping : Grouping or None
-        The groups, where the chunks have some.
-    """
-    grouping = grouping_over(chunks)
-    levels = () if grouping is None else grouping.sizes
-    counted = {f"/{one.statistic.name}": Counted(one.bind) for one in planned(chosen, chunks)}
-    for level, size in levels:
-        own = planned(chosen, GroupRows(chunks, size, level))
-        counted |= {f"{level}/{one.statistic.name}": Counted(one.bind, level) for one in own}
-    draws = {f"{one.hypothesis}/": under(one.hypothesis, one.seed, one.members) for one in sources}
-    values = np.empty((len(sources), len(counted), 1 + n_resamples))
-    bounds: list[Bound] = []
-    for reps, total in replicated_over(counted, draws, chunks, n_resamples, progress):
-        sample = noted(chunks.sample.predictions, total.notes)
-        bounds = [one.bind(sample) for one in counted.values()]
-        for order, source in enumerate(draws):
-            for at, (name, bound) in enumerate(zip(counted, bounds, strict=True)):
-                values[order, at, columns_of(reps)] = to_host(bound.finish(total.states[source + name]))
-    return values, bounds, grouping
 
 
 CLASS_STATISTICS = ("accuracy", "confidence_ece")
@@ -285,20 +199,12 @@ def predictive_check(
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
-    chunks = predictions if isinstance(predictions, Rows) else None
-    grouping: Grouping | None = None
-    excluded = 0
-    if chunks is not None:
-        require_no_labels(labels)
-        require_plain(chunks, groups, ids, used_ids)
-        given = chunks.sample.predictions
-        observed = _observed(given, chunks.sample.batch)
-    else:
-        require_order(predictions, labels)
-        given = without_graph(as_predictions(predictions))
-        observed = _observed(given, labels)
-        grouping = None if groups is None else as_grouping(groups, len(given))
-        given, observed, grouping, excluded = without_used_rows(given, observed, grouping, ids, used_ids)
+    rows = detached(as_rows(predictions, labels, groups=groups))
+    _require_single(rows.sample)
+    rows, levels = crossed(rows)
+    rows, excluded = without_used_rows(rows, ids, used_ids)
+    grouping = grouping_of(rows, levels)
+    given = rows.sample.predictions
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
@@ -309,32 +215,24 @@ def predictive_check(
         require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
 
     seed = as_seed(rng)
-    sources = [
-        LabelSource(
-            given, name, seed, drawn_members(given, seed, n_resamples) if name == "bayesian" else None
-        )
-        for name in names
-    ]
-    if chunks is not None:
-        values, bounds, grouping = shared_values_over(chosen, chunks, sources, n_resamples, report)
-    else:
-        targets = _targets(chosen, grouping)
-        values, bounds = shared_values(targets, given, observed, sources, n_resamples, report)
+    sources = [LabelSource.under(name, seed, n_resamples, given) for name in names]
+    targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
+    values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     found = {
-        source.hypothesis: hypothesis_check(
-            source, chosen, bounds, own, grouping, adjustment, settings, paper
-        )
+        source.hypothesis: hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
         for source, own in zip(sources, values, strict=True)
     }
     notes = [*given.notes, *_paper_notes(chosen, paper)]
-    for bound in bounds[: len(chosen)]:
-        notes += [*bound.notes, *drawing_notes(given, bound)]
-    totals = values[:, : len(chosen), :]
+    for one in values[0][: len(chosen)]:
+        notes += [*one.bound.notes, *drawing_notes(given, one.bound)]
+    totals = {
+        name: [one.values for one in own[: len(chosen)]] for name, own in zip(names, values, strict=True)
+    }
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
         independent=found.get("independent"),
-        n=len(given) if chunks is None else chunks.n,
+        n=rows.n,
         m=given.n_members,
         n_resamples=int(n_resamples),
         kind=type(given).__name__,
@@ -350,10 +248,8 @@ def predictive_check(
             "statistics": {one.name: one.settings() for one in chosen},
         },
         simulate_power=None
-        if chunks is not None
-        else functools.partial(
-            simulate_power, given, observed, tuple(chosen), dict(zip(names, totals, strict=True))
-        ),
+        if in_memory(rows) is None
+        else functools.partial(simulate_power, rows, tuple(chosen), totals),
     )
 
 
@@ -362,25 +258,33 @@ def _together(chosen: Sequence[Statistic], grouping: Grouping | None) -> int:
     return len(chosen) * (1 if grouping is None else len(grouping.names))
 
 
-def _observed(predictions: Predictions, labels: Any) -> Classes | Reals:
-    if not isinstance(predictions, (ClassPredictions, RealPredictions)):
+def _require_single(rows: Dataset) -> None:
+    """Raise unless every instance has one label and counts once."""
+    if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`predictive_check`",
             "needs predictions",
-            f"got {type(predictions).__name__}",
+            f"got {type(rows.predictions).__name__}",
             "Pass predictions first, then labels.",
         )
-    batch = as_labels(predictions, labels)
-    if not isinstance(batch, (Classes, Reals)):
+    if rows.batch.weights is not None:
+        raise UnsupportedError(
+            "`predictive_check`",
+            "counts every instance once",
+            "the chunks have sample weights",
+            "Scan without `sample_weight`.",
+        )
+    if not isinstance(rows.batch, (Classes, Reals)):
         raise UnsupportedError(
             "`predictive_check`",
             "draws one label per instance",
             "got LabelCounts",
             "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
-    if len(batch) != 1:
-        raise InputError("`labels`", "must be one label vector", f"got {len(batch)}", "Pass one of them.")
-    return batch
+    if len(rows.batch) != 1:
+        raise InputError(
+            "`labels`", "must be one label vector", f"got {len(rows.batch)}", "Pass one of them."
+        )
 
 
 def _chosen(predictions: Predictions, statistics: Any, paper: str | None) -> list[Statistic]:
@@ -402,13 +306,6 @@ def _chosen(predictions: Predictions, statistics: Any, paper: str | None) -> lis
             "`statistics`", "must have distinct names", f"got {names}", "Give `name=` to `cr.statistic`."
         )
     return [one.with_(paper=paper) if paper in one.papers else one for one in chosen]
-
-
-def _targets(chosen: Sequence[Statistic], grouping: Grouping | None) -> list[Target]:
-    """Return what is evaluated: every statistic on all rows, then group by group."""
-    rows: list[np.ndarray[Any, Any] | None] = [None]
-    rows += [] if grouping is None else list(grouping.rows.values())
-    return [Target(statistic, own) for own in rows for statistic in chosen]
 
 
 def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:

@@ -1,182 +1,375 @@
-"""The one resampling loop: statistics bound once, label vectors in tiles, the observation in row 0."""
+"""The one resampling loop: statistics bound to rows, label vectors in tiles, sums merged and finished once.
+
+values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for replicate d),   d = 1, ..., b
+
+Rows are a sequence of datasets. A replicate's label of row i depends on the seed, the replicate and i alone,
+so the same labels are drawn however rows and replicates are cut. Of one dataset in memory every statistic is
+bound once and sees whole label vectors; of several, the sums of every replicate are merged, and where those
+of all replicates would not fit the memory budget, replicates go in batches and the data are read once for
+each.
+
+The one other path, `paired_values`, is for predictions that change with the replicate.
+"""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, device, is_torch, namespace, on_accelerator, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.namespace import Array, HostArray, is_torch, like, namespace, on_accelerator, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
-from credibly.hypotests.resampling.replicates import Replicates
-from credibly.predictions import Classes, Labels, Reals
-from credibly.statistics import Bound, Statistic
-from credibly.statistics.coverage import CoverageShares
+from credibly.hypotests.resampling.replicates import Draw, Drawing
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dataset,
+    GroupRows,
+    InMemory,
+    Labels,
+    Point,
+    Predictions,
+    Reals,
+    Rows,
+    as_point,
+)
+from credibly.predictions.passes import Sums, merged
+from credibly.statistics import Bound, Plan, State, Statistic, Subsampled
+from credibly.statistics.over_rows import Planned, planned
+from credibly.statistics.pair_blocks import Block, Pairs, meets_in_blocks
 
 _TILE_LABELS = 2**20
 
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
 
+_BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
 
-class Drawing(Protocol):
-    """Where label vectors come from: replicates of some rows, the same for any tile that asks."""
-
-    @property
-    def on_device(self) -> bool:
-        """Whether labels are made on a device, where large tiles pay."""
-
-    def labels(self, reps: slice) -> Classes | Reals:
-        """Return replicates `reps` of all its rows."""
+_FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
-def resampled_values(
-    bounds: Sequence[Bound],
-    observed: Classes | Reals,
-    replicates: Drawing,
+def in_memory(rows: Rows) -> Dataset | None:
+    """Return all rows as one dataset where they are in memory; None where they come in chunks."""
+    return rows.whole if isinstance(rows, InMemory) else None
+
+
+def detached(rows: Rows) -> Rows:
+    """Return rows in memory outside any graph, their mean computed once; chunks as they are.
+
+    A test never goes backward through its replicates, and every statistic asks for the mean.
+    """
+    whole = in_memory(rows)
+    if whole is None:
+        return rows
+    given = without_graph(whole.predictions)
+    if isinstance(given, ClassPredictions) and not isinstance(given, Point):
+        kept = copy.copy(given)
+        kept._set(mean=_Once(given))
+        given = kept
+    return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
+
+
+class _Once:
+    """The mean of predictions, computed when it is first asked for; results that hold it can be pickled."""
+
+    def __init__(self, predictions: ClassPredictions) -> None:
+        self.predictions, self.mean = predictions, None
+
+    def __call__(self) -> Any:
+        if self.mean is None:
+            self.mean = self.predictions.mean()
+        return self.mean
+
+
+def without_graph(predictions: Any) -> Any:
+    """Return the predictions outside any graph."""
+    if not is_torch(predictions._leading):
+        return predictions
+    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
+    return predictions.replace_rows(**arrays)
+
+
+def _finished(bound: Bound, state: State) -> Array:
+    return bound.finish(state)
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """What is evaluated on every label vector: a bound statistic, of all rows or of those of a group.
+
+    Attributes
+    ----------
+    bind : callable
+        From predictions of some rows to the bound statistic.
+    group : object
+        Which group; None for all rows.
+    finish : callable
+        From the bound statistic and its sums to values (b, ...).
+    additive : bool
+        Whether sums over parts of the rows add up to those of all.
+    plan : Plan or None
+        Label-free facts of all rows, where the statistic was planned.
+    """
+
+    bind: Callable[[Predictions], Bound]
+    group: Any = None
+    finish: Callable[[Bound, State], Array] = _finished
+    additive: bool = True
+    plan: Plan | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Resampled:
+    """Values of a target on the observed labels and on replicates, and what they rest on.
+
+    Attributes
+    ----------
+    bound : Bound
+        The statistic, bound to all rows or to some: it tells settings, notes and ranges.
+    values : ndarray (1 + n_resamples, ...)
+        Entry 0 is the observation, computed in the same pass as the replicates so that rounding cannot break
+        a tie.
+    observed : State or None
+        Sums over the observed labels, where sums add up.
+    """
+
+    bound: Bound
+    values: HostArray
+    observed: State | None = None
+
+
+def targets_of(
+    chosen: Sequence[Statistic],
+    rows: Rows,
+    groups: Sequence[tuple[Any, int]] = (),
+    finish: Callable[[Bound, State], Array] = _finished,
+) -> list[Target]:
+    """Plan every statistic on all rows, then group by group; of chunks, sums over instances alone."""
+    whole = in_memory(rows)
+    if whole is None:
+        parts = [(None, rows), *((level, GroupRows(rows, size, level)) for level, size in groups)]
+        return [
+            Target(one.bind, level, finish, True, one.plan)
+            for level, part in parts
+            for one in planned(chosen, part)
+        ]
+    inside = _rows_of_groups(whole) if groups else {}
+    found = []
+    for level in (None, *(level for level, _ in groups)):
+        part = whole.predictions if level is None else whole.predictions[inside[level]]
+        for one in chosen:
+            plan = one.plan(part)
+            bind = partial(one.bind, plan=plan)
+            found.append(Target(bind, level, finish, one.traits.reduction == "sum", plan))
+    return found
+
+
+def replicated(
+    targets: Sequence[Target],
+    rows: Rows,
+    draws: Sequence[Draw],
     n_resamples: int,
     progress: Progress | None = None,
-) -> HostArray:
-    """Evaluate every bound statistic on the observed labels and all replicates.
+    *,
+    by_members: bool = False,
+) -> list[list[Resampled]]:
+    """Evaluate every target on the observed labels and on all replicates of every source of labels.
 
     Parameters
     ----------
-    bounds : sequence of Bound
-        Statistics bound to the same predictions; they share the replicates.
-    observed : Classes or Reals
-        The observed labels, one row; their weights apply to every replicate.
-    replicates : Drawing
-        Where label vectors come from.
+    targets : sequence of Target
+        What is evaluated; they share the replicates.
+    rows : Rows
+        The rows.
+    draws : sequence of callable
+        Where labels come from, one per hypothesis.
     n_resamples : int
-        Number of replicates.
+        Number of replicates; with 0 the observed labels are evaluated alone.
     progress : callable, optional
-        Called with (done, total) after every tile.
+        Called with (done, total).
+    by_members : bool
+        Whether members draw labels, so that sums over rows in memory are taken in parts where the members of
+        all of them would not fit the memory budget.
 
     Returns
     -------
-    ndarray (s, 1 + n_resamples)
-        Column 0 is the observation, computed in the same pass as the replicates so that rounding cannot
-        break a tie.
+    list of list of Resampled
+        One list per source of labels, one entry per target.
     """
-    values = np.empty((len(bounds), 1 + n_resamples))
-    wide = [at for at, bound in enumerate(bounds) if meets_in_pairs(bound)]
-    narrow = [at for at in range(len(bounds)) if at not in wide]
-    if narrow:
-        report = None if wide else progress
-        chosen = [bounds[at] for at in narrow]
-        values[narrow] = _in_tiles(chosen, observed, replicates, n_resamples, report)
-    for part, at in enumerate(wide):
-        assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
-        report = share_of(progress, part, len(wide))
-        values[at] = pairwise_values(bounds[at], observed, replicates, n_resamples, report)
-    return values
+    whole = in_memory(rows)
+    fits = whole is not None and not (by_members and len(whole) > _rows_at_once(whole.predictions))
+    summed = [at for at, one in enumerate(targets) if one.additive and not fits]
+    once = [at for at, one in enumerate(targets) if not one.additive or fits]
+    found: list[list[Resampled]] = [[] for _ in draws]
+    if summed:
+        report = None if once else progress
+        found, _ = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
+    if once:
+        assert whole is not None  # of chunks only sums are planned
+        jobs = _jobs([targets[at] for at in once], whole)
+        for order, draw in enumerate(draws):
+            drawing = draw(whole) if n_resamples else None
+            report = share_of(progress, order, len(draws))
+            found[order] += _at_once(jobs, whole.batch, drawing, n_resamples, report)
+    if summed and once:
+        back = np.argsort([*summed, *once])
+        found = [[own[at] for at in back] for own in found]
+    return found
 
 
-def _in_tiles(
-    bounds: Sequence[Bound],
-    observed: Classes | Reals,
-    replicates: Drawing,
-    n_resamples: int,
-    progress: Progress | None,
-) -> HostArray:
-    """Draw and evaluate replicates: on the host in tiles that stay in cache."""
-    values = np.empty((len(bounds), 1 + n_resamples))
+def _rows_at_once(predictions: Predictions) -> int:
+    """Return how many rows fit the memory budget with all that is made of their members."""
+    numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
+    return rows_within_budget(_BYTES_PER_NUMBER * numbers, 0.25)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Job:
+    """A target bound to the rows of one dataset, and which of its labels it takes; None for all."""
+
+    target: Target
+    bound: Bound
+    rows: Array | None = None
+    place: int = 0
+    """Of the target among all."""
+
+    def labels(self, batch: Any) -> Any:
+        """Return the labels of its rows."""
+        return batch if self.rows is None else _selected(batch, self.rows)
+
+
+def _jobs(targets: Sequence[Target], dataset: Dataset) -> list[_Job]:
+    """Bind targets to a dataset; groups without rows there have no job."""
+    given = dataset.predictions
+    inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) else {}
+    jobs = []
+    for place, one in enumerate(targets):
+        if one.group is None:
+            jobs.append(_Job(one, one.bind(given), None, place))
+        elif one.group in inside:
+            own = inside[one.group]
+            jobs.append(_Job(one, one.bind(given[own]), like(own, dataset.batch.values), place))
+    return jobs
+
+
+def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
+    """Return the rows of every group of a dataset, increasing."""
+    groups = np.asarray(dataset.groups)
+    levels, own = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
+    order = np.argsort(own, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(own))[:-1])
+    return dict(zip(levels.tolist(), parts, strict=True))
+
+
+def _selected(labels: Labels, rows: Array) -> Any:
+    """Return the same replicates of some instances."""
+    xp = namespace(labels.values)
+    weights = None if labels.weights is None else xp.take(labels.weights, rows, axis=1)
+    return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
+
+
+def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator[tuple[slice, Any]]:
+    """Yield replicates in tiles, on the host those that stay in cache; the observation before the first."""
+    if drawing is None:
+        yield slice(0, 0), observed
+        return
     with blas_threads(1):  # products of a few columns: starting a second thread costs more than it saves
-        for reps in tiles(n_resamples, replicates_per_tile(observed.n, replicates)):
-            drawn = with_observed(observed, replicates, reps)
-            values[:, columns_of(reps)] = np.stack([to_host(bound(drawn)) for bound in bounds])
-            if progress is not None:
-                progress(reps.stop, n_resamples)
-    return values
+        for tile in tiles(reps.stop - reps.start, _replicates_per_tile(observed.n, drawing)):
+            part = slice(reps.start + tile.start, reps.start + tile.stop)
+            yield part, _with_observed(observed, drawing, part)
 
 
-def replicates_per_tile(n: int, replicates: Drawing) -> int:
-    """Return how many label vectors of n entries are drawn at once: on the host what stays in cache."""
+def _replicates_per_tile(n: int, drawing: Drawing) -> int:
     per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
-    return per_tile if replicates.on_device else min(per_tile, max(1, _TILE_LABELS // n))
+    return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
 
 
-def with_observed(observed: Classes | Reals, replicates: Drawing, reps: slice) -> Classes | Reals:
+def _with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
     """Return replicates `reps`, behind the observed labels where they are the first."""
-    labels = replicates.labels(reps).values
+    labels = drawing.labels(reps).values
     if reps.start == 0:
         xp = namespace(labels)
         labels = xp.concat([xp.astype(observed.values, labels.dtype), labels], axis=0)
     return dataclasses.replace(observed, values=labels)
 
 
-def columns_of(reps: slice) -> slice:
-    """Return where the values of `with_observed` belong among 1 + n_resamples."""
-    return slice(reps.start + 1 if reps.start else 0, reps.stop + 1)
-
-
-def resampled_shares(
-    bound: CoverageShares,
-    observed: Reals,
-    replicates: Drawing,
+def resampled_values(
+    bounds: Sequence[Bound],
+    observed: Classes | Reals,
+    drawing: Drawing,
     n_resamples: int,
     progress: Progress | None = None,
 ) -> HostArray:
-    """Return the shares of labels at every level, (1 + n_resamples, l); row 0 is the observation."""
-    curves = np.empty((1 + n_resamples, bound.levels.shape[0]))
-    for reps in tiles(n_resamples, replicates_per_tile(observed.n, replicates)):
-        drawn = with_observed(observed, replicates, reps)
-        curves[columns_of(reps)] = to_host(bound.shares(bound.state(drawn)))
-        if progress is not None:
+    """Evaluate statistics that are bound already, (s, 1 + n_resamples); see :func:`replicated`."""
+    jobs = [_Job(Target(bound.statistic.bind, additive=False), bound) for bound in bounds]
+    return np.stack([one.values for one in _at_once(jobs, observed, drawing, n_resamples, progress)])
+
+
+def _at_once(
+    jobs: Sequence[_Job],
+    observed: Labels,
+    drawing: Drawing | None,
+    n_resamples: int,
+    progress: Progress | None,
+) -> list[Resampled]:
+    """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
+    values: list[list[HostArray]] = [[] for _ in jobs]
+    first: list[State | None] = [None] * len(jobs)
+    wide = [at for at, job in enumerate(jobs) if _meets_in_pairs(job.bound)]
+    narrow = [at for at in range(len(jobs)) if at not in wide]
+    for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
+        for at in narrow:
+            job = jobs[at]
+            state = job.bound.state(job.labels(batch))
+            values[at].append(to_host(job.target.finish(job.bound, state)))
+            if reps.start == 0 and job.target.additive:
+                first[at] = _first(state)
+        if progress is not None and not wide:
             progress(reps.stop, n_resamples)
-    return curves
+    for part, at in enumerate(wide):
+        assert drawing is not None
+        report = share_of(progress, part, len(wide))
+        values[at] = list(_pairwise(jobs[at], observed, drawing, n_resamples, report))
+    return [
+        Resampled(job.bound, np.concatenate(own), sums)
+        for job, own, sums in zip(jobs, values, first, strict=True)
+    ]
 
 
-def meets_in_pairs(bound: Bound) -> bool:
+def _first(state: State) -> State:
+    return State({name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()})
+
+
+def _meets_in_pairs(bound: Bound) -> bool:
     """Tell whether a statistic costs n^2 however few labels it gets, so that large batches pay."""
     return bound.statistic.traits.reduction in ("pairwise", "smoother")
 
 
-def pairwise_values(
-    bound: Any,
-    observed: Classes,
-    replicates: Drawing,
-    n_resamples: int,
-    progress: Progress | None = None,
-) -> HostArray:
-    """Evaluate a pairwise statistic: all the label vectors that fit at once, rows in blocks between reports.
-
-    Parameters
-    ----------
-    bound : Bound
-        A statistic whose `state` takes a block of rows.
-    observed : Classes
-        The observed labels, one row; their weights apply to every replicate.
-    replicates : Drawing
-        Where label vectors come from.
-    n_resamples : int
-        Number of replicates.
-    progress : callable, optional
-        Called with (done, total) after every block.
-
-    Returns
-    -------
-    ndarray (1 + n_resamples,)
-        Column 0 is the observation.
-    """
-    values = np.empty(1 + n_resamples)
-    n, k = observed.n, observed.n_classes
-    for reps in tiles(n_resamples, rows_within_budget(n * (1 if k <= 256 else 4), 0.25)):
-        batch = with_observed(observed, replicates, reps)
-        blocks = [slice(0, n)]
+def _pairwise(
+    job: _Job, observed: Labels, drawing: Drawing, n_resamples: int, progress: Progress | None
+) -> Iterator[HostArray]:
+    """Evaluate a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
+    assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
+    bound: Any = job.bound
+    k = observed.n_classes
+    for reps in tiles(n_resamples, rows_within_budget(observed.n * (1 if k <= 256 else 4), 0.25)):
+        batch = job.labels(_with_observed(observed, drawing, reps))
+        blocks = [slice(0, batch.n)]
         if progress is not None:
-            blocks = list(tiles(n, _rows_per_report(len(batch), k, batch.values)))
+            blocks = list(tiles(batch.n, _rows_per_report(len(batch), k, batch.values)))
         state = None
         for block in blocks:
             found = bound.state(batch, rows=block)
             state = found if state is None else state + found
             if progress is not None:
-                progress(reps.start + (reps.stop - reps.start) * block.stop // n, n_resamples)
-        values[columns_of(reps)] = to_host(bound.finish(state))
-    return values
+                progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
+        assert state is not None
+        yield to_host(job.target.finish(bound, state))
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
@@ -192,12 +385,199 @@ def share_of(progress: Progress | None, part: int, parts: int) -> Progress | Non
     return lambda done, total: progress((part * total + done) // parts, total)
 
 
-def without_graph(predictions: Any) -> Any:
-    """Return the predictions outside any graph: a test never goes backward through its replicates."""
-    if not is_torch(predictions._leading):
-        return predictions
-    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
-    return predictions.replace_rows(**arrays)
+def _share(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
+    progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
+
+
+class _Kept(State):
+    """Labels as they are: what follows in the order of rows is put beside them."""
+
+    def __add__(self, other: State) -> _Kept:
+        return _Kept({name: np.concatenate([self[name], other[name]], axis=1) for name in self})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Work:
+    """The work on one dataset: sums of the observed labels (with the first batch) and of `reps`."""
+
+    targets: tuple[Target, ...]
+    draws: tuple[Draw, ...]
+    reps: slice
+    picked: HostArray | None
+
+    def __call__(self, chunk: Dataset) -> Sums:
+        given = chunk.predictions
+        notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
+        jobs = _jobs(self.targets, chunk)
+        own = None
+        if self.picked is not None:
+            begin, end = np.searchsorted(self.picked, [chunk.start, chunk.start + len(chunk)])
+            own = self.picked[begin:end] - chunk.start if end > begin else None
+        states: dict[str, State] = {}
+        for order, draw in enumerate(self.draws):
+            parts: dict[str, list[State]] = {}
+            drawing = draw(chunk) if self.reps.stop else None
+            for _, batch in label_tiles(chunk.batch, drawing, self.reps):
+                for job in jobs:
+                    found = _every_replicate(job.bound.state(job.labels(batch)), len(batch))
+                    parts.setdefault(_name(order, job.place), []).append(found)
+                if own is not None:
+                    kept = _Kept(labels=to_host(batch.values)[:, own])
+                    parts.setdefault(_name(order, None), []).append(kept)
+            states |= {name: _stacked(found) for name, found in parts.items()}
+        return Sums(states, notes)
+
+
+def _name(order: int, place: int | None) -> str:
+    return f"{order} {'labels' if place is None else place}"
+
+
+def _every_replicate(state: State, n_vectors: int) -> State:
+    """Give sums that no label changes the leading axis of the others, so that tiles can be joined."""
+    on_host = {name: np.asarray(to_host(value)) for name, value in state.items()}
+    return State(
+        {
+            name: np.broadcast_to(value, (n_vectors, *value.shape[1:])) if len(value) == 1 else value
+            for name, value in on_host.items()
+        }
+    )
+
+
+def _stacked(states: Sequence[State]) -> State:
+    return type(states[0])({key: np.concatenate([one[key] for one in states]) for key in states[0]})
+
+
+def _merged(
+    targets: Sequence[Target],
+    rows: Rows,
+    draws: Sequence[Draw],
+    n_resamples: int,
+    progress: Progress | None = None,
+    picked: HostArray | None = None,
+) -> tuple[list[list[Resampled]], HostArray | None]:
+    """Merge the sums of every replicate over datasets; return labels (1 + b, picked) of some rows as well."""
+    sample = rows.sample
+    few = slice(0, min(_FEW, len(sample)))
+    given, seen = sample.predictions[few], sample.batch.rows(few)
+    shapes = [value.shape for one in targets for value in one.bind(given).state(seen).values()]
+    kept = 0 if picked is None else picked.size
+    numbers = len(draws) * (kept + sum(math.prod(shape) for shape in shapes))
+    values: dict[str, list[HostArray]] = {}
+    first: dict[str, State] = {}
+    bounds: list[Bound] = []
+    drawn: list[HostArray] = []
+    batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
+    for reps in batches:
+        report = None if progress is None else partial(_share, progress, reps, n_resamples)
+        (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, picked)], report)
+        bounds = [one.bind(_noted(given, total.notes)) for one in targets]
+        for order in range(len(draws)):
+            for at, (target, bound) in enumerate(zip(targets, bounds, strict=True)):
+                name = _name(order, at)
+                values.setdefault(name, []).append(to_host(target.finish(bound, total.states[name])))
+                if reps.start == 0:
+                    first[name] = _first(total.states[name])
+        if picked is not None:
+            drawn.append(total.states[_name(0, None)]["labels"])
+    found = [
+        [
+            Resampled(bound, np.concatenate(values[_name(order, at)]), first[_name(order, at)])
+            for at, bound in enumerate(bounds)
+        ]
+        for order in range(len(draws))
+    ]
+    return found, np.concatenate(drawn) if drawn else None
+
+
+def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
+    """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
+    other = predictions.replace_rows()
+    said = getattr(predictions, "mean_note", None)
+    other._set(notes=tuple(note for note in notes if note != said))
+    return other
+
+
+def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
+    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
+    additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
+    return in_memory(rows) is not None or additive or meets_in_blocks(statistic, rows)
+
+
+def resampled(
+    chosen: Sequence[Statistic], rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None = None
+) -> list[Resampled]:
+    """Evaluate statistics on all rows: sums, those of a part, and pairs in blocks; see :func:`replicated`.
+
+    For every one of them :func:`comes_in_parts` holds.
+    """
+    if in_memory(rows) is not None:
+        return replicated(targets_of(chosen, rows), rows, [draw], n_resamples, progress)[0]
+    paired = [one for one in chosen if meets_in_blocks(one, rows)]
+    parts = [one for one in chosen if isinstance(one, Subsampled)]
+    sums = [one for one in chosen if one not in paired and one not in parts]
+    found: dict[str, Resampled] = {}
+    if sums or parts:
+        picked = np.unique(np.concatenate([one.chosen for one in parts])) if parts else None
+        report = None if paired else progress
+        (own,), drawn = _merged(targets_of(sums, rows), rows, [draw], n_resamples, report, picked)
+        found |= {one.name: result for one, result in zip(sums, own, strict=True)}
+        if picked is not None and drawn is not None:
+            found |= _of_parts(parts, rows, picked, drawn)
+    for place, one in enumerate(paired):
+        report = share_of(progress, place, len(paired))
+        found[one.name] = _in_blocks(one, rows, draw, n_resamples, report)
+    return [found[one.name] for one in chosen]
+
+
+def _of_parts(
+    parts: Sequence[Subsampled], rows: Rows, picked: HostArray, drawn: HostArray
+) -> dict[str, Resampled]:
+    """Evaluate statistics of some rows on the labels that were drawn for them, (1 + b, picked)."""
+    taken, found = rows.take(picked), {}
+    for part in parts:
+        own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+        chosen = taken.take(own)
+        bound, seen = part.bind_part(chosen.predictions, rows.n), chosen.batch
+        assert isinstance(seen, Classes)
+        drawing = _Stored(seen, like(drawn[1:, own], seen.values))
+        found[part.name] = Resampled(bound, resampled_values([bound], seen, drawing, len(drawn) - 1)[0])
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stored:
+    """Label vectors that were drawn before."""
+
+    observed: Classes
+    drawn: Any
+    on_device = False
+
+    def labels(self, reps: slice) -> Classes:
+        """Return replicates `reps`."""
+        return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
+
+
+def _in_blocks(
+    statistic: Statistic, rows: Rows, draw: Draw, n_resamples: int, progress: Progress | None
+) -> Resampled:
+    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
+    plan = Planned(statistic, statistic.plan(rows))
+    pairs = Pairs.over(plan, rows)
+    values: list[HostArray] = []
+    bound = plan.bind(rows.sample.predictions)
+    for reps in tiles(n_resamples, pairs.vectors_at_once()):
+        report = None if progress is None else partial(_share, progress, reps, n_resamples)
+        state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
+        values.append(to_host(pairs.bound.finish(state)))
+        # of all rows, in place of the few that it is bound to
+        bound.notes = (*said, *pairs.notes_of(state))
+    return Resampled(bound, np.concatenate(values))
+
+
+def _drawn_for(draw: Draw, reps: slice, block: Block) -> Labels:
+    rows = Dataset(Point._trusted(block.probs), block.labels, start=block.start)
+    drawn: Labels = _with_observed(block.labels, draw(rows), reps)
+    return drawn
 
 
 def paired_values(
@@ -206,23 +586,9 @@ def paired_values(
     total: int,
     progress: Progress | None = None,
 ) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate: bind anew for every pair.
+    """Evaluate statistics where predictions change with the replicate, (s, total): bind anew for every pair.
 
-    Parameters
-    ----------
-    statistics : sequence of Statistic
-        What to compute.
-    pairs : iterable of (Predictions, Labels)
-        Row 0 is the observation.
-    total : int
-        Number of pairs.
-    progress : callable, optional
-        Called with (done, total).
-
-    Returns
-    -------
-    ndarray (s, total)
-        Values in the order of the pairs.
+    Of the `total` pairs of predictions and labels the first is the observation.
     """
     values = np.empty((len(statistics), total))
     for column, (predictions, labels) in enumerate(pairs):
@@ -231,18 +597,3 @@ def paired_values(
         if progress is not None:
             progress(column + 1, total)
     return values
-
-
-def bootstrapped_pairs(
-    predictions: Any, probs: Array, observed: Classes, seed: Seed, n_resamples: int
-) -> Iterable[tuple[Any, Classes]]:
-    """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
-    yield predictions, observed
-    n, xp = probs.shape[0], namespace(probs)
-    rows_of = Uniforms(seed, Stream.ROWS)
-    for d in range(n_resamples):
-        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
-        rows = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
-        drawn = Replicates(xp.take(probs, rows, axis=0), seed).labels(slice(d, d + 1))
-        own = {name: xp.take(getattr(predictions, name), rows, axis=0) for name in predictions.row_fields}
-        yield predictions.replace_rows(**own), drawn

@@ -17,11 +17,11 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.hypotests.resampling.loop import Drawing
-from credibly.hypotests.resampling.replicates import RealReplicates, Replicates
+from credibly.hypotests.resampling.replicates import Drawing, RealReplicates, Replicates
 from credibly.predictions import (
     Classes,
     ClassPredictions,
+    Dataset,
     Dirichlet,
     Ensemble,
     Predictions,
@@ -51,32 +51,44 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
 
 @dataclasses.dataclass(frozen=True)
 class LabelSource:
-    """Labels of all rows of some predictions under one hypothesis, handed out in chunks of rows.
+    """Labels under one hypothesis, of any rows that are asked for.
 
     Attributes
     ----------
-    predictions : Predictions
-        Whose labels are drawn.
     hypothesis : {"bayesian", "independent"}
-        How.
+        How they are drawn.
     seed : tuple of int
         Key of the counters.
     members : ndarray (n_resamples,) or None
         The member behind every replicate; None under "independent".
+    predictions : Predictions, optional
+        Whose labels are drawn, all rows; those of the dataset itself where not given.
     """
 
-    predictions: Predictions
     hypothesis: Hypothesis
     seed: Seed
     members: HostArray | None
+    predictions: Predictions | None = None
 
-    def part(self, rows: slice, own: Predictions | None = None) -> Drawing:
-        """Return the labels of these rows, of which `own` are the predictions if already cut out.
+    @classmethod
+    def under(
+        cls,
+        hypothesis: Hypothesis,
+        seed: Seed,
+        n_resamples: int,
+        few: Predictions,
+        predictions: Predictions | None = None,
+    ) -> LabelSource:
+        """Draw the members of all replicates; `few` rows tell how many members there are."""
+        members = drawn_members(few, seed, n_resamples) if hypothesis == "bayesian" else None
+        return cls(hypothesis, seed, members, predictions)
 
-        They do not depend on how rows are cut.
-        """
-        if own is None:
-            own = self.predictions if rows == slice(0, len(self.predictions)) else self.predictions[rows]
+    def __call__(self, rows: Dataset) -> Drawing:
+        """Return the labels of these rows; they do not depend on how rows are cut."""
+        own = rows.predictions
+        if self.predictions is not None:
+            whole = len(self.predictions) == len(rows)
+            own = self.predictions if whole else self.predictions[rows.start : rows.start + len(rows)]
         if isinstance(own, RealPredictions):
             shared = self.members is not None
             return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)

@@ -13,7 +13,8 @@ From which real-valued predictions labels can be drawn, and how well.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import (
     Classes,
+    Dataset,
     Gaussian,
     Predictions,
     Quantiles,
@@ -59,6 +61,30 @@ normal draws; short ones leave 4 %."""
 
 _SMALLEST = 2.0**-54
 """Stands for a uniform number of exactly 0, whose quantile would be infinite."""
+
+
+class Drawing(Protocol):
+    """Where label vectors come from: replicates of some rows, the same for any tile that asks."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether labels are made on a device, where large tiles pay."""
+
+    def labels(self, reps: slice) -> Classes | Reals:
+        """Return replicates `reps` of all its rows."""
+
+
+Draw = Callable[[Dataset], Drawing]
+"""From some rows to their labels under a hypothesis; it is sent to other processes."""
+
+
+def consistent(seed: Seed) -> Draw:
+    """Return labels drawn from what is predicted for their row."""
+    return partial(_consistent, seed)
+
+
+def _consistent(seed: Seed, rows: Dataset) -> Drawing:
+    return replicates_of(rows.predictions, seed, rows.start)
 
 
 class Replicates:
