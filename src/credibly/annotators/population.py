@@ -179,9 +179,9 @@ def _summed(function: Callable[[Dataset], State], own: Iterator[Dataset]) -> Sta
 def _tiles_of(data: Dataset, least: int) -> Iterator[Dataset]:
     """Yield the tiles of some rows without those that have too few raters; none that is empty."""
     width = int(np.prod(data.predictions._leading.shape[1:]))
+    rated = to_host(_raters(data.batch.values[0, ...])) >= least
     for rows in tiles(len(data), _TILE_ELEMENTS // width):
-        tile = data.rows(rows)
-        enough = np.flatnonzero(to_host(_raters(tile.batch.values[0, ...])) >= least)
+        tile, enough = data.rows(rows), np.flatnonzero(rated[rows])
         if enough.size:
             yield tile if enough.size == len(tile) else tile.take(enough)
 

@@ -42,7 +42,7 @@ from credibly.statistics.bins import (
 
 Debias = Literal["full", "paper"]
 
-Part = tuple[Evidence, Array]
+InCells = tuple[Evidence, Array]
 """Evidence of a tile and the cell of each of its entries."""
 
 _KEPT_ELEMENTS = 2**19
@@ -93,7 +93,7 @@ def summarise(
 ) -> Summary:
     """Read the population twice (small ones once) and return the means behind all terms, with errors."""
     edges = _edges(population, evidence, cut, least)
-    read = _reader(population, partial(_part, evidence, edges, cut), least)
+    read = _reader(population, partial(_in_cells, evidence, edges, cut), least)
     sums = read(partial(_cell_sums, cut.n_bins))
     found, products = pairs(sums), products_of(terms)
     wanted = list(offered.values())
@@ -122,12 +122,12 @@ def summarise(
 
 
 def _reader(
-    population: Population, part: Callable[[Dataset], Part], least: int | None
+    population: Population, locate: Callable[[Dataset], InCells], least: int | None
 ) -> Callable[[Callable[[Evidence, Array], State]], State]:
-    """Return what adds up a function over all parts; those of small populations are kept between passes."""
+    """Return what adds up a function over all tiles; those of small populations are kept between passes."""
     if population.n * population.n_classes > _KEPT_ELEMENTS:
-        return lambda function: population.sum(partial(_of_part, function, part), least=least)
-    kept = list(population.map(part, least=least))
+        return lambda function: population.sum(partial(_of_cells, function, locate), least=least)
+    kept = list(population.map(locate, least=least))
     return lambda function: reduce(operator.add, (function(*entry) for entry in kept))
 
 
@@ -149,15 +149,15 @@ def _edges(
 # Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
 
 
-def _part(evidence: Callable[[Dataset], Evidence], edges: HostArray, cut: Cut, tile: Dataset) -> Part:
+def _in_cells(evidence: Callable[[Dataset], Evidence], edges: HostArray, cut: Cut, tile: Dataset) -> InCells:
     own = evidence(tile)
     return own, cell_index(_bins_of(own.predicted, edges, cut.closed), cut.n_bins)
 
 
-def _of_part(
-    function: Callable[[Evidence, Array], State], part: Callable[[Dataset], Part], tile: Dataset
+def _of_cells(
+    function: Callable[[Evidence, Array], State], locate: Callable[[Dataset], InCells], tile: Dataset
 ) -> State:
-    return function(*part(tile))
+    return function(*locate(tile))
 
 
 def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:

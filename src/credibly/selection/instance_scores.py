@@ -160,10 +160,7 @@ def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> Sc
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         credal_set(given)  # raises with the kinds that can be read as sets
-    assert isinstance(given, ClassPredictions)
-    most = FEWER_ROWS if given.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS
-    asked = spaced_rows(rows.n, most if dependences else 0)
-    return _side_by_side(list(rows.map(partial(_score, settings, asked))))
+    return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
 
 
 def summed_up(scored: ScoredRows) -> EpistemicScore:
@@ -178,23 +175,20 @@ def summed_up(scored: ScoredRows) -> EpistemicScore:
     )
 
 
-def require_same_labels(scored: Mapping[str, ScoredRows]) -> None:
-    """Raise unless all models were scored by the same labels."""
-    (first, one), *others = scored.items()
-    own = to_host(one.target.values)[0]
-    for name, other in others:
-        theirs = to_host(other.target.values)[0]
-        if np.array_equal(own, theirs):
-            continue
-        where = f"shapes {own.shape} and {theirs.shape}"
-        if own.shape == theirs.shape:
-            where = f"first in row {int(np.nonzero(own != theirs)[0][0])}"
-        raise InputError(
-            "the models",
-            "must have the same labels in the same order",
-            f"those of {first!r} and {name!r} differ, {where}",
-            "Predict one test set with all of them.",
-        )
+def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -> None:
+    """Raise unless two models, given by name, were scored by the same labels."""
+    own, other = (to_host(target.values)[0] for _, target in (first, second))
+    if np.array_equal(own, other):
+        return
+    where = f"shapes {own.shape} and {other.shape}"
+    if own.shape == other.shape:
+        where = f"first in row {int(np.nonzero(own != other)[0][0])}"
+    raise InputError(
+        "the models",
+        "must have the same labels in the same order",
+        f"those of {first[0]!r} and {second[0]!r} differ, {where}",
+        "Predict one test set with all of them.",
+    )
 
 
 def labels_of(data: Dataset) -> Any:
@@ -213,8 +207,8 @@ def target_of(credal: CredalSet, labels: Any) -> Labels:
     return Dataset(credal, labels).batch if soft is None else Counts(soft[None, ...])
 
 
-def _score(settings: ScoreSettings, asked: HostArray, data: Dataset) -> ScoredRows:
-    """Score the rows of a dataset, and keep the sets of those that are asked for where choices matter."""
+def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
+    """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
     given = data.predictions
     assert isinstance(given, ClassPredictions)
     settings, credal, notes = _as_set(given, settings)
@@ -225,8 +219,9 @@ def _score(settings: ScoreSettings, asked: HostArray, data: Dataset) -> ScoredRo
     average: tuple[Array | None, Array | None] = (None, None)
     if not isinstance(given, Point):
         average = distance_and_imprecision(mean, labels, settings)[:2]
-    begin, end = np.searchsorted(asked, [data.start, data.start + len(data)])
-    keeps = begin < end and any(_choices(credal, settings))
+    few = None
+    if n is not None and any(_choices(credal, settings)):
+        few = _few_sets(credal, target, n, data.start)
     return ScoredRows(
         distance,
         imprecision,
@@ -235,12 +230,19 @@ def _score(settings: ScoreSettings, asked: HostArray, data: Dataset) -> ScoredRo
         namespace(distance).max(as_float64(mean.probs), axis=-1),
         entropy(mean.probs) / log_base(settings.base),
         target,
-        some_sets(credal, target, asked[begin:end] - data.start) if keeps else None,
+        few,
         type(given).__name__,
         _counted(given, credal),
         settings,
         (*notes, *how, *right_notes),
     )
+
+
+def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
+    """Return those of a few evenly spaced of n rows that are among these; None where there are none."""
+    rows = spaced_rows(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
+    own = rows[(rows >= start) & (rows < start + len(credal))]
+    return some_sets(credal, target, own - start) if own.size else None
 
 
 def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:

@@ -24,7 +24,7 @@ from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Ensemble, Point, Rows, as_point, as_rows
+from credibly.predictions import ClassPredictions, Ensemble, Labels, Point, Rows, as_point, as_rows
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
 from credibly.selection.imprecision import ON_MASSES, ScoreMeasure, require_measure
@@ -40,6 +40,13 @@ from credibly.selection.paper import paper_budget
 from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
+
+Models = Mapping[str, Rows]
+
+TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
+
+AVERAGE = "{} Avg"
+"""Name of the mean prediction of a set, as C25 calls it."""
 
 _TILE = 64
 
@@ -176,14 +183,6 @@ def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tupl
     tail = (1 - level) / 2
     low, high = np.quantile(at, [tail, 1 - tail], method="nearest")
     return float(low), float(high)
-
-
-Models = Mapping[str, Rows]
-
-TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
-
-AVERAGE = "{} Avg"
-"""Name of the mean prediction of a set, as C25 calls it."""
 
 
 def rank_models(
@@ -343,13 +342,16 @@ def rank_models(
 
 def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
     """Return the score of every model, one pass over its rows each."""
-    scored = {}
+    found: dict[str, EpistemicScore] = {}
+    first: tuple[str, Labels] | None = None  # soft targets are large: those of one model are kept
     for name, one in given.items():
-        scored[name] = scored_rows(one, settings, dependences=True)
+        scored = scored_rows(one, settings, dependences=True)
+        first = first or (name, scored.target)
+        require_same_labels(first, (name, scored.target))
+        found[name] = summed_up(scored)
         if progress is not None:
-            progress(len(scored), len(given))
-    require_same_labels(scored)
-    return {name: summed_up(one) for name, one in scored.items()}
+            progress(len(found), len(given))
+    return found
 
 
 def _shared_budget(given: Models) -> tuple[frozenset[int], ...]:
