@@ -26,7 +26,7 @@ _PARTS = ("total", "aleatoric", "epistemic")
 
 
 def mean_over(
-    predictions: Any,
+    rows: Any,
     measures: Measure | Mapping[str, Measure],
     labels: Any = None,
     *,
@@ -37,8 +37,8 @@ def mean_over(
 
     Parameters
     ----------
-    predictions : Predictions, array or Rows
-        Predictions in memory, or what `scan` returned, which brings labels and weights.
+    rows : Rows, Predictions or array
+        What `scan` returned, with its labels and weights, or predictions in memory.
     measures : callable or mapping of str to callable
         `uncertainty`, `credal_distance`, `nonspecificity`, `credal_size`, `upper_entropy` or any other
         function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
@@ -72,8 +72,8 @@ def mean_over(
     >>> bool(abs(means["credal_distance"].value - whole) < 1e-12)
     True
     """
-    rows = as_rows(predictions, labels, sample_weight)
-    return one_pass(rows, [MeasuresTask.of(measures, rows)], progress)[0]
+    given = as_rows(rows, labels, sample_weight)
+    return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
 
 
 @dataclasses.dataclass(frozen=True)
