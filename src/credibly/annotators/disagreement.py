@@ -7,26 +7,33 @@ one class are unbiased for what two fresh raters would do:
     L  = mean mu - 2 mu phi + phi^2                CL = sum over bins |bin| / N (mean mu - mean phi)^2
     RL = L - CL                                    (CL debiased)
 
-Mimori et al. 2021 (D21).
+A prediction expects raters to draw labels from one distribution p, which is known (a point), one of several
+(an ensemble) or spread around a mean (a Dirichlet, or an ensemble of them). With S2 = sum p^2, S3 = sum p^3
+and D = 1 - S2, two raters disagree with probability phi = E D, and the fraction of disagreeing pairs among n
+raters has variance
+
+    E D^2 - phi^2 + 2 / (n (n - 1)) (2 (n - 2) (E S3 - E S2^2) + phi - E D^2).
+
+Disagreement about one class is the same with p and 1 - p in place of p.   Mimori et al. 2021 (D21), eq. 51;
+Hoeffding 1948.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import Any
 
 from credibly._arrays.checks import find_rows
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, namespace
-from credibly.annotators.calibration import Debias
-from credibly.annotators.engine import Summary, summarise
+from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.annotators.levels import PLUGIN_REFUSAL, Level, Terms
-from credibly.annotators.loss import check_cut
 from credibly.annotators.moments import Evidence, instances_last
-from credibly.annotators.population import Population, RatedRows, check_chunk
-from credibly.annotators.predicted import pair_moments
+from credibly.annotators.population import Population, class_predictions, ratings
 from credibly.annotators.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.predictions import Rows, require_no_labels
+from credibly.annotators.two_passes import Debias, Summary, check_cut, summarise
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
+from credibly.predictions.ensemble import weighted_mean
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly.results.estimates import RootEstimate
 from credibly.statistics.bins import Binning, Closed
@@ -98,22 +105,7 @@ def decompose_disagreement(
     >>> round(parts.observed.value, 6), round(parts.predicted.value, 6)
     (0.291667, 0.295)
     """
-    if isinstance(predictions, Rows):
-        require_no_labels(counts, sample_weight)
-        return _decompose(predictions, statistic, n_bins, binning, closed, debias, paper)
-    chunk = check_chunk(predictions, counts, sample_weight)
-    return _decompose(chunk, statistic, n_bins, binning, closed, debias, paper)
-
-
-def _decompose(
-    rows: Rows | RatedRows,
-    statistic: RaterStatistic | None,
-    n_bins: int,
-    binning: Binning,
-    closed: Closed,
-    debias: Debias,
-    paper: str | None,
-) -> DisagreementDecomposition:
+    rows = as_rows(predictions, counts, sample_weight)
     cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
     if statistic is not None and not isinstance(statistic, RaterStatistic):
         raise InputTypeError(
@@ -175,30 +167,31 @@ def _result(
     )
 
 
-def overall_evidence(tile: RatedRows) -> Evidence:
+def overall_evidence(tile: Dataset) -> Evidence:
     """Two raters disagree."""
-    mu, raters = tile.frequencies
+    mu, raters, weight = ratings(tile)
     same = namespace(mu).sum(mu * mu, axis=0, keepdims=True)
     observed = (1.0 - same) * (raters / (raters - 1.0))
-    moments = pair_moments(tile.predictions, per_class=False)
-    return _evidence(moments.disagreement, observed, tile.weight, moments.variance(raters))
+    moments = pair_moments(class_predictions(tile), per_class=False)
+    return _evidence(moments.disagreement, observed, weight, moments.variance(raters))
 
 
-def class_evidence(tile: RatedRows) -> Evidence:
+def class_evidence(tile: Dataset) -> Evidence:
     """Two raters disagree about a class: one of them names it, the other does not."""
-    mu, raters = tile.frequencies
-    moments = pair_moments(tile.predictions, per_class=True)
+    mu, raters, weight = ratings(tile)
+    moments = pair_moments(class_predictions(tile), per_class=True)
     observed = 2.0 * mu * (1.0 - mu) * (raters / (raters - 1.0))
-    return _evidence(moments.disagreement, observed, tile.weight, moments.variance(raters))
+    return _evidence(moments.disagreement, observed, weight, moments.variance(raters))
 
 
-def user_evidence(bound: BoundRaterStatistic, tile: RatedRows) -> Evidence:
+def user_evidence(bound: BoundRaterStatistic, tile: Dataset) -> Evidence:
     """Return what a user's statistic observes and expects."""
-    _require_whole(tile.counts, bound.statistic)
-    _, raters = tile.frequencies
-    expected = instances_last(bound.expected(tile.predictions))
-    observed = instances_last(bound.observed(tile.counts, raters[:, None]))
-    return _evidence(expected, observed, tile.weight)
+    counts = tile.batch.values[0, ...]
+    _require_whole(counts, bound.statistic)
+    _, raters, weight = ratings(tile)
+    expected = instances_last(bound.expected(class_predictions(tile)))
+    observed = instances_last(bound.observed(counts, raters[:, None]))
+    return _evidence(expected, observed, weight)
 
 
 def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
@@ -217,3 +210,90 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
 def _evidence(predicted: Array, observed: Array, weight: Array | None, variance: Array = None) -> Evidence:
     loss = observed * (1.0 - 2.0 * predicted) + predicted * predicted
     return Evidence(predicted, observed, (loss, predicted, observed), weight, variance)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairMoments:
+    """E S2, E S3 and E S2^2 under the prediction, (c, n)."""
+
+    s2: Array
+    s3: Array
+    s2_squared: Array
+
+    @property
+    def disagreement(self) -> Array:
+        """Return the probability that two raters disagree."""
+        return 1.0 - self.s2
+
+    def variance(self, raters: Array) -> Array:
+        """Return the variance of the fraction of disagreeing pairs among raters (n,)."""
+        square = 1.0 - 2.0 * self.s2 + self.s2_squared
+        noise = 2.0 * (raters - 2.0) * (self.s3 - self.s2_squared) + self.disagreement - square
+        return square - self.disagreement**2 + 2.0 * noise / (raters * (raters - 1.0))
+
+
+def pair_moments(predictions: ClassPredictions, *, per_class: bool) -> PairMoments:
+    """Return the moments over all classes (1, n), or of every class against the rest (k, n)."""
+    return PairMoments(*map(instances_last, _moments(predictions, per_class)))
+
+
+def _moments(predictions: ClassPredictions, per_class: bool) -> tuple[Array, ...]:
+    if isinstance(predictions, Dirichlet):
+        alpha = as_float64(predictions.alpha)
+        moments = _class_moments(alpha) if per_class else _dirichlet_moments(alpha)
+        if alpha.ndim == 2:
+            return moments
+        return tuple(weighted_mean(part, None) for part in moments)
+    weights = None
+    if isinstance(predictions, Ensemble):
+        probs, weights = as_float64(predictions.probs), predictions.weights
+    else:
+        probs = as_float64(as_point(predictions)[0].probs)
+    s2, s3 = _power_sums(probs, per_class)
+    if probs.ndim == 2:
+        return s2, s3, s2 * s2
+    return tuple(weighted_mean(part, weights) for part in (s2, s3, s2 * s2))
+
+
+def _power_sums(probs: Array, per_class: bool) -> tuple[Array, Array]:
+    """Return sum p^2 and sum p^3 over the classes (..., 1), or over a class and the rest (..., k)."""
+    xp = namespace(probs)
+    square = probs * probs
+    if not per_class:
+        return xp.sum(square, axis=-1, keepdims=True), xp.sum(square * probs, axis=-1, keepdims=True)
+    rest = 1.0 - probs
+    return square + rest * rest, square * probs + rest * rest * rest
+
+
+def _dirichlet_moments(alpha: Array) -> tuple[Array, Array, Array]:
+    """E sum p^2, E sum p^3 and E (sum p^2)^2 = E (sum p^4 + sum over a != b of p_a^2 p_b^2), (..., 1)."""
+    xp = namespace(alpha)
+    total = xp.sum(alpha, axis=-1, keepdims=True)
+
+    def summed(power: int) -> Array:
+        return xp.sum(_rising(alpha, total, power), axis=-1, keepdims=True)
+
+    pairs = alpha / total * (alpha + 1.0) / (total + 1.0)  # E p_a^2
+    both = xp.sum(pairs, axis=-1, keepdims=True) ** 2 - xp.sum(pairs**2, axis=-1, keepdims=True)
+    # E p_a^2 p_b^2 divides by (A)_4 where the product of the two means divides by (A)_2^2
+    both = both * (total / (total + 2.0)) * ((total + 1.0) / (total + 3.0))
+    return summed(2), summed(3), summed(4) + both
+
+
+def _class_moments(alpha: Array) -> tuple[Array, Array, Array]:
+    """The same for every class against the rest: two parameters, a and A - a, (..., k)."""
+    xp = namespace(alpha)
+    total = xp.sum(alpha, axis=-1, keepdims=True)
+    rest = total - alpha
+    a2, b2 = _rising(alpha, total, 2), _rising(rest, total, 2)
+    cross = 2.0 * a2 * b2 * (total / (total + 2.0)) * ((total + 1.0) / (total + 3.0))
+    third = _rising(alpha, total, 3) + _rising(rest, total, 3)
+    return a2 + b2, third, _rising(alpha, total, 4) + _rising(rest, total, 4) + cross
+
+
+def _rising(alpha: Array, total: Array, power: int) -> Array:
+    """E p^power of a Dirichlet: a (a + 1) ... / (A (A + 1) ...), factor by factor against overflow."""
+    value = alpha / total
+    for step in range(1, power):
+        value = value * ((alpha + step) / (total + step))
+    return value

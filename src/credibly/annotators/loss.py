@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import as_float64
-from credibly.annotators.calibration import Debias
-from credibly.annotators.engine import Cut, summarise
 from credibly.annotators.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
 from credibly.annotators.moments import Evidence, instances_last
-from credibly.annotators.population import Population, RatedRows, check_chunk
-from credibly.predictions import Rows, as_point, require_no_labels
+from credibly.annotators.population import Population, ratings
+from credibly.annotators.two_passes import Debias, check_cut, summarise
+from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.decompositions import LossDecomposition, LossTerms
 from credibly.results.estimates import RootEstimate
-from credibly.statistics.bins import Binning, Closed, check_bins
+from credibly.statistics.bins import Binning, Closed
 
 # Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
 TERMS: Terms = {
@@ -106,21 +104,7 @@ def decompose_loss(
     >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
     True
     """
-    if isinstance(predictions, Rows):
-        require_no_labels(counts, sample_weight)
-        return _decompose(predictions, n_bins, binning, closed, debias, paper)
-    chunk = check_chunk(predictions, counts, sample_weight)
-    return _decompose(chunk, n_bins, binning, closed, debias, paper)
-
-
-def _decompose(
-    rows: Rows | RatedRows,
-    n_bins: int,
-    binning: Binning,
-    closed: Closed,
-    debias: Debias,
-    paper: str | None,
-) -> LossDecomposition:
+    rows = as_rows(predictions, counts, sample_weight)
     cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
     population = Population(rows, least=2, mean_noted=True)
     settings = vars(cut) | {"paper": paper}
@@ -153,30 +137,17 @@ def _decompose(
     )
 
 
-def check_cut(
-    n_bins: int, binning: Binning, closed: Closed, debias: Debias, paper: str | None
-) -> tuple[Cut, tuple[str, ...]]:
-    """Check the settings of a decomposition and apply a paper's."""
-    check_bins(n_bins, binning, closed)
-    one_of("`debias`", debias, ("full", "paper"))
-    if paper is None:
-        return Cut(n_bins, binning, closed, debias), ()
-    if paper != "D21":
-        raise InputError("`paper`", "must be 'D21'", f"got {paper!r}", "Leave it out for the library's own.")
-    return Cut(n_bins, binning, closed, "paper"), ("paper mode D21 sets debias='paper'",)
-
-
-def loss_evidence(tile: RatedRows) -> Evidence:
+def loss_evidence(tile: Dataset) -> Evidence:
     """Return contributions to expected, epistemic and plug-in epistemic loss, class by class."""
     z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
-    mu, raters = tile.frequencies
+    mu, raters, weight = ratings(tile)
     spread = mu * (1.0 - mu)
     plugin = (mu - z) ** 2
-    return Evidence(z, mu, (plugin + spread, plugin - spread / (raters - 1.0), plugin), tile.weight)
+    return Evidence(z, mu, (plugin + spread, plugin - spread / (raters - 1.0), plugin), weight)
 
 
-def single_evidence(tile: RatedRows) -> Evidence:
+def single_evidence(tile: Dataset) -> Evidence:
     """Return contributions to the expected loss alone, which one rater shows too."""
     z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
-    mu, _ = tile.frequencies
-    return Evidence(z, mu, ((mu - z) ** 2 + mu * (1.0 - mu),), tile.weight)
+    mu, _, weight = ratings(tile)
+    return Evidence(z, mu, ((mu - z) ** 2 + mu * (1.0 - mu),), weight)

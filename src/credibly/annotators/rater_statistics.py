@@ -129,7 +129,7 @@ class BoundRaterStatistic:
             f"{self.n_classes} labels are enumerated for each of {n} instances ({products:.1e} products); "
             "merge classes or lower the order to make it faster"
         )
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=3)
         return message
 
     @cached_property

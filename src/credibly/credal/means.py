@@ -1,4 +1,4 @@
-"""Means of measures over rows that come in chunks: what has one number per instance, summed up in a pass."""
+"""Means over instances of measures that have one number per instance, summed up in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Dataset, Dirichlet, Rows
+from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
+from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
 from credibly.results.estimates import Estimate, moment_sums, standard_error_of
 
@@ -25,18 +26,27 @@ _PARTS = ("total", "aleatoric", "epistemic")
 
 
 def mean_over(
-    rows: Rows, measures: Measure | Mapping[str, Measure], *, progress: Progress | None = None
+    rows: Any,
+    measures: Measure | Mapping[str, Measure],
+    labels: Any = None,
+    *,
+    sample_weight: Any = None,
+    progress: Progress | None = None,
 ) -> dict[str, Estimate]:
     """Return means over instances of measures that give one number per instance.
 
     Parameters
     ----------
-    rows : Rows
-        What `scan` returned.
+    rows : Rows, Predictions or array
+        What `scan` returned, with its labels and weights, or predictions in memory.
     measures : callable or mapping of str to callable
         `uncertainty`, `credal_distance`, `nonspecificity`, `credal_size`, `upper_entropy` or any other
         function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
         Settings go in with ``functools.partial``. Several are computed in one pass.
+    labels : array (n,) or LabelCounts, optional
+        What was observed, for measures that take labels.
+    sample_weight : array (n,), optional
+        Non-negative weights of the instances.
     progress : callable, optional
         Called with (done, total) rows.
 
@@ -62,14 +72,8 @@ def mean_over(
     >>> bool(abs(means["credal_distance"].value - whole) < 1e-12)
     True
     """
-    if not isinstance(rows, Rows):
-        raise InputTypeError(
-            "`rows`",
-            "must be what `scan` returned",
-            f"got {type(rows).__name__}",
-            "Of arrays in memory take `measure(predictions).mean()`, or `scan(predictions, labels)` first.",
-        )
-    return one_pass(rows, [MeasuresTask.of(measures, rows)], progress)[0]
+    given = as_rows(rows, labels, sample_weight)
+    return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +95,7 @@ class MeasuresTask(Task):
     n: int
 
     @classmethod
-    def of(cls, measures: Measure | Mapping[str, Measure], chunks: Rows) -> MeasuresTask:
+    def of(cls, measures: Measure | Mapping[str, Measure], rows: Rows) -> MeasuresTask:
         """Check that the measures can be computed leaf by leaf."""
         named = dict(measures) if isinstance(measures, Mapping) else {_name(measures): measures}
         for name, measure in named.items():
@@ -99,15 +103,15 @@ class MeasuresTask(Task):
                 raise InputTypeError(
                     f"measure {name!r}", "must be a function", f"got {measure!r}", "Pass `uncertainty`, say."
                 )
-            if isinstance(chunks.sample.predictions, Dirichlet) and _draws(measure):
+            if isinstance(rows.sample.predictions, Dirichlet) and _draws(measure):
                 raise UnsupportedError(
-                    f"measure {name!r} of rows in chunks",
+                    f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",
                     "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
-                    "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
+                    "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
         labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
-        return cls(named, labelled, chunks.n)
+        return cls(named, labelled, rows.n)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return powers of every measure's numbers, summed."""
@@ -115,7 +119,7 @@ class MeasuresTask(Task):
         notes: dict[str, None] = dict.fromkeys(chunk.predictions.notes)
         for name, measure in self.measures.items():
             for part, values in _values(name, measure, chunk, name in self.labelled).items():
-                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.batch.weights)))
+                state = on_host(State(moment_sums(as_float64(values)[None, :], chunk.checked_weights)))
                 if part in states:
                     raise InputError(
                         "measures", "must have names of their own", f"{part!r} is there twice", "Rename one."
@@ -132,7 +136,10 @@ class MeasuresTask(Task):
     def _estimate(self, name: str, state: State, notes: tuple[str, ...]) -> Estimate:
         measure = self.measures[name if name in self.measures else name.rpartition(".")[0]]
         settings = dict(measure.keywords) if isinstance(measure, functools.partial) else {}
-        value = float(to_host(state["w1 v1"])[0] / to_host(state["w1 v0"])[0])
+        weight = to_host(state["w1 v0"])[0]
+        if weight == 0.0:
+            raise no_weight()
+        value = float(to_host(state["w1 v1"])[0] / weight)
         stderr, refusal = standard_error_of(state)
         infinite = int(to_host(state["infinite"])[0])
         if infinite:

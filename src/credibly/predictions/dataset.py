@@ -25,7 +25,7 @@ from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import Counts, Labels, as_labels
+from credibly.predictions.labels import Counts, Labels, as_labels, check_sample_weight
 
 T = TypeVar("T")
 Choose = Callable[["Dataset"], "Dataset | None"]
@@ -86,6 +86,13 @@ class Dataset:
         return as_labels(self.predictions, self.labels, self.weights)
 
     @property
+    def checked_weights(self) -> Any:
+        """The weights (1, n), or None; also of rows without labels."""
+        if self.labels is not None:
+            return self.batch.weights
+        return None if self.weights is None else check_sample_weight(self.weights, self.predictions)
+
+    @property
     def observed(self) -> Any:
         """The labels as a user would pass them: (n,), or counts over raters."""
         if isinstance(self.labels, LabelCounts):
@@ -102,8 +109,8 @@ class Dataset:
         return dataclasses.replace(
             self,
             predictions=self.predictions[rows],
-            labels=self.batch.rows(rows),
-            weights=None,
+            labels=None if self.labels is None else self.batch.rows(rows),
+            weights=part(self.weights) if self.labels is None else None,
             groups=part(self.groups),
             ids=part(self.ids),
             features=part(self.features),

@@ -20,11 +20,10 @@ from credibly._arrays.progress import Progress
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.annotators.disagreement import overall_evidence
 from credibly.annotators.loss import loss_evidence
-from credibly.annotators.population import check_chunk
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.credal.basis import check_features
-from credibly.predictions import ClassPredictions, LabelCounts, as_labels, require_order
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, require_order
 from credibly.recalibration.base import Recalibration
 from credibly.recalibration.files import named_recalibration
 from credibly.recalibration.fitting import checked, fold_members
@@ -98,7 +97,7 @@ def rater_changes(
         losses = [decompose_loss(one, counts, n_bins=n_bins) for one in (before, after)]
         pairs = [decompose_disagreement(one, counts, n_bins=n_bins) for one in (before, after)]
     keep = counts.totals >= 2
-    kept = [check_chunk(one[keep], counts[keep]) for one in (before, after)]
+    kept = [Dataset(one[keep], counts[keep]) for one in (before, after)]
     moved = [
         evidence(kept[1]).means[0] - evidence(kept[0]).means[0]
         for evidence in (loss_evidence, overall_evidence)

@@ -1,24 +1,28 @@
-"""From checked predictions to a score: make the set, measure it, sum up right and wrong predictions.
+"""Scores of all rows, E = distance + trade-off * imprecision, and what they sum up to.
 
-The two parts of the score of a set, and their sum.
+Rows are read as sets, every set is measured where it is read, and the numbers are put side by side. Distance
+and imprecision look at one row at a time, so rows in chunks have the numbers of all rows at once. A ranking
+draws rows with replacement and needs them all: n numbers per model and part are kept, never the members.
 
-How far the mean score follows the budget of focal sets and the number of members.
+A few sets are kept as well: they tell how far the mean score follows the budget of focal sets and the number
+of members.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.namespace import Array, as_float64, like, namespace
-from credibly.credal import (
-    credal_distance,
-)
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly.credal import credal_distance
 from credibly.credal.distance import soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import OWN_MASSES
@@ -29,12 +33,16 @@ from credibly.predictions import (
     Belief,
     Classes,
     ClassPredictions,
+    Counts,
+    Dataset,
     Dirichlet,
     Ensemble,
+    Labels,
     Point,
-    as_labels,
+    Rows,
     as_point,
 )
+from credibly.predictions.dataset import joined
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.imprecision import imprecision_of
 from credibly.selection.paper import CLIP, is_closed, paper_budget, paper_samples, paper_set
@@ -42,7 +50,9 @@ from credibly.selection.settings import ScoreSettings
 from credibly.selection.standings import NEGLIGIBLE
 
 
-def parts_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tuple[Array, Array, tuple[str, ...]]:
+def distance_and_imprecision(
+    credal: CredalSet, labels: Any, settings: ScoreSettings
+) -> tuple[Array, Array, tuple[str, ...]]:
     """Return distance and imprecision, (n,) each, and how they were made."""
     budget, negative, given = settings.budget, settings.negative, credal
     if settings.paper is not None:
@@ -84,10 +94,16 @@ class ScoredRows:
         Whether the mean prediction puts the label first.
     confidence, entropy : array (n,)
         Of the mean prediction.
+    target : Labels
+        What was observed: classes (1, n), or soft targets (1, n, k).
+    few : Dataset or None
+        The sets of some rows with their targets; None where nothing is asked of them.
     kind : str
         Type of the predictions.
     members : mapping
         How many members or samples stand for the set.
+    settings : ScoreSettings
+        How the sets were made and measured, with what a paper mode brought.
     notes : tuple of str
         How the parts were made.
     """
@@ -99,41 +115,113 @@ class ScoredRows:
     right: Array
     confidence: Array
     entropy: Array
+    target: Labels
+    few: Dataset | None
     kind: str
     members: Mapping[str, Any]
+    settings: ScoreSettings
     notes: tuple[str, ...]
 
 
-PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
-"""Fields of `ScoredRows` with one number per row."""
+_PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
 
 
-def score_of(given: Any, labels: Any, settings: ScoreSettings, *, dependences: bool) -> EpistemicScore:
-    """Score checked predictions; the same for one model and for many."""
+def require_scorable(
+    rows: Rows, settings: ScoreSettings, name: str = "predictions", *, stability: bool = False
+) -> None:
+    """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
+    if len(rows.sample) == rows.n:
+        return  # all rows are at hand
+    if isinstance(rows.sample.predictions, Dirichlet):
+        raise UnsupportedError(
+            f"model {name!r} in chunks",
+            "must be a set of distributions",
+            "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+            "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
+        )
+    if settings.paper is not None:
+        raise UnsupportedError(
+            "`paper`",
+            "looks at all rows to choose a budget and to draw samples",
+            f"got {settings.paper!r} and rows in chunks",
+            "Leave it out, or `load` the rows.",
+        )
+    if stability:
+        raise UnsupportedError(
+            "`stability`",
+            "scores models again with other members and budgets, in memory",
+            "got rows in chunks",
+            "Leave it out, or `load` the rows.",
+        )
+
+
+def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
+    """Score all rows in one pass."""
+    given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         credal_set(given)  # raises with the kinds that can be read as sets
+    return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
+
+
+def summed_up(scored: ScoredRows) -> EpistemicScore:
+    """Return the score of all rows, of the prediction and of its mean, and what it depends on."""
+    found = _summarised(scored.kind, scored.distance, scored.imprecision, scored, scored.notes)
+    average = None
+    if scored.mean_distance is not None and scored.mean_imprecision is not None:
+        average = _summarised("Point", scored.mean_distance, scored.mean_imprecision, scored, ())
+    depends = () if scored.few is None else dependences_of(scored.few, scored.settings)
+    return dataclasses.replace(
+        found, settings={**found.settings, **scored.members}, average=average, dependences=depends
+    )
+
+
+def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -> None:
+    """Raise unless two models, given by name, were scored by the same labels."""
+    own, other = (to_host(target.values)[0] for _, target in (first, second))
+    if np.array_equal(own, other):
+        return
+    where = f"shapes {own.shape} and {other.shape}"
+    if own.shape == other.shape:
+        where = f"first in row {int(np.nonzero(own != other)[0][0])}"
+    raise InputError(
+        "the models",
+        "must have the same labels in the same order",
+        f"those of {first[0]!r} and {second[0]!r} differ, {where}",
+        "Predict one test set with all of them.",
+    )
+
+
+def labels_of(data: Dataset) -> Any:
+    """Return labels (n,) or soft targets as a user would pass them."""
+    return data.observed if isinstance(data.labels, Labels) else data.labels
+
+
+def some_sets(credal: CredalSet, target: Labels, rows: HostArray) -> Dataset:
+    """Return the sets and targets of some rows."""
+    return Dataset(credal, target).take(rows)
+
+
+def target_of(credal: CredalSet, labels: Any) -> Labels:
+    """Return what was observed as classes (1, n), or as soft targets (1, n, k)."""
+    soft = soft_target(credal, labels)
+    return Dataset(credal, labels).batch if soft is None else Counts(soft[None, ...])
+
+
+def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
+    """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
+    given = data.predictions
+    assert isinstance(given, ClassPredictions)
     settings, credal, notes = _as_set(given, settings)
-    found = finished(_scored(given, credal, labels, settings, notes), settings)
-    if not dependences:
-        return found
-    return dataclasses.replace(found, dependences=dependences_of(credal, labels, settings))
-
-
-def score_rows(given: ClassPredictions, labels: Any, settings: ScoreSettings) -> ScoredRows:
-    """Score rows without summing them up; numbers of a row must not depend on the rows beside it."""
-    settings, credal, notes = _as_set(given, settings)
-    return _scored(given, credal, labels, settings, notes)
-
-
-def _scored(
-    given: ClassPredictions, credal: CredalSet, labels: Any, settings: ScoreSettings, notes: tuple[str, ...]
-) -> ScoredRows:
-    mean = as_point(given)[0]
-    right, right_notes = _is_right(mean, labels)
-    distance, imprecision, how = parts_of(credal, labels, settings)
+    labels, mean = labels_of(data), as_point(given)[0]
+    target = target_of(mean, labels)
+    right, right_notes = _is_right(mean, target)
+    distance, imprecision, how = distance_and_imprecision(credal, labels, settings)
     average: tuple[Array | None, Array | None] = (None, None)
     if not isinstance(given, Point):
-        average = parts_of(mean, labels, settings)[:2]
+        average = distance_and_imprecision(mean, labels, settings)[:2]
+    few = None
+    if n is not None and any(_choices(credal, settings)):
+        few = _few_sets(credal, target, n, data.start)
     return ScoredRows(
         distance,
         imprecision,
@@ -141,19 +229,61 @@ def _scored(
         right,
         namespace(distance).max(as_float64(mean.probs), axis=-1),
         entropy(mean.probs) / log_base(settings.base),
+        target,
+        few,
         type(given).__name__,
         _counted(given, credal),
+        settings,
         (*notes, *how, *right_notes),
     )
 
 
-def finished(rows: ScoredRows, settings: ScoreSettings) -> EpistemicScore:
-    """Sum up all rows, of the prediction and of its mean."""
-    found = _summarised(rows.kind, rows.distance, rows.imprecision, rows, settings, rows.notes)
-    average = None
-    if rows.mean_distance is not None and rows.mean_imprecision is not None:
-        average = _summarised("Point", rows.mean_distance, rows.mean_imprecision, rows, settings, ())
-    return dataclasses.replace(found, settings={**found.settings, **rows.members}, average=average)
+def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
+    """Return those of a few evenly spaced of n rows that are among these; None where there are none."""
+    rows = spaced_rows(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
+    own = rows[(rows >= start) & (rows < start + len(credal))]
+    return some_sets(credal, target, own - start) if own.size else None
+
+
+def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
+    """Return the scored rows of several datasets as one, in their order."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+
+    def together(arrays: list[Any], axis: int = 0) -> Any:
+        return None if arrays[0] is None else namespace(*arrays).concat(arrays, axis=axis)
+
+    few = [part.few for part in parts if part.few is not None]
+    values = together([part.target.values for part in parts], axis=1)
+    return dataclasses.replace(
+        first,
+        **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
+        target=dataclasses.replace(first.target, values=values),
+        few=joined(few) if few else None,
+        notes=_added_notes([part.notes for part in parts]),
+    )
+
+
+_COUNTED = re.compile(r"^(\d+)( of (\d+))? (.*)$")
+_SAMPLED = re.compile(r"^(\d+ random events), standard error .*$")
+
+
+def _added_notes(notes: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return each note once; those that begin with a count of rows or masses with the sum of the counts."""
+    order: dict[str, list[int]] = {}
+    for said in notes:
+        for note in said:
+            sampled = _SAMPLED.match(note)
+            counted = None if sampled else _COUNTED.match(note)
+            key = sampled[1] if sampled else counted[4] if counted else note
+            numbers = order.setdefault(key, [])
+            if counted:
+                own = [int(counted[1]), *([int(counted[3])] if counted[3] else [])]
+                numbers[:] = [a + b for a, b in zip(numbers, own, strict=True)] if numbers else own
+    return tuple(
+        f"{' of '.join(map(str, numbers))} {key}" if numbers else key for key, numbers in order.items()
+    )
 
 
 def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalSet, tuple[str, ...]]:
@@ -183,12 +313,11 @@ def _summarised(
     kind: str,
     distance: Array,
     imprecision: Array,
-    rows: ScoredRows,
-    settings: ScoreSettings,
+    scored: ScoredRows,
     notes: tuple[str, ...],
 ) -> EpistemicScore:
-    """Return a score; what concerns the mean prediction is in `rows`."""
-    right = rows.right
+    """Return a score; what concerns the mean prediction is in `scored`."""
+    right, settings = scored.right, scored.settings
     total = combined(distance, imprecision, settings.tradeoff)
     parts = {"distance": distance, "imprecision": imprecision, "total": total}
     masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
@@ -201,8 +330,8 @@ def _summarised(
         tradeoff=settings.tradeoff,
         **parts,
         right=right,
-        confidence=rows.confidence,
-        entropy=rows.entropy,
+        confidence=scored.confidence,
+        entropy=scored.entropy,
         summary={
             name: {group: _spread(values, mask) for group, mask in masks.items()}
             for name, values in parts.items()
@@ -228,17 +357,15 @@ def _spread(values: Array, mask: Array) -> Spread:
     return Spread(mean, math.sqrt(squares / (n - 1)), n)
 
 
-def _is_right(mean: Point, labels: Any) -> tuple[Array, tuple[str, ...]]:
+def _is_right(mean: Point, target: Labels) -> tuple[Array, tuple[str, ...]]:
     """Return whether the mean prediction puts the label first (of soft targets: a most frequent class)."""
     xp = mean.xp
     predicted = xp.argmax(mean.probs, axis=-1)
-    target = soft_target(mean, labels)
-    if target is None:
-        checked = as_labels(mean, labels)
-        assert isinstance(checked, Classes)
-        return xp.astype(checked.values[0, :], predicted.dtype) == predicted, ()
-    held = xp.take_along_axis(target, predicted[:, None], axis=-1)[:, 0]
-    return held >= xp.max(target, axis=-1), (
+    values = target.values[0, ...]
+    if isinstance(target, Classes):
+        return xp.astype(values, predicted.dtype) == predicted, ()
+    held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
+    return held >= xp.max(values, axis=-1), (
         "right means that a most frequent class of the targets is first",
     )
 
@@ -268,33 +395,20 @@ def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
-def dependence_rows(n: int, n_classes: int) -> np.ndarray[Any, Any]:
-    """Return the rows that tell how far the mean follows choices."""
-    return spaced_rows(n, FEWER_ROWS if n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
-
-
-def labels_of_rows(credal: CredalSet, labels: Any, rows: np.ndarray[Any, Any]) -> Array:
-    """Return the labels or soft targets of some instances."""
-    own = soft_target(credal, labels)
-    if own is None:
-        checked = as_labels(credal, labels)
-        assert isinstance(checked, Classes)
-        own = checked.values[0, :]
-    return namespace(own).take(own, like(rows, own), axis=0)
-
-
-def dependences_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> tuple[Dependence, ...]:
-    """Score some instances again with all events instead of the budget, and with half of the members."""
+def _choices(credal: CredalSet, settings: ScoreSettings) -> tuple[bool, bool]:
+    """Tell whether a budget stands between the set and its score, and whether members can be left out."""
     keeps_masses = isinstance(credal, Point) or (isinstance(credal, Belief) and settings.paper is not None)
     on_budget = settings.budget is not None and not keeps_masses
-    halved = isinstance(credal, Ensemble) and credal.n_members > 1
-    if not (on_budget or halved):
-        return ()
-    rows = dependence_rows(len(credal), credal.n_classes)
-    few, own = credal[rows], labels_of_rows(credal, labels, rows)
+    return on_budget, isinstance(credal, Ensemble) and credal.n_members > 1
+
+
+def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:
+    """Score some sets again with all events instead of the budget, and with half of the members."""
+    few, own = credal_set(some.predictions), some.batch.values[0, ...]
+    on_budget, halved = _choices(few, settings)
 
     def mean(part: CredalSet, used: ScoreSettings) -> float:
-        distance, imprecision, _ = parts_of(part, own, used)
+        distance, imprecision, _ = distance_and_imprecision(part, own, used)
         return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
 
     score = mean(few, settings)
@@ -305,7 +419,7 @@ def dependences_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> t
         assert settings.budget is not None
         whole = dataclasses.replace(settings, budget=None, negative="keep", measure="hartley", paper=None)
         used = f"{len(settings.budget)} focal sets"
-        found.append(Dependence("budget", used, "all events", score, mean(few, whole), len(rows)))
+        found.append(Dependence("budget", used, "all events", score, mean(few, whole), len(few)))
     if halved:
         assert isinstance(few, Ensemble)
         m = few.n_members
@@ -317,7 +431,7 @@ def dependences_of(credal: CredalSet, labels: Any, settings: ScoreSettings) -> t
                 f"{half.n_members} of them",
                 score,
                 mean(half, settings),
-                len(rows),
+                len(few),
             )
         )
     return tuple(one for one in found if math.isfinite(one.other_score))

@@ -1,10 +1,8 @@
-"""A fair choice between unlike models: scores over trade-offs, crossings, ties.
+"""A fair choice between unlike models: mean scores as lines over the trade-off, crossings, ties.
 
-Means on bootstrapped instances, the same instances for all models.
-
-What is compared: models over the same instances and classes, at trade-offs from 0 to infinity.
-
-Where models change places: exact crossing points of their lines over the trade-off.
+Models are compared over the same instances and classes, at trade-offs from 0 to infinity. A mean score is the
+line ``distance + t * imprecision``; where two lines cross, models change places. Ties follow from the means
+on bootstrapped instances, the same instances for all models.
 """
 
 from __future__ import annotations
@@ -17,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import HostArray, namespace, to_host
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
@@ -26,25 +24,29 @@ from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import (
-    ClassPredictions,
-    Ensemble,
-    Point,
-    Rows,
-    as_point,
-    as_predictions,
-    require_no_labels,
-    require_order,
-)
+from credibly.predictions import ClassPredictions, Ensemble, Labels, Point, Rows, as_point, as_rows
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.selection.chunked import Scored, require_same_labels, require_scorable, scored_over
 from credibly.selection.imprecision import ON_MASSES, ScoreMeasure, require_measure
-from credibly.selection.instance_scores import NOTABLE, score_of
+from credibly.selection.instance_scores import (
+    NOTABLE,
+    labels_of,
+    require_same_labels,
+    require_scorable,
+    scored_rows,
+    summed_up,
+)
 from credibly.selection.paper import paper_budget
 from credibly.selection.settings import Paper, ScoreSettings, checked_settings
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
+
+Models = Mapping[str, Rows]
+
+TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
+
+AVERAGE = "{} Avg"
+"""Name of the mean prediction of a set, as C25 calls it."""
 
 _TILE = 64
 
@@ -75,8 +77,8 @@ def bootstrap_means(
     return means
 
 
-def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPredictions | Rows]:
-    """Return predictions by name; all must be over the same instances and classes, in memory or in chunks."""
+def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
+    """Return the rows of every model by name; all must be over the same instances and classes."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
             "`models`",
@@ -86,24 +88,11 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
         )
     if not models:
         raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
-    found: dict[str, ClassPredictions | Rows] = {}
-    kinds: dict[str, ClassPredictions] = {}
-    in_chunks = [isinstance(one, Rows) for one in models.values()]
-    if any(in_chunks):
-        require_no_labels(labels)
-    if any(in_chunks) and not all(in_chunks):
-        raise InputTypeError(
-            "the models",
-            "must all be in chunks, or all in memory",
-            f"{sum(in_chunks)} of {len(in_chunks)} are chunks",
-            "Make chunks of the others, too: `scan(predictions, labels)`.",
-        )
+    found: dict[str, Rows] = {}
+    n_classes: dict[str, int] = {}
     for name, predictions in models.items():
-        if isinstance(predictions, Rows):
-            one = predictions.sample.predictions
-        else:
-            require_order(predictions, labels)
-            one = as_predictions(predictions)
+        rows = as_rows(predictions, labels)
+        one = rows.sample.predictions
         if not isinstance(one, ClassPredictions):
             raise InputTypeError(
                 f"model {name!r}",
@@ -118,17 +107,23 @@ def checked_models(models: Mapping[str, Any], labels: Any) -> dict[str, ClassPre
                 f"{str(name)!r} is there twice",
                 "Rename one.",
             )
-        kinds[str(name)] = one
-        found[str(name)] = predictions if isinstance(predictions, Rows) else one
-    first_name, first = next(iter(found.items()))
-    k = kinds[first_name].n_classes
+        found[str(name)], n_classes[str(name)] = rows, one.n_classes
+    labelled = [one.sample.labels is not None for one in found.values()]
+    if any(labelled) and not all(labelled):
+        raise InputTypeError(
+            "the models",
+            "must all be in chunks, or all in memory",
+            f"{sum(labelled)} of {len(labelled)} are chunks, which bring their labels",
+            "Make chunks of the others, too: `scan(predictions, labels)`.",
+        )
+    (first_name, first), *_ = found.items()
     for name, given in found.items():
-        if (len(given), kinds[name].n_classes) != (len(first), k):
+        if (given.n, n_classes[name]) != (first.n, n_classes[first_name]):
             raise InputError(
                 "the models",
                 "must predict the same instances and classes",
-                f"{first_name!r} has n = {len(first)}, k = {k}, {name!r} has n = {len(given)}, "
-                f"k = {kinds[name].n_classes}",
+                f"{first_name!r} has n = {first.n}, k = {n_classes[first_name]}, {name!r} has n = {given.n}, "
+                f"k = {n_classes[name]}",
                 "Predict one test set with all of them.",
             )
     return found
@@ -188,14 +183,6 @@ def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tupl
     tail = (1 - level) / 2
     low, high = np.quantile(at, [tail, 1 - tail], method="nearest")
     return float(low), float(high)
-
-
-Models = Mapping[str, ClassPredictions | Rows]
-
-TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
-
-AVERAGE = "{} Avg"
-"""Name of the mean prediction of a set, as C25 calls it."""
 
 
 def rank_models(
@@ -293,7 +280,7 @@ def rank_models(
     >>> ranking.recommend(abstention=False).model
     'point'
     """
-    given = checked_models(models, labels)
+    given = models_as_rows(models, labels)
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(
         tradeoff=1.0,
@@ -318,26 +305,22 @@ def rank_models(
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")
     for name, one in given.items():
-        if isinstance(one, Rows):
-            require_scorable(one, settings, name)
-            _require_no_stability(stability)
+        require_scorable(one, settings, name, stability=stability)
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
-    scored = _scores(given, labels, settings, dependences=True, progress=progress)
-    scores = {name: one.score for name, one in scored.items()}
-    require_same_labels(scored)
-    rows = _rows(scores, averages)
-    names = tuple(rows)
+    scores = _scores(given, settings, progress)
+    lines = _lines(scores, averages)
+    names = tuple(lines)
     values = np.stack(
-        [to_host(array) for score in rows.values() for array in (score.distance, score.imprecision)], axis=1
+        [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
     )
     draws = bootstrap_means(values, n_resamples, settings.seed, progress)
-    distance, imprecision = _means(rows, "distance"), _means(rows, "imprecision")
-    scale = _scale(given, labels, scores, settings) if scaled else 1.0
+    distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
+    scale = _scale(given, scores, settings) if scaled else 1.0
     drawn = (draws[:, 0::2], draws[:, 1::2])
     return Ranking(
         names=names,
-        is_point=np.array([score.kind == "Point" for score in rows.values()]),
+        is_point=np.array([score.kind == "Point" for score in lines.values()]),
         distance=distance,
         imprecision=imprecision,
         tradeoffs=weights,
@@ -349,55 +332,39 @@ def rank_models(
         n=len(values),
         scores=scores,
         alternatives={
-            other: _alternative(other, given, labels, settings, rows, weights, scale)
-            for other in alternatives
+            other: _alternative(other, given, settings, lines, weights, scale) for other in alternatives
         },
-        stability=_stabilities(given, labels, settings) if stability else {},
+        stability=_stabilities(given, settings) if stability else {},
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
         notes=_notes(scores),
     )
 
 
-def _require_no_stability(stability: bool) -> None:
-    if stability:
-        raise UnsupportedError(
-            "`stability`",
-            "scores models again with other members and budgets, in memory",
-            "got rows in chunks",
-            "Leave it out, or `load` the rows.",
-        )
-
-
-def _scores(
-    given: Models,
-    labels: Any,
-    settings: ScoreSettings,
-    *,
-    dependences: bool,
-    progress: Progress | None = None,
-) -> dict[str, Scored]:
-    """Return the score of every model, one pass over its chunks where it comes in some."""
-    found: dict[str, Scored] = {}
+def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
+    """Return the score of every model, one pass over its rows each."""
+    found: dict[str, EpistemicScore] = {}
+    first: tuple[str, Labels] | None = None  # soft targets are large: those of one model are kept
     for name, one in given.items():
-        if isinstance(one, Rows):
-            found[name] = scored_over(one, settings, dependences=dependences)
-        else:
-            found[name] = Scored(score_of(one, labels, settings, dependences=dependences))
+        scored = scored_rows(one, settings, dependences=True)
+        first = first or (name, scored.target)
+        require_same_labels(first, (name, scored.target))
+        found[name] = summed_up(scored)
         if progress is not None:
             progress(len(found), len(given))
     return found
 
 
-def _shared_budget(given: Mapping[str, Any]) -> tuple[frozenset[int], ...]:
+def _shared_budget(given: Models) -> tuple[frozenset[int], ...]:
     """Return one budget for all models, from the mean over their mean predictions."""
-    return paper_budget(Ensemble.from_members([as_point(one)[0].probs for one in given.values()]))
+    means = [as_point(one.sample.predictions)[0].probs for one in given.values()]  # the samples are all rows
+    return paper_budget(Ensemble.from_members(means))
 
 
-def _rows(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
+def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
     """Return the scores that are ranked: every model, and the mean predictions of sets."""
-    rows: dict[str, EpistemicScore] = {}
+    lines: dict[str, EpistemicScore] = {}
     for name, score in scores.items():
-        rows[name] = score
+        lines[name] = score
         if averages and score.average is not None:
             average = AVERAGE.format(name)
             if average in scores:
@@ -407,55 +374,47 @@ def _rows(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, Epi
                     "it is taken",
                     "Rename one of them, or pass `averages=False`.",
                 )
-            rows[average] = score.average
-    return rows
+            lines[average] = score.average
+    return lines
 
 
-def _means(rows: Mapping[str, EpistemicScore], part: str) -> HostArray:
-    return np.array([score.summary[part]["all"].mean for score in rows.values()])
+def _means(lines: Mapping[str, EpistemicScore], part: str) -> HostArray:
+    return np.array([score.summary[part]["all"].mean for score in lines.values()])
 
 
-def _scale(
-    given: Models,
-    labels: Any,
-    scores: Mapping[str, EpistemicScore],
-    settings: ScoreSettings,
-) -> float:
+def _scale(given: Models, scores: Mapping[str, EpistemicScore], settings: ScoreSettings) -> float:
     """Return largest distance over largest KL distance; infinite ones have no say."""
     if settings.divergence == "kl":
         return 1.0
     by_kl = dataclasses.replace(settings, divergence="kl")
-    own = max(_largest(score) for score in scores.values())
-    kl = max(_largest(one.score) for one in _scores(given, labels, by_kl, dependences=False).values())
+    own = max(_largest(score.distance) for score in scores.values())
+    kl = max(_largest(scored_rows(one, by_kl, dependences=False).distance) for one in given.values())
     return own / kl if kl > 0 and own > 0 else 1.0
 
 
-def _largest(score: EpistemicScore) -> float:
-    xp = namespace(score.distance)
-    return scalar(
-        xp.max(xp.where(xp.isfinite(score.distance), score.distance, xp.zeros_like(score.distance)))
-    )
+def _largest(distance: Array) -> float:
+    xp = namespace(distance)
+    return scalar(xp.max(xp.where(xp.isfinite(distance), distance, xp.zeros_like(distance))))
 
 
 def _alternative(
     measure: ScoreMeasure,
     given: Models,
-    labels: Any,
     settings: ScoreSettings,
-    rows: Mapping[str, EpistemicScore],
+    lines: Mapping[str, EpistemicScore],
     tradeoffs: tuple[float, ...],
     scale: float,
 ) -> Alternative:
     """Rank by the distances there are and another imprecision of the same sets."""
     other = dataclasses.replace(settings, measure=measure, budget=None, negative="keep", paper=None)
-    sets = {name: one for name, one in given.items() if rows[name].kind != "Point"}
     values = {
-        name: float(one.score.summary["imprecision"]["all"].mean)
-        for name, one in _scores(sets, labels, other, dependences=False).items()
+        name: summed_up(scored_rows(one, other, dependences=False)).summary["imprecision"]["all"].mean
+        for name, one in given.items()
+        if lines[name].kind != "Point"
     }
-    imprecision = np.array([values.get(name, 0.0) for name in rows])
-    distance = _means(rows, "distance")
-    names = tuple(rows)
+    imprecision = np.array([values.get(name, 0.0) for name in lines])
+    distance = _means(lines, "distance")
+    names = tuple(lines)
     precise = np.where(imprecision > NEGLIGIBLE, imprecision, 0.0)
     orders = []
     for tradeoff in tradeoffs:
@@ -464,11 +423,12 @@ def _alternative(
     return Alternative(measure, imprecision, tuple(orders))
 
 
-def _stabilities(given: Models, labels: Any, settings: ScoreSettings) -> dict[str, ScoreStability]:
+def _stabilities(given: Models, settings: ScoreSettings) -> dict[str, ScoreStability]:
+    wholes = {name: one.sample for name, one in given.items()}  # the samples are all rows
     return {
         name: score_stability(
-            one,
-            labels,
+            one.predictions,
+            labels_of(one),
             # masses are followed over budgets, which many classes need
             measure="hartley" if settings.measure in ON_MASSES else settings.measure,
             divergence=settings.divergence,
@@ -476,8 +436,8 @@ def _stabilities(given: Models, labels: Any, settings: ScoreSettings) -> dict[st
             n_samples=settings.n_samples,
             rng=settings.seed,
         )
-        for name, one in given.items()
-        if not isinstance(one, Point)
+        for name, one in wholes.items()
+        if not isinstance(one.predictions, Point)
     }
 
 

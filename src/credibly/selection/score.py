@@ -13,16 +13,16 @@ from typing import Any
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import as_predictions, require_order
+from credibly.predictions import as_rows
 from credibly.results.scores import EpistemicScore
 from credibly.selection.imprecision import ScoreMeasure
-from credibly.selection.instance_scores import NOTABLE, score_of
+from credibly.selection.instance_scores import NOTABLE, require_scorable, scored_rows, summed_up
 from credibly.selection.settings import Paper, checked_settings
 
 
 def epistemic_score(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     tradeoff: float = 1.0,
     measure: ScoreMeasure | None = None,
@@ -39,10 +39,10 @@ def epistemic_score(
 
     Parameters
     ----------
-    predictions : Predictions or array
+    predictions : Predictions, array or Rows
         Class predictions, read as sets by :func:`credal_set`.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets.
+        Class labels, or soft targets; chunks bring theirs.
     tradeoff : float
         Weight of the imprecision, 0 or more; infinite asks for precision alone.
     measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional
@@ -111,8 +111,9 @@ def epistemic_score(
         n_samples=n_samples,
         rng=rng,
     )
-    require_order(predictions, labels)
-    found = score_of(as_predictions(predictions), labels, settings, dependences=dependences)
+    rows = as_rows(predictions, labels)
+    require_scorable(rows, settings)
+    found = summed_up(scored_rows(rows, settings, dependences=dependences))
     for one in found.dependences:
         if abs(one.share) > NOTABLE:
             warnings.warn(str(one), UserWarning, stacklevel=2)

@@ -19,7 +19,14 @@ from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
 from credibly.results.scores import ScoreStability
 from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.instance_scores import chosen_members, combined, labels_of_rows, parts_of, spaced_rows
+from credibly.selection.instance_scores import (
+    chosen_members,
+    combined,
+    distance_and_imprecision,
+    some_sets,
+    spaced_rows,
+    target_of,
+)
 from credibly.selection.settings import ScoreSettings, as_budget
 from credibly.selection.standings import require_tradeoff
 
@@ -106,7 +113,8 @@ def score_stability(
     seed = as_seed(rng)
     credal = credal_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
     rows = spaced_rows(len(credal), n_rows)
-    own, few = labels_of_rows(credal, labels, rows), credal[rows]
+    some = some_sets(credal, target_of(credal, labels), rows)
+    own, few = some.batch.values[0, ...], credal_set(some.predictions)
     settings = ScoreSettings(float(tradeoff), measure, divergence, base=base, seed=seed)
     counts = _member_counts(credal, n_members)
     generator = np.random.default_rng(seed)
@@ -148,7 +156,7 @@ def _deviation(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _mean_score(credal: CredalSet, labels: Any, settings: ScoreSettings) -> float:
-    distance, imprecision, _ = parts_of(credal, labels, settings)
+    distance, imprecision, _ = distance_and_imprecision(credal, labels, settings)
     return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.annotators.predicted import pair_moments
+from credibly.annotators.disagreement import pair_moments
 from libraries import Library
 from raters import probability, sets
 

@@ -317,13 +317,13 @@ def test_chunks_give_what_all_rows_give(binning: str, closed: str) -> None:
 
 
 def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from credibly.annotators import engine, population
+    from credibly.annotators import population, two_passes
 
     probs, counts = example(n=200)
     labels = cr.LabelCounts(counts)
     whole = cr.decompose_loss(probs, labels)
     monkeypatch.setattr(population, "_TILE_ELEMENTS", 40)
-    monkeypatch.setattr(engine, "_KEPT_ELEMENTS", 0)
+    monkeypatch.setattr(two_passes, "_KEPT_ELEMENTS", 0)
     found = cr.decompose_loss(probs, labels)
     for name in TERMS:
         assert getattr(found, name).value == pytest.approx(getattr(whole, name).value, abs=1e-14)

@@ -29,11 +29,14 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("rows", [N, 91, 7])
+@pytest.mark.parametrize("rows", [None, N, 91, 7])
 def test_means_are_those_of_all_rows(data, rows) -> None:
     probs, labels = data
     whole = cr.Ensemble(probs)
-    found = cr.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
+    if rows is None:
+        found = cr.mean_over(probs, MEASURES, labels)
+    else:
+        found = cr.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
     assert list(found) == list(MEASURES)
     for name, measure in MEASURES.items():
         given = (whole, labels) if name in ("hull", "js") else (whole,)
@@ -71,6 +74,9 @@ def test_weights_and_soft_labels_are_used(data) -> None:
     values = cr.credal_distance(cr.Ensemble(probs), labels)
     mean = np.average(values, weights=weights)
     assert found["credal_distance"].value == pytest.approx(mean, rel=1e-12)
+    found = cr.mean_over(probs, cr.credal_size, sample_weight=weights)  # no labels needed
+    mean = np.average(cr.credal_size(cr.Ensemble(probs)), weights=weights)
+    assert found["credal_size"].value == pytest.approx(mean, rel=1e-12)
     counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
     found = cr.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal_distance)
     values = cr.credal_distance(cr.Ensemble(probs), counts)
@@ -98,7 +104,9 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
         cr.uncertainty(given).epistemic.mean(), rel=1e-12
     )
     for measure in (cr.credal_distance, partial(cr.uncertainty, decomposition="credal")):
-        with pytest.raises(UnsupportedError, match=r"Dirichlet.*how the rows are cut.*scan the Ensemble"):
+        with pytest.raises(
+            UnsupportedError, match=r"Dirichlet.*how the rows are cut.*pass or scan the Ensemble"
+        ):
             cr.mean_over(scan, measure)
 
 
@@ -129,7 +137,11 @@ def test_what_is_no_measure_is_refused(data) -> None:
         cr.mean_over(scan, {"u": cr.uncertainty, "u.total": cr.credal_size})
     with pytest.raises(InputError, match=r"'odd' must return numbers.*row 7 has nan \(1 such rows"):
         cr.mean_over(scan, {"odd": lambda given: np.where(np.arange(len(given)) == 7, np.nan, 1.0)})
-    with pytest.raises(InputTypeError, match="`rows` must be what `scan` returned"):
-        cr.mean_over(probs, cr.credal_size)
+    with pytest.raises(InputTypeError, match="`labels` must hold numbers; got NoneType"):
+        cr.mean_over(probs, cr.credal_distance)
+    with pytest.raises(InputError, match="positive sum; all are 0"):
+        cr.mean_over(probs, cr.credal_size, sample_weight=np.zeros(N))
+    with pytest.raises(InputError, match="come with the chunks"):
+        cr.mean_over(scan, cr.credal_size, labels)
     with pytest.raises(InputTypeError, match=r"rows in chunks.*mean_over"):
         cr.credal_size(scan)

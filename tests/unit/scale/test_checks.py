@@ -89,7 +89,7 @@ def several_same(labels: tuple[int, ...]) -> bool:
 @pytest.mark.slow
 def test_decompositions_over_raters_go_to_other_processes(data, monkeypatch) -> None:
     probs, _, _ = data
-    monkeypatch.setattr("credibly.annotators.engine._KEPT_ELEMENTS", 0)  # two passes, as of many rows
+    monkeypatch.setattr("credibly.annotators.two_passes._KEPT_ELEMENTS", 0)  # two passes, as of many rows
     counts = cr.LabelCounts(np.random.default_rng(2).multinomial(5, probs.mean(axis=1)))
     same = cr.rater_statistic(several_same, order=2)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

@@ -42,6 +42,20 @@ def test_every_number_is_that_of_all_rows(labels, settings, chunks) -> None:
     assert differences(whole.to_dict(), found.to_dict()) == []
 
 
+@pytest.mark.parametrize("labels", [LABELS, COUNTS], ids=["labels", "raters"])
+def test_a_score_of_chunks_is_that_of_all_rows(labels) -> None:
+    settings = {"measure": "dubois_prade", "budget": [[0], [1], [2], [3], [0, 1], [2, 3]]}
+    with pytest.warns(UserWarning, match="E depends on"):
+        whole = cr.epistemic_score(MODELS["set"], labels, **settings)
+    with pytest.warns(UserWarning, match="E depends on"):
+        found = cr.epistemic_score(cr.scan(MODELS["set"], labels, chunk_rows=41), **settings)
+    assert differences(whole.to_dict(), found.to_dict()) == []
+    assert len(found.dependences) == 2  # members and budget
+    np.testing.assert_array_equal(found.distance, whole.distance)
+    with pytest.raises(UnsupportedError, match="'predictions' in chunks must be a set"):
+        cr.epistemic_score(cr.scan(cr.Dirichlet(5 * PROBS), labels))
+
+
 def test_infinite_distances_are_counted_over_all_chunks() -> None:
     certain = cr.Point(np.tile([1.0, 0.0, 0.0, 0.0], (N, 1)))
     whole = cr.compare({"certain": certain, **MODELS}, LABELS, n_resamples=100)
