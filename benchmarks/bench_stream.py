@@ -27,7 +27,7 @@ from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.means import MeasuresTask
 from credibly.predictions import Rows
 from credibly.predictions.passes import leaf_rows, one_pass
-from credibly.statistics.chunked import StatisticsTask
+from credibly.statistics.over_rows import StatisticsTask
 
 GIGABYTES = float(os.environ.get("CREDIBLY_STREAM_GB", "1"))
 M = K = 10

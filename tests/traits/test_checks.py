@@ -10,7 +10,7 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.namespace import as_float64, is_torch, namespace
-from credibly.predictions import Classes, Counts, Gaussian, Point, Samples, as_point
+from credibly.predictions import Counts, Gaussian, Point, Samples, as_point
 from credibly.statistics import Bound, State, Statistic, Traits
 from credibly.statistics.proper import MeanBound, ProperScore
 from credibly.statistics.regression import RealMean, real_traits
@@ -76,9 +76,7 @@ class SumThatClaimsDuplicateInvariance(Right):
 
 class _Unweighted(MeanBound):
     def state(self, labels: Any) -> State:
-        if isinstance(labels, Classes):
-            return super().state(Classes(labels.values, labels.n_classes))
-        return super().state(Counts(labels.values))
+        return super().state(dataclasses.replace(labels, weights=None))
 
 
 class IgnoresWeights(Right):
@@ -152,8 +150,8 @@ class HalfTheGradient(Right):
 class TakesCountsSilently(Right):
     traits: ClassVar[Traits] = dataclasses.replace(HONEST, labels=frozenset({"classes"}))
 
-    def labels(self, predictions: Any, labels: Any, sample_weight: Any = None) -> Any:
-        return cr.brier.labels(predictions, labels, sample_weight)
+    def require_labels(self, batch: Any) -> Any:
+        return cr.brier.require_labels(batch)
 
 
 class _FirstRater(MeanBound):

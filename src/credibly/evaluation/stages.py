@@ -28,7 +28,7 @@ from credibly.predictions.passes import Sums, Task, one_pass
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, Subsampled, as_statistic, registered
-from credibly.statistics.chunked import StatisticsTask, estimates_over
+from credibly.statistics.over_rows import StatisticsTask, estimates_over
 
 Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]

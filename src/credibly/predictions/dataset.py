@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine, Serial
-from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray, like, namespace
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
+from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
@@ -244,8 +245,42 @@ class Rows(ABC):
         """Return what public functions take beside them, such as groups: nothing, these rows bring it."""
         return {}
 
+    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+        """Return the numbers of these ranks among the values of all rows, exactly.
+
+        Parameters
+        ----------
+        values_of : callable
+            Returns (n,) or (n, columns) numbers of some rows; made of plain functions and frozen settings.
+        ranks : ndarray of int (r,)
+            Ranks from 0, ascending.
+
+        Returns
+        -------
+        ndarray (r,) or (columns, r)
+            What a sort would put there, in every column.
+        """
+        first = values_of(self.sample)
+        columns = 1 if first.ndim == 1 else first.shape[1]
+        found = order_statistics(lambda use: self.map(partial(_use, use, values_of)), ranks, columns)
+        return found[0] if first.ndim == 1 else found
+
+    def at_once(self, what: str) -> Dataset:
+        """Return all rows as one dataset, where they are in memory; raise in the name of `what` elsewhere."""
+        raise UnsupportedError(
+            f"{what} of rows in chunks",
+            "must be a sum over instances",
+            "it is a function of all rows at once",
+            "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
+        )
+
     def __len__(self) -> int:
         return self.n
+
+
+def _use(use: Callable[[HostArray], T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
+    values = to_host(values_of(chunk))
+    return use(values.reshape(len(values), -1))
 
 
 def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
@@ -299,6 +334,19 @@ class InMemory(Rows):
     def also(self, *names: str) -> dict[str, Any]:
         """Return what public functions take beside them, by name: groups, features, ids."""
         return {name: getattr(self.whole, name) for name in names}
+
+    def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
+        """Sort the values where they are."""
+        values = values_of(self.whole)
+        if is_numpy(values):
+            return np.moveaxis(np.sort(values, axis=0)[ranks], 0, -1)
+        xp = namespace(values)
+        ordered = xp.take(xp.sort(values, axis=0), like(ranks, values), axis=0)
+        return np.moveaxis(to_host(ordered), 0, -1)
+
+    def at_once(self, what: str) -> Dataset:
+        """Return all rows."""
+        return self.whole
 
 
 def as_rows(

@@ -18,7 +18,7 @@ from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.dataset import Dataset, Rows
+from credibly.predictions.dataset import Dataset, InMemory, Rows
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -41,6 +41,10 @@ class Sums:
     states: dict[str, State]
     notes: tuple[str, ...] = ()
 
+    def on_host(self) -> Sums:
+        """Return the sums as NumPy arrays: small, and the same for every library and device."""
+        return Sums({name: on_host(state) for name, state in self.states.items()}, self.notes)
+
     def __add__(self, other: Sums) -> Sums:
         states = {**other.states, **self.states}  # a group may have no rows in one of them
         for name in self.states.keys() & other.states.keys():
@@ -53,7 +57,7 @@ class Task(ABC):
 
     @abstractmethod
     def sums(self, chunk: Dataset) -> Sums:
-        """Return sums over the rows of a chunk, as NumPy arrays."""
+        """Return sums over the rows of a chunk."""
 
     @abstractmethod
     def finish(self, total: Sums) -> dict[str, Estimate]:
@@ -86,7 +90,13 @@ def one_pass(
 def merged(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
 ) -> tuple[Sums, ...]:
-    """Add up what every work finds over all rows; rounding grows with the logarithm of their number."""
+    """Add up what every work finds over all rows; rounding grows with the logarithm of their number.
+
+    Rows in memory are worked on as they are: on their device, with their graph, in one piece.
+    """
+    if isinstance(chunks, InMemory):
+        (found,) = chunks.map(lambda whole: tuple(work(whole) for work in works), progress)
+        return found
     leaf = leaf_rows(chunks.sample)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
@@ -121,18 +131,18 @@ class _Leafwise:
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
             own = chunk.rows(rows)
-            part = dataclasses.replace(own, predictions=_with_one_mean(own.predictions))
-            found = tuple(work(part) for work in self.works)
+            part = dataclasses.replace(own, predictions=with_one_mean(own.predictions))
+            found = tuple(work(part).on_host() for work in self.works)
             sums.push(Span(part.start, chunk.start + rows.stop, found))
         return sums.spans
 
 
-def _with_one_mean(leaf: Predictions) -> Predictions:
-    """Return a leaf whose mean is computed when it is first asked for; several tasks ask."""
-    if not isinstance(leaf, ClassPredictions):
-        return leaf
-    kept = copy.copy(leaf)  # bound to the other, so that the two make no cycle and go with the last task
-    kept._set(mean=cache(leaf.mean))
+def with_one_mean(predictions: Predictions) -> Predictions:
+    """Return the same predictions with a mean that is computed when first asked for; several ask."""
+    if not isinstance(predictions, ClassPredictions):
+        return predictions
+    kept = copy.copy(predictions)  # bound to the other, so that the two make no cycle and go together
+    kept._set(mean=cache(predictions.mean))
     return kept
 
 
@@ -142,4 +152,4 @@ def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...
 
 def on_host(state: State) -> State:
     """Return the sums as NumPy arrays: small, and the same for every library and device."""
-    return State({name: np.asarray(to_host(value)) for name, value in state.items()})
+    return type(state)({name: np.asarray(to_host(value)) for name, value in state.items()})

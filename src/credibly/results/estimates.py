@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly.results.base import Result, require_level
 
@@ -35,14 +36,58 @@ def moment_sums(values: Array, weights: Array | None) -> dict[str, Array]:
     xp = namespace(values)
     value = values if weights is None else xp.where(weights > 0, values, xp.zeros_like(values))
     square = value * value
-    powers = [xp.ones_like(value[:, :1]), value, square, square * value]
     sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
     sums["infinite"] = xp.sum(xp.astype(xp.isinf(value), xp.float64), axis=-1)
+    powers = [xp.ones_like(value[:, :1]), value, square, square * value]
     plain = [sums["n"], *(xp.sum(power, axis=-1) for power in powers[1:])] if weights is None else []
+    weight = weights
     for j in (1, 2, 3):
         for i in range(j + 1):
-            sums[f"w{j} v{i}"] = plain[i] if weights is None else xp.sum(weights**j * powers[i], axis=-1)
+            sums[f"w{j} v{i}"] = plain[i] if weights is None else xp.sum(weight * powers[i], axis=-1)
+        weight = None if weights is None else weight * weights
     return sums
+
+
+class Moments(State):
+    """`moment_sums` of (value - centre) / unit, with a centre and a unit of their own; other fields add up.
+
+    Around the mean, powers of nearly equal values lose no digits; in units of the largest deviation they
+    neither overflow nor vanish. Addition brings both to one centre and unit:
+
+    sum w^j (r v + d)^i = sum over m of binom(i, m) d^(i - m) r^m sum w^j v^m
+    """
+
+    @classmethod
+    def of(cls, values: Array, weights: Array | None, **plain: Array) -> Moments:
+        """Return the sums of values (1, n), an instance of weight zero left out, beside `plain` sums."""
+        xp = namespace(values)
+        if weights is None:
+            centre = xp.mean(values, axis=1)
+        else:
+            values = xp.where(weights > 0, values, xp.zeros_like(values))
+            total = xp.sum(weights, axis=1)
+            centre = xp.sum(weights * values, axis=1) / xp.where(total > 0, total, xp.ones_like(total))
+        centre = xp.where(xp.isfinite(centre), centre, xp.zeros_like(centre))
+        away = values - centre[:, None]
+        unit = xp.maximum(xp.max(away, axis=1), -xp.min(away, axis=1))
+        unit = xp.where((unit > 0) & xp.isfinite(unit), unit, xp.ones_like(unit))
+        return cls(moment_sums(away / unit[:, None], weights), centre=centre, unit=unit, **plain)
+
+    def __add__(self, other: State) -> Moments:
+        centre, unit = self["centre"], namespace(self["unit"]).maximum(self["unit"], other["unit"])
+        total = _moved(self, centre, unit) + _moved(other, centre, unit)
+        return Moments(total, centre=centre, unit=unit)
+
+
+def _moved(sums: State, centre: Array, unit: Array) -> State:
+    """Return sums around another centre, in another unit."""
+    ratio, shift = sums["unit"] / unit, (sums["centre"] - centre) / unit
+    moved = State(sums)
+    with np.errstate(invalid="ignore"):  # 0 * inf, where an infinite value is counted and refused
+        for j, i in ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)):
+            powers = [math.comb(i, m) * shift ** (i - m) * ratio**m for m in range(i + 1)]
+            moved[f"w{j} v{i}"] = sum(power * sums[f"w{j} v{m}"] for m, power in enumerate(powers))
+    return moved
 
 
 def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | None]:
@@ -63,10 +108,12 @@ def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | No
         + 3 * mean**2 * number["w3 v1"]
         - mean**3 * number["w3 v0"]
     )
-    variance = square / n
-    if variance <= _ROUNDING * max(1.0, mean**2):
-        return math.sqrt(max(0.0, square) / (n - 1) / n), _SAME
-    return math.sqrt(square / (n - 1) / n), skewness_refusal(abs(cube / n) / variance**1.5, n)
+    variance, unit = square / n, number.get("unit", 1.0)
+    least = _ROUNDING * max(1.0, mean**2)
+    if isinstance(sums, Moments):
+        least = (_ROUNDING * max(1.0, abs(number["centre"])) / unit) ** 2
+    error = unit * math.sqrt(max(0.0, square) / (n - 1) / n)
+    return error, _SAME if variance <= least else skewness_refusal(abs(cube / n) / variance**1.5, n)
 
 
 def mean_refusal(values: Array) -> str | None:

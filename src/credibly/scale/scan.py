@@ -16,7 +16,7 @@ from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.ahead import read_ahead
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
-from credibly.statistics.chunked import gathered
+from credibly.statistics.over_rows import gathered
 
 T = TypeVar("T")
 _SAMPLE_ROWS = 32

@@ -17,12 +17,11 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
-from credibly.predictions import Predictions, Rows, as_point
+from credibly.predictions import Predictions, Rows
 from credibly.statistics.bins import (
     Binning,
     Closed,
     bin_edges,
-    bin_edges_over,
     bin_index,
     check_bins,
     width_edges,
@@ -63,15 +62,9 @@ class BinnedStatistic(CellStatistic):
             promised = dataclasses.replace(promised, multiplicities=False)
         object.__setattr__(self, "traits", promised)
 
-    def plan(self, predictions: Predictions) -> Plan:
+    def _plan(self, rows: Rows) -> Plan:
         """Return the number of instances and the bin edges."""
-        values = self.binned_values(as_point(predictions)[0].probs)
-        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
-
-    def plan_over(self, chunks: Rows) -> Plan:
-        """Return the number of instances and the bin edges of rows that come in chunks."""
-        edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
-        return Plan(chunks.n, edges)
+        return Plan(rows.n, bin_edges(rows, self.binned_values, self.n_bins, self.binning, self.closed))
 
     @property
     def needs_squares(self) -> bool:

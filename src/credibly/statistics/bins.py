@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of, require_positive
-from credibly._arrays.namespace import Array, device, is_numpy, like, namespace, to_host
-from credibly._arrays.order_statistics import order_statistics
+from credibly._arrays.namespace import Array, device, is_numpy, like, namespace
 from credibly._arrays.sums import add_mask
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Dataset, Rows, as_point
@@ -40,40 +39,20 @@ def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     return np.arange(n_bins + 1) / n_bins
 
 
-def bin_edges(values: Array, n_bins: int, binning: Binning, closed: Closed) -> np.ndarray[Any, Any]:
-    """Return edges (n_bins + 1,), or (k, n_bins + 1) for equal masses in the columns of (n, k)."""
-    if binning == "equal_width":
-        return width_edges(n_bins)
-    ranks = edge_ranks(values.shape[0], n_bins, closed)
-    if is_numpy(values):
-        ordered = np.sort(values, axis=0)[ranks]
-    else:
-        xp = namespace(values)
-        ordered = to_host(xp.take(xp.sort(values, axis=0), like(ranks, values), axis=0))
-    return with_ends(np.moveaxis(ordered, 0, -1))
-
-
-def bin_edges_over(
-    chunks: Rows, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
+def bin_edges(
+    rows: Rows, values_of: Callable[[Array], Array], n_bins: int, binning: Binning, closed: Closed
 ) -> np.ndarray[Any, Any]:
-    """Return the same edges for rows that come in chunks; `values_of` takes probabilities (n, k)."""
+    """Return edges (n_bins + 1,), or (k, n_bins + 1) for equal masses in the columns of (n, k).
+
+    `values_of` takes probabilities (n, k) to what is binned.
+    """
     if binning == "equal_width":
         return width_edges(n_bins)
-    first = values_of(as_point(chunks.sample.predictions)[0].probs)
-    columns = 1 if first.ndim == 1 else first.shape[1]
-
-    def read(use: Callable[[Array], Any]) -> Any:
-        return chunks.map(partial(_use_values, use, values_of, columns))
-
-    found = order_statistics(read, edge_ranks(chunks.n, n_bins, closed), columns)
-    return with_ends(found[0] if first.ndim == 1 else found)
+    return with_ends(rows.ranked(partial(_binned, values_of), edge_ranks(rows.n, n_bins, closed)))
 
 
-def _use_values(
-    use: Callable[[Array], Any], values_of: Callable[[Array], Array], columns: int, chunk: Dataset
-) -> Any:
-    values = to_host(values_of(as_point(chunk.predictions)[0].probs))
-    return use(values.reshape(len(values), columns))
+def _binned(values_of: Callable[[Array], Array], rows: Dataset) -> Array:
+    return values_of(as_point(rows.predictions)[0].probs)
 
 
 def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:

@@ -22,55 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, like, namespace, to_host
 from credibly._arrays.sums import count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
-from credibly.results.estimates import standard_error
 from credibly.statistics.proper import gather
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 
 _FEW = 10
 
 SPARSE_REFUSAL = f"half of the filled bins hold fewer than {_FEW} instances, where coverage falls short"
 
 
-def is_sparse(cells: Cells) -> bool:
-    """Tell whether the median filled cell holds too few instances for a standard error."""
-    groups = namespace(cells.groups).reshape(cells.groups, (1, -1))
-    return are_sparse(to_host(count_cells(groups, cells.n_cells)))
-
-
 def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
-    """Tell the same from the numbers of instances in all cells."""
+    """Tell whether the median filled cell holds too few instances for a standard error."""
     return bool(np.median(sizes[sizes > 0]) < _FEW)
-
-
-def influence(cells: Cells, labels: Classes, gap: Array | None = None) -> Array:
-    """Return 2 g d - g^2 of every instance, averaged over its cells, (n,).
-
-    `gap` is g of every cell, from these instances where not given.
-    """
-    probs = as_float64(cells.probs)
-    xp = namespace(probs)
-    deviation = _events(cells, labels) - probs
-    groups = xp.reshape(cells.groups, (1, -1))
-    if gap is None:
-        size = count_cells(groups, cells.n_cells)[0, :]
-        total = count_cells(groups, cells.n_cells, xp.reshape(deviation, (1, -1)))[0, :]
-        gap = total / xp.where(size > 0, size, xp.ones_like(size))
-    own = xp.reshape(xp.take(gap, xp.astype(groups[0, :], xp.int64), axis=0), deviation.shape)
-    values = 2.0 * own * deviation - own**2
-    return xp.mean(values, axis=1) if values.ndim == 2 else values
-
-
-def _events(cells: Cells, labels: Classes) -> Array:
-    """Return 1 where the counted event happened, of the shape of the groups."""
-    values = labels.values[0, :]
-    xp = namespace(values)
-    if cells.predicted is not None:
-        return xp.astype(values == cells.predicted, xp.float64)
-    columns = xp.arange(labels.n_classes, dtype=values.dtype, device=device(values))
-    return xp.astype(values[:, None] == columns, xp.float64)
 
 
 _PLUGIN_REFUSAL = (
@@ -232,17 +197,35 @@ class CellBound(Bound):
         event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
         return xp.sum(event, axis=-1, keepdims=True)
 
-    @property
-    def spread_refusal(self) -> str:
-        """Why rows that come in chunks have no standard error."""
-        return super().spread_refusal if self.statistic.needs_squares else _PLUGIN_REFUSAL
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Refuse, or ask for the influence of every row on the debiased squared error.
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the debiased squared error; the plug-in error has none to trust."""
+        The plug-in error has no standard error to trust.
+        """
         if not self.statistic.needs_squares:
             return None, _PLUGIN_REFUSAL
         if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
             return None, "the standard error is known for two or more unweighted single labels only"
-        if is_sparse(self.cells):
-            return None, SPARSE_REFUSAL
-        return standard_error(influence(self.cells, labels)), None
+        return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
+
+    def influence(self, sums: State, labels: Labels) -> Array:
+        """Return 2 g d - g^2 of every instance, averaged over its cells, (n,); g is the gap of a cell."""
+        assert isinstance(labels, Classes)
+        probs = as_float64(self.cells.probs)
+        xp = namespace(probs)
+        size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["predicted"][0, :]
+        gap = like(gap / namespace(size).where(size > 0, size, namespace(size).ones_like(size)), probs)
+        deviation = self._events(labels) - probs
+        groups = xp.astype(xp.reshape(self.cells.groups, (-1,)), xp.int64)
+        own = xp.reshape(xp.take(gap, groups, axis=0), deviation.shape)
+        values = 2.0 * own * deviation - own**2
+        return xp.mean(values, axis=1) if values.ndim == 2 else values
+
+    def _events(self, labels: Classes) -> Array:
+        """Return 1 where the counted event happened, of the shape of the groups."""
+        values = labels.values[0, :]
+        xp = namespace(values)
+        if self.cells.predicted is not None:
+            return xp.astype(values == self.cells.predicted, xp.float64)
+        columns = xp.arange(labels.n_classes, dtype=values.dtype, device=device(values))
+        return xp.astype(values[:, None] == columns, xp.float64)

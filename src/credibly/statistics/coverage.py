@@ -39,6 +39,7 @@ from credibly.predictions import (
     require_order,
 )
 from credibly.results.base import require_level
+from credibly.statistics.proper import share_moments
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
@@ -53,6 +54,12 @@ class ShareBound(LossBound):
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
         return "wilson" if labels.weights is None else "normal"
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the moments of labels inside and outside, which their numbers tell."""
+        return (
+            super().observed_sums(labels) if labels.weights is not None else share_moments(self.state(labels))
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,11 +155,9 @@ class CoverageShares(Bound):
         shares = self.shares(state)
         return namespace(shares).sum((shares - self.levels) ** 2, axis=1)
 
-    spread_refusal = "near calibration this error is biased upwards, and no interval around it holds"
-
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: squared differences are above zero even for a calibrated model."""
-        return None, self.spread_refusal
+        return None, "near calibration this error is biased upwards, and no interval around it holds"
 
 
 class QuantileErrorBound(CoverageShares):

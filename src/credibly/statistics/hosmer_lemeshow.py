@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
-from credibly.statistics.bins import Binning, Closed, bin_edges, bin_edges_over, bin_index, check_bins
+from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
 from credibly.statistics.cells import CellBound, Cells, CellStatistic
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
 from credibly.statistics.top_label import top_label
@@ -35,11 +35,9 @@ _REFUSAL = (
 class HosmerLemeshowBound(CellBound):
     """Adds the chi-square reference to the binned sums."""
 
-    spread_refusal = _REFUSAL
-
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return no standard error, and why."""
-        return None, self.spread_refusal
+        return None, _REFUSAL
 
     def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
         """Return the chi-square p-value and what it rests on."""
@@ -101,15 +99,9 @@ class HosmerLemeshow(CellStatistic):
         check_bins(self.n_bins, self.binning, self.closed)
         one_of("`grouping`", self.grouping, ("class", "confidence"))
 
-    def plan(self, predictions: Predictions) -> Plan:
+    def _plan(self, rows: Rows) -> Plan:
         """Return the number of instances and the bin edges."""
-        values = self.binned_values(as_point(predictions)[0].probs)
-        return Plan(len(predictions), bin_edges(values, self.n_bins, self.binning, self.closed))
-
-    def plan_over(self, chunks: Rows) -> Plan:
-        """Return the number of instances and the bin edges of rows that come in chunks."""
-        edges = bin_edges_over(chunks, self.binned_values, self.n_bins, self.binning, self.closed)
-        return Plan(chunks.n, edges)
+        return Plan(rows.n, bin_edges(rows, self.binned_values, self.n_bins, self.binning, self.closed))
 
     def binned_values(self, probs: Array) -> Array:
         """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""

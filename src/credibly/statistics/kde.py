@@ -22,11 +22,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, is_numpy, namespace
-from credibly.predictions import Labels, Predictions, Rows, as_point
+from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
+from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import check_bandwidth, spaced_rows
 from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, Precision, as_number, require_pairs
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, Statistic, Traits
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
 
 
@@ -41,18 +41,11 @@ class SmoothedError(Statistic):
         one_of("`precision`", self.precision, PRECISIONS)
         check_bandwidth(self.bandwidth, "likelihood")
 
-    def plan(self, predictions: Predictions) -> BandwidthPlan:
+    def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "likelihood":
-            return BandwidthPlan(len(predictions), None, float(self.bandwidth))
-        point, _ = as_point(predictions)
-        found, notes = likelihood_bandwidth(point.probs)
-        return BandwidthPlan(len(predictions), None, found, notes)
-
-    def plan_over(self, chunks: Rows) -> BandwidthPlan:
-        """Return the number of instances and the bandwidth of rows that come in chunks."""
-        plan = self.plan(spaced_rows(chunks, LIKELIHOOD_ROWS))
-        return dataclasses.replace(plan, n=chunks.n)
+            return BandwidthPlan(rows.n, None, float(self.bandwidth))
+        return BandwidthPlan(rows.n, None, *likelihood_bandwidth(spaced_rows(rows, LIKELIHOOD_ROWS)))
 
     meets_in_blocks: ClassVar[bool] = True
 
@@ -151,15 +144,11 @@ kde_ce = KdeCe()
 class KlBound(SmootherBound):
     """The smoother, with a word on why the error is infinite where it is."""
 
-    def label_notes(self, labels: Labels) -> tuple[str, ...]:
-        """Return where infinity comes from."""
-        xp = namespace(self.probs)
-        return self.value_notes(as_number(self(labels)[0]), int(xp.sum(xp.astype(self.probs == 0, xp.int64))))
-
-    def value_notes(self, value: float, zeros: int) -> tuple[str, ...]:
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say that predictions of probability 0 make it infinite, where they do."""
-        if math.isfinite(value):
+        if math.isfinite(as_number(self.finish(sums)[0])):
             return ()
+        zeros = int(to_host(sums["zeros"])[0])
         cause = f"{zeros} predicted probabilities are 0 and neighbours of such a prediction had that label"
         return (f"infinite: {cause}; `clip` reads them as a small number",)
 

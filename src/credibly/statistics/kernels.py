@@ -24,7 +24,7 @@ from credibly._arrays.namespace import (
     on_accelerator,
     to_host,
 )
-from credibly.predictions import Dataset, Point, Rows, as_point
+from credibly.predictions import Dataset, Rows, as_point
 from credibly.statistics.pairwise import as_number, exponential, flushed, tracks_gradient
 
 KernelName = Literal["exponential", "gaussian"]
@@ -119,16 +119,17 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.int64)
 
 
-def spaced_rows(chunks: Rows, most: int) -> Point:
+def spaced_rows(rows: Rows, most: int) -> Array:
     """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made."""
-    parts = chunks.map(partial(_rows_among, spaced(chunks.n, most)))
-    return Point._trusted(np.concatenate(list(parts)))
+    parts = list(rows.map(partial(_rows_among, spaced(rows.n, most))))
+    # of one dataset on its device, with its graph
+    return parts[0] if len(parts) == 1 else np.concatenate([to_host(part) for part in parts])
 
 
-def _rows_among(chosen: np.ndarray[Any, Any], chunk: Dataset) -> np.ndarray[Any, Any]:
-    first, last = np.searchsorted(chosen, [chunk.start, chunk.start + len(chunk.predictions)])
-    point, _ = as_point(chunk.predictions)
-    return to_host(taken(point.probs, chosen[first:last] - chunk.start))
+def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Array:
+    first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
+    point, _ = as_point(rows.predictions)
+    return taken(point.probs, chosen[first:last] - rows.start)
 
 
 def taken(probs: Array, rows: np.ndarray[Any, Any]) -> Array:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from credibly._arrays.namespace import Array, moved, to_host
+from credibly._arrays.namespace import Array, moved
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import rows_within_budget, tiles
-from credibly.predictions import Counts, Dataset, Labels, Rows, as_point
+from credibly.predictions import Dataset, Labels, Rows, as_point
 from credibly.predictions.passes import on_host
 from credibly.results.estimates import Estimate
-from credibly.statistics.chunked import Planned, gathered
+from credibly.statistics.over_rows import Planned, estimate_at_once, gathered, require_rows
 from credibly.statistics.pairwise import BandwidthPlan, PairwiseBound, require_pairs
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.smoother import SmootherBound
@@ -125,33 +125,31 @@ class Pairs:
                 else:
                     yield [(here, part, other) for other in self.blocks]
 
-    def notes_of(self, state: State, value: float) -> tuple[str, ...]:
+    def notes_of(self, state: State) -> tuple[str, ...]:
         """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
         plan = self.planned.plan
         assert isinstance(plan, BandwidthPlan)
         bound = self.bound
         if not isinstance(bound, SmootherBound):
             return plan.notes
-        touched, zeros = (int(state[name][0]) for name in ("touched", "zeros"))
-        return (*plan.notes, *bound.zeros_notes(touched, plan.n), *bound.value_notes(value, zeros))
+        return (
+            *plan.notes,
+            *bound.zeros_notes(int(state["touched"][0]), plan.n),
+            *bound.observed_notes(state),
+        )
 
 
-def pair_estimate(statistic: Statistic, chunks: Rows, progress: Progress | None = None) -> Estimate:
-    """Return the value of a statistic of pairs of rows that come in chunks."""
-    statistic.labels(chunks.sample.predictions, chunks.sample.batch)
-    if not meets_in_blocks(statistic, chunks):
-        point, labels = gathered(chunks)
-        return statistic(point, labels)
-    pairs = Pairs.over(Planned(statistic, statistic.plan_over(chunks)), chunks)
+def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
+    """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
+    require_rows(statistic, rows)
+    if not meets_in_blocks(statistic, rows):
+        point, labels = gathered(rows)
+        return estimate_at_once(statistic.bind(point), labels)
+    pairs = Pairs.over(Planned(statistic, statistic.plan(rows)), rows)
     state, said = pairs.sums(_observed, 1, progress)
-    bound, labels = pairs.bound, chunks.sample.batch
-    value = float(to_host(bound.finish(state))[0])
-    stderr, refusal = bound.stderr(labels)
-    notes = (*said, *pairs.notes_of(state, value))
-    if isinstance(labels, Counts):
-        notes = (*notes, statistic.counts_meaning)
-    settings = bound.statistic.settings()
-    return Estimate(statistic.name, value, stderr, chunks.n, settings, notes, refusal)
+    bound = pairs.bound
+    bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+    return bound.estimate(state, rows.sample.batch, n=rows.n)
 
 
 def _observed(block: Block) -> Labels:

@@ -20,7 +20,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, Reals, as_point
-from credibly.results.estimates import mean_refusal, moment_sums, standard_error, standard_error_of
+from credibly.results.estimates import Moments, standard_error_of
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
 
@@ -51,48 +51,41 @@ class MeanBound(Bound):
         return self._state(labels)
 
     def _state(self, labels: Labels) -> State:
-        values = self.contributions(labels)
+        values, weights = self.contributions(labels), labels.weights
         xp = namespace(values)
         weight = xp.zeros((values.shape[0],), dtype=values.dtype, device=device(values))
-        if labels.weights is None:
+        if weights is None:
             return State(weight=weight + float(values.shape[1]), total=xp.sum(values, axis=1))
-        total = xp.sum(_weighted(xp, labels.weights, values), axis=1)
-        return State(weight=weight + xp.sum(labels.weights, axis=1), total=total)
+        # 0 * inf = 0: an instance of weight zero is not there
+        total = xp.sum(weights * xp.where(weights > 0, values, xp.zeros_like(values)), axis=1)
+        return State(weight=weight + xp.sum(weights, axis=1), total=total)
 
     def finish(self, state: State) -> Array:
         """Divide by the total weight."""
         return state["total"] / state["weight"]
 
-    def spread(self, labels: Labels) -> State:
-        """Return powers of weights and contributions, summed."""
-        return State(moment_sums(self.contributions(labels), labels.weights))
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state of single labels and the moments of their contributions."""
+        return Moments.of(self.contributions(labels), labels.weights, **self.state(labels))
 
-    def observed_sums(self, labels: Labels) -> tuple[State, State | None]:
-        """Return `state` and `spread` of single labels: the first is among the second."""
-        spread = self.spread(labels)
-        return State(weight=spread["w1 v0"], total=spread["w1 v1"]), spread
-
-    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of a (weighted) mean from merged sums."""
-        stderr, refusal = standard_error_of(spread)
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
+        stderr, refusal = standard_error_of(sums)
         wilson = stderr is not None and self.interval_method(labels) == "wilson"
         return stderr, None if wilson else refusal
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
-        values = self.contributions(labels)[0, :]
-        xp = namespace(values)
-        mean = float(to_host(MeanBound.finish(self, self.state(labels)))[0])
-        if not math.isfinite(mean):
-            return None, "the mean is infinite"
-        if values.shape[0] < 2:
-            return None, "one instance has no standard error"
-        deviations = values - mean
-        if labels.weights is not None:
-            weights = labels.weights[0, :] * (values.shape[0] / xp.sum(labels.weights[0, :]))
-            deviations = _weighted(xp, weights, deviations)
-        refusal = None if self.interval_method(labels) == "wilson" else mean_refusal(deviations)
-        return standard_error(deviations), refusal
+
+def share_moments(state: State) -> Moments:
+    """Return the moments of numbers 0 and 1 of weight 1 around their mean p, from their count and their sum.
+
+    sum (v - p)^2 = n p (1 - p),   sum (v - p)^3 = n p (1 - p) (1 - 2 p)
+    """
+    n, share = state["weight"], state["total"] / state["weight"]
+    nothing = 0.0 * n
+    square = n * share * (1.0 - share)
+    sums = [n, nothing, square, square * (1.0 - 2.0 * share)]
+    powers = {f"w{j} v{i}": sums[i] for j in (1, 2, 3) for i in range(j + 1)}
+    return Moments(state, n=n, infinite=nothing, centre=share, unit=nothing + 1.0, **powers)
 
 
 def gather(table: Array, labels: Array) -> Array:
@@ -103,11 +96,6 @@ def gather(table: Array, labels: Array) -> Array:
         return np.take(table.ravel(), flat)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
-
-
-def _weighted(xp: Any, weights: Array, values: Array) -> Array:
-    """Return weights * values with 0 * inf = 0: an instance of weight zero is not there."""
-    return weights * xp.where(weights > 0, values, xp.zeros_like(values))
 
 
 def _replicates(labels: Classes | Reals, reps: slice) -> Classes | Reals:
@@ -219,6 +207,12 @@ class HitBound(ScoreBound):
             return State(weight=np.full(len(labels), float(labels.n)), total=hits.astype(np.float64))
         return self._state(labels)
 
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the moments of hits and misses, which their numbers tell."""
+        if self.interval_method(labels) != "wilson":
+            return super().observed_sums(labels)
+        return share_moments(self.state(labels))
+
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ProperScore):
@@ -308,13 +302,9 @@ class LogLoss(ProperScore):
 class LogLossBound(ScoreBound):
     """Log loss counts its infinite rows instead of hiding them."""
 
-    def label_notes(self, labels: Labels) -> tuple[str, ...]:
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return how many instances have an infinite loss."""
-        return self.notes_of(self.spread(labels))
-
-    def notes_of(self, spread: State) -> tuple[str, ...]:
-        """Return the same from merged sums."""
-        infinite, n = (int(to_host(spread[name])[0]) for name in ("infinite", "n"))
+        infinite, n = (int(to_host(sums[name])[0]) for name in ("infinite", "n"))
         if not infinite:
             return ()
         return (f"{infinite} of {n} instances gave their label probability 0: infinite loss",)

@@ -1,9 +1,16 @@
 """The statistic protocol: plan once, bind to predictions once, evaluate whole batches of label vectors.
 
-plan   = statistic.plan(predictions)          label-free facts of all rows: n, bin edges, bandwidth
-bound  = statistic.bind(chunk, plan)          everything that does not depend on labels
-state  = bound.state(labels)                  sums with the replicates in front; state + state merges chunks
+plan   = statistic.plan(rows)                 label-free facts of all rows: n, bin edges, bandwidth
+bound  = statistic.bind(predictions, plan)    everything that does not depend on labels, of some rows
+state  = bound.state(labels)                  sums with the replicates in front; state + state merges rows
 values = bound.finish(state)                  (b,)
+
+Of the labels that were observed more is told than a value, from sums that are merged in the same way:
+
+sums     = bound.observed_sums(labels)        a state, with what standard error and notes need
+estimate = bound.estimate(sums, labels)       value, standard error or why there is none, notes
+
+Rows are always a sequence of datasets, data in memory a sequence of one; `over_rows` is the loop.
 """
 
 from __future__ import annotations
@@ -27,8 +34,7 @@ from credibly.predictions import (
     Rows,
     as_labels,
     as_predictions,
-    require_no_labels,
-    require_order,
+    as_rows,
 )
 from credibly.results.base import Tail
 from credibly.results.estimates import Estimate
@@ -70,10 +76,14 @@ class Traits:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Label-free facts about all rows, shared by every chunk: number of instances and bin edges."""
+    """Label-free facts about all rows, shared by all parts of them: number of instances and bin edges."""
 
     n: int
     edges: Array = None
+
+
+SECOND_LOOK = "its standard error needs a second look at all rows"
+"""Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
 
 class Bound(ABC):
@@ -99,29 +109,27 @@ class Bound(ABC):
         """Evaluate a batch of label vectors."""
         return self.finish(self.state(labels))
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error on single labels and, where no interval holds, the reason."""
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state of one label vector with what `stderr` and `observed_notes` read beside it."""
+        return self.state(labels)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error from merged `observed_sums` and, where no interval holds, the reason.
+
+        `labels` only tell their kind. Where the reason is `SECOND_LOOK`, the sums of all rows let every row
+        know its `influence`.
+        """
         return None, "no standard error is known for this statistic"
 
-    def spread(self, labels: Labels) -> State | None:
-        """Return mergeable sums from which `stderr_of` knows the standard error; None where it cannot."""
-        return None
+    def influence(self, sums: State, labels: Labels) -> Array:
+        """Return numbers (n,) of the bound rows whose mean over all has the standard error of the value.
 
-    def observed_sums(self, labels: Labels) -> tuple[State, State | None]:
-        """Return `state` and `spread` of one label vector, where both are wanted."""
-        return self.state(labels), self.spread(labels)
+        `sums` are those of all rows.
+        """
+        raise NotImplementedError
 
-    @property
-    def spread_refusal(self) -> str:
-        """Why rows that come in chunks have no standard error where `spread` is None."""
-        return "its standard error needs all rows in memory"
-
-    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return standard error and refusal from merged `spread`; `labels` only tell their kind."""
-        return None, self.spread_refusal
-
-    def notes_of(self, spread: State) -> tuple[str, ...]:
-        """Return what merged `spread` makes worth knowing, as `label_notes` does for rows in memory."""
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
         return ()
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
@@ -135,9 +143,27 @@ class Bound(ABC):
         """
         return None
 
-    def label_notes(self, labels: Labels) -> tuple[str, ...]:
-        """Return what these labels make worth knowing (infinite losses, say)."""
-        return ()
+    def estimate(
+        self, sums: State, labels: Labels, notes: tuple[str, ...] = (), n: int | None = None
+    ) -> Estimate:
+        """Return value, standard error and notes from the `observed_sums` of all rows.
+
+        `labels` only tell their kind; `notes` are those of the rows.
+        """
+        stderr, refusal = self.stderr(sums, labels)
+        counts = (self.statistic.counts_meaning,) if isinstance(labels, Counts) else ()
+        said = (*notes, *self.notes, *self.observed_notes(sums), *counts)
+        return Estimate(
+            name=self.statistic.name,
+            value=float(to_host(self.finish(sums))[0]),
+            stderr=stderr,
+            n=self.n if n is None else n,
+            # the bound statistic knows what a rule such as bandwidth="median" became
+            settings=self.statistic.settings(),
+            notes=tuple(dict.fromkeys(said)),
+            interval_refusal=refusal,
+            interval_method=self.interval_method(labels),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,33 +213,13 @@ class Statistic(ABC):
         Estimate
             Value, standard error where one can be trusted, settings and notes.
         """
+        from credibly.statistics.over_rows import estimates_over  # written against this module
+
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        if isinstance(predictions, Rows):
-            # both are written against this module
-            from credibly.statistics.chunked import estimates_over
-            from credibly.statistics.pair_blocks import pair_estimate
-
-            require_no_labels(labels, sample_weight)
-            if chosen.traits.reduction in ("pairwise", "smoother"):
-                estimate = pair_estimate(chosen, predictions)
-            else:
-                estimate = estimates_over([chosen], predictions)[chosen.name]
-            return dataclasses.replace(estimate, notes=(*estimate.notes, *chosen.paper_notes(paper)))
-        require_order(predictions, labels)
-        given = as_predictions(predictions)
-        batch = chosen.labels(given, labels, sample_weight)
-        return chosen.estimate(chosen.bind(given), batch, paper)
-
-    def estimate(self, bound: Bound, labels: Labels, paper: str | None = None) -> Estimate:
-        """Return value, standard error and notes of this statistic, bound, on checked labels."""
-        value = float(to_host(bound(labels))[0])
-        stderr, refusal = bound.stderr(labels)
-        notes = (*bound.notes, *self.paper_notes(paper), *bound.label_notes(labels))
-        if isinstance(labels, Counts):
-            notes = (*notes, self.counts_meaning)
-        # the bound statistic knows what a rule such as bandwidth="median" became
-        settings, method = bound.statistic.settings(), bound.interval_method(labels)
-        return Estimate(self.name, value, stderr, bound.n, settings, notes, refusal, method)
+        found = estimates_over([chosen], as_rows(predictions, labels, sample_weight))[chosen.name]
+        if paper is None:
+            return found
+        return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
 
     def with_(self, *, paper: str | None = None, **settings: Any) -> Self:
         """Return the same statistic with other settings.
@@ -254,17 +260,18 @@ class Statistic(ABC):
         """Return the fields as a dictionary."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-    def paper_notes(self, paper: str | None) -> tuple[str, ...]:
+    def paper_notes(self, paper: str) -> tuple[str, ...]:
         """List what a paper mode changed."""
-        if paper is None:
-            return ()
         changes = ", ".join(f"{name}={value!r}" for name, value in self.papers[paper].items())
         return (f"paper mode {paper} sets {changes}",)
 
     def labels(self, predictions: Predictions, labels: Any, sample_weight: Any = None) -> Labels:
         """Check labels for this statistic and return them as a batch."""
         self.require_predictions(predictions)
-        batch = as_labels(predictions, labels, sample_weight)
+        return self.require_labels(as_labels(predictions, labels, sample_weight))
+
+    def require_labels(self, batch: Labels) -> Labels:
+        """Raise unless the statistic takes labels of this kind; return them."""
         kind = _KINDS[type(batch)]
         if kind not in self.traits.labels:
             raise UnsupportedError(
@@ -287,13 +294,29 @@ class Statistic(ABC):
                 "See `credibly list` for statistics of this kind.",
             )
 
-    def plan(self, predictions: Predictions) -> Plan:
-        """Return the label-free facts of all rows."""
-        return Plan(n=len(predictions))
+    def plan(self, predictions: Any) -> Plan:
+        """Return the label-free facts of all rows.
 
-    def plan_over(self, chunks: Rows) -> Plan:
-        """Return the label-free facts of rows that come in chunks."""
-        return Plan(n=chunks.n)
+        Parameters
+        ----------
+        predictions : Predictions, array or Rows
+            All rows.
+
+        Returns
+        -------
+        Plan
+            What every part of the rows is bound with.
+        """
+        return self._plan(as_rows(predictions))
+
+    def _plan(self, rows: Rows) -> Plan:
+        """Plan over rows; those without labels are enough."""
+        return Plan(n=rows.n)
+
+    def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
+        """Bind to all rows, of a statistic that is no sum over them, and return their labels."""
+        whole = rows.at_once(f"`{self.name}`")
+        return self.bind(whole.predictions), whole.batch
 
     def bind(self, predictions: Any, plan: Plan | None = None, **settings: Any) -> Bound:
         """Compute all that does not depend on labels.
@@ -301,7 +324,7 @@ class Statistic(ABC):
         Parameters
         ----------
         predictions : Predictions or array
-            All rows, or one chunk of them with the plan of all.
+            All rows, or some of them with the plan of all.
         plan : Plan, optional
             Made from these predictions where not given.
         **settings
@@ -310,7 +333,7 @@ class Statistic(ABC):
         Returns
         -------
         Bound
-            Call it with labels, or use `state` and `finish` to merge chunks.
+            Call it with labels, or use `state` and `finish` to merge parts.
         """
         chosen = self.with_(**settings) if settings else self
         given = as_predictions(predictions)

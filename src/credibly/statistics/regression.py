@@ -100,19 +100,10 @@ class RootBound(LossBound):
         mean = super().finish(state)
         return namespace(mean).sqrt(mean)
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the mean square, carried through the root's slope."""
-        return self._through_root(*super().stderr(labels), float(to_host(self(labels))[0]))
-
-    def stderr_of(self, spread: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the same from merged sums."""
-        mean_square = float(to_host(spread["w1 v1"])[0]) / float(to_host(spread["w1 v0"])[0])
-        return self._through_root(*super().stderr_of(spread, labels), math.sqrt(mean_square))
-
-    @staticmethod
-    def _through_root(
-        error: float | None, refusal: str | None, value: float
-    ) -> tuple[float | None, str | None]:
+        error, refusal = super().stderr(sums, labels)
+        value = float(to_host(self.finish(sums))[0])
         if error is None:
             return None, refusal
         if value == 0.0:

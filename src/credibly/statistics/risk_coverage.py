@@ -16,9 +16,10 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly.predictions import Dataset, Rows, as_point, as_predictions, require_no_labels, require_order
+from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.statistics.over_rows import require_rows
 from credibly.statistics.proper import accuracy
 from credibly.statistics.top_label import top_label
 
@@ -77,16 +78,11 @@ def risk_coverage_curve(
     0.2778
     """
     require_integer(n_points, "n_points", 1)
-    if isinstance(predictions, Rows):
-        require_no_labels(labels)
-        accuracy.labels(predictions.sample.predictions, predictions.sample.batch)
-        parts = list(predictions.map(_answers))
-        answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-        notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
-    else:
-        require_order(predictions, labels)
-        given = as_predictions(predictions)
-        answered, loss, notes = _answers(Dataset(given, accuracy.labels(given, labels)))
+    rows = as_rows(predictions, labels)
+    require_rows(accuracy, rows)
+    parts = list(rows.map(_answers))
+    answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+    notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
     sureness = answered if confidence is None else _given(confidence, len(answered))
     order = np.argsort(-sureness, kind="stable")
     groups = _groups(sureness[order])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Self
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import is_torch, namespace, to_host
+from credibly._arrays.namespace import is_torch, namespace
 from credibly.predictions import ClassPredictions, Labels, Predictions, as_predictions, require_order
 from credibly.results.estimates import Estimate
-from credibly.statistics.protocol import Bound, State, Statistic
+from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.registry import as_statistic
 
 _MOST_NOTES = 10
@@ -57,8 +58,7 @@ class RunningStatistic:
     def reset(self) -> None:
         """Forget all batches."""
         self.n = 0
-        self._state: State | None = None
-        self._spread: State | None = None
+        self._sums: State | None = None
         self._sample: Labels | None = None
         self._first: Predictions | None = None
         self._notes: tuple[str, ...] = ()
@@ -79,10 +79,9 @@ class RunningStatistic:
         given = as_predictions(predictions)
         batch = self.statistic.labels(given, labels, sample_weight)
         bound = self.statistic.bind(given)
-        state, spread = bound.observed_sums(batch)
-        kept = None if spread is None else _kept(spread)
-        sample = batch.rows(slice(0, 1))
-        self._add(_kept(state), kept, sample, _one_row(given), len(given), bound.notes)
+        sums = bound.observed_sums(batch)
+        kept = type(sums)({name: _without_graph(value) for name, value in sums.items()})
+        self._add(kept, batch.rows(slice(0, 1)), _one_row(given), len(given), bound.notes)
 
     def merge(self, other: RunningStatistic) -> Self:
         """Add the batches of another one with the same statistic.
@@ -104,8 +103,8 @@ class RunningStatistic:
                 f"got {self.statistic} and {other.statistic}",
                 "Give both the same settings.",
             )
-        if other._state is not None and other._first is not None and other._sample is not None:
-            self._add(other._state, other._spread, other._sample, other._first, other.n, other._notes)
+        if other._sums is not None and other._first is not None and other._sample is not None:
+            self._add(other._sums, other._sample, other._first, other.n, other._notes)
         return self
 
     def compute(self) -> Estimate:
@@ -116,43 +115,28 @@ class RunningStatistic:
         Estimate
             The value, with the standard error of all rows where it is a mean; else with the reason.
         """
-        if self._state is None or self._sample is None:
+        if self._sums is None or self._sample is None or self._first is None:
             raise InputError(
                 f"`{self.statistic.name}`", "needs at least one batch", "got none", "Call `update` first."
             )
-        bound = self._bound()
-        value = float(to_host(bound.finish(self._state))[0])
-        stderr: float | None = None
-        refusal: str | None = bound.spread_refusal
-        notes = self._notes
-        if self._spread is not None:
-            stderr, refusal = bound.stderr_of(self._spread, self._sample)
-            notes = (*notes, *bound.notes_of(self._spread))
-        method = bound.interval_method(self._sample)
-        name, settings = self.statistic.name, self.statistic.settings()
-        return Estimate(name, value, stderr, self.n, settings, notes, refusal, method)
-
-    def _bound(self) -> Bound:
-        """Bind one row: turning sums into a value needs the statistic and the number of classes only."""
-        assert self._first is not None
-        return self.statistic.bind(self._first)
+        # turning sums into a value needs the statistic and the number of classes only
+        plan = dataclasses.replace(self.statistic.plan(self._first), n=self.n)
+        bound = self.statistic.bind(self._first, plan)
+        return bound.estimate(self._sums, self._sample, self._notes)
 
     def _add(
         self,
-        state: State,
-        spread: State | None,
+        sums: State,
         sample: Labels,
         first: Predictions,
         n: int,
         notes: tuple[str, ...],
     ) -> None:
-        if self._state is None or self._first is None:
-            self._state, self._spread, self._sample, self._first = state, spread, sample, first
+        if self._sums is None or self._first is None:
+            self._sums, self._sample, self._first = sums, sample, first
         else:
             _require_alike(self._first, first)
-            self._state = self._state + state
-            if self._spread is not None and spread is not None:
-                self._spread = self._spread + spread
+            self._sums = self._sums + sums
             if sample.weights is not None:  # one weighted batch makes all of it a weighted mean
                 self._sample = sample
         self.n += n
@@ -198,10 +182,6 @@ def _one_row(predictions: Predictions) -> Predictions:
     """Return the first row outside any graph: all that is needed of a batch later."""
     rows = {name: _without_graph(getattr(predictions, name)[:1, ...]) for name in predictions.row_fields}
     return predictions.replace_rows(**rows)
-
-
-def _kept(state: State) -> State:
-    return State({name: _without_graph(value) for name, value in state.items()})
 
 
 def _without_graph(value: Any) -> Any:

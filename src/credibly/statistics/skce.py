@@ -156,7 +156,7 @@ class QuadraticBound(PairwiseBound):
             )
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: U- and V-statistics are degenerate under calibration."""
         return None, _DEGENERATE
 
@@ -201,18 +201,13 @@ class KernelError(Statistic):
                     'Blocks of 2 are estimator="linear".',
                 )
 
-    def plan(self, predictions: Predictions) -> BandwidthPlan:
+    def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""
         if self.bandwidth != "median":
-            return BandwidthPlan(len(predictions), None, float(self.bandwidth))
-        point, _ = as_point(predictions)
-        found, notes = median_distance(as_float64(point.probs), self.norm)
-        return BandwidthPlan(len(predictions), None, found, notes)
-
-    def plan_over(self, chunks: Rows) -> BandwidthPlan:
-        """Return the number of instances and the bandwidth of rows that come in chunks."""
-        plan = self.plan(spaced_rows(chunks, MEDIAN_ROWS))
-        return dataclasses.replace(plan, n=chunks.n)
+            return BandwidthPlan(rows.n, None, float(self.bandwidth))
+        return BandwidthPlan(
+            rows.n, None, *median_distance(as_float64(spaced_rows(rows, MEDIAN_ROWS)), self.norm)
+        )
 
     def label_kernel_matrix(self, probs: Array) -> Array | None:
         """Return the kernel between labels, (k, k); None where it is the identity."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace, to_host
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -125,12 +123,20 @@ class BlockBound(Bound):
         """Average over blocks."""
         return state["total"] / state["blocks"]
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state, with the squared deviations of the blocks from their mean."""
+        values = self.block_values(labels)
+        xp = namespace(values)
+        count = xp.full((len(labels),), float(values.shape[1]), dtype=xp.float64, device=device(values))
+        squares = xp.sum((values - xp.mean(values, axis=1, keepdims=True)) ** 2, axis=1)
+        return State(total=xp.sum(values, axis=1), blocks=count, squares=squares)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a mean of independent blocks."""
         if self.n_blocks < _FEWEST_BLOCKS:
             return None, f"{self.n_blocks} blocks are too few for a normal interval ({_FEWEST_BLOCKS})"
-        values = to_host(self.block_values(labels)[0, :])
-        return float(np.std(values, ddof=1) / math.sqrt(values.size)), None
+        squares = float(to_host(sums["squares"])[0])
+        return math.sqrt(squares / (self.n_blocks - 1) / self.n_blocks), None
 
 
 def _rowwise_kernel(first: Array, second: Array, statistic: KernelError, bandwidth: float) -> Array:

@@ -163,10 +163,6 @@ class SmootherBound(PairwiseBound):
         weights = flushed(exponential(_shifted(logs, top)))
         return SmootherTile(weights, xp.sum(weights, axis=1), own)
 
-    def value_notes(self, value: float, zeros: int) -> tuple[str, ...]:
-        """Return what a value makes worth knowing where `zeros` predicted probabilities are 0."""
-        return ()
-
     def values(self, labels: Labels) -> Array:
         """Return label frequencies times multiplicities, (b k, n)."""
         xp = namespace(self.probs)
@@ -175,7 +171,7 @@ class SmootherBound(PairwiseBound):
             values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
         return xp.reshape(values, (-1, values.shape[-1]))
 
-    def estimate(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> Array:
+    def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> Array:
         """Return E[y | f_j] for these rows, (b, k, rows)."""
         xp = namespace(values)
         b = len(labels)
@@ -225,7 +221,7 @@ class SmootherBound(PairwiseBound):
 
     def contribution(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> State:
         """Add the deviation of every row's estimate from its prediction."""
-        return self._deviations(self.estimate(tile, rows, values, labels), rows, labels)
+        return self._deviations(self.smoothed(tile, rows, values, labels), rows, labels)
 
     def _deviations(self, estimate: Array, rows: slice, labels: Labels) -> State:
         xp = namespace(estimate)
@@ -279,7 +275,15 @@ class SmootherBound(PairwiseBound):
         state = self._deviations(
             _divided(sums.found, totals[None, None, :]), slice(0, totals.shape[0]), labels
         )
-        # what all blocks together must be able to say
+        return self._with_counts(state)
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state, with the numbers of probabilities that the logarithm cannot read."""
+        return self._with_counts(self.state(labels))
+
+    def _with_counts(self, state: State) -> State:
+        """Add what all rows together must be able to say."""
+        xp = namespace(self.probs)
         count = xp.ones_like(state["weight"])
         zeros = float(xp.sum(xp.astype(self.probs == 0, xp.int64)))
         return State(state, touched=count * float(self.touched), zeros=count * zeros)
@@ -288,7 +292,7 @@ class SmootherBound(PairwiseBound):
         """Average over instances."""
         return self.statistic.error(state["deviation"] / state["weight"])
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
         return None, _SMOOTHED
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.namespace import Array, like, namespace
-from credibly.predictions import Labels, Predictions
+from credibly.predictions import Labels, Predictions, Rows
 from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
 
@@ -49,9 +49,15 @@ class Subsampled(Statistic):
         """Bind to the chosen instances alone, of `n`; the bound statistic takes labels of these."""
         return dataclasses.replace(self, chosen=np.arange(len(part))).bind(part, Plan(n))
 
+    def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
+        """Bind to the chosen instances, the only ones that are read, and return their labels."""
+        part = rows.take(self.chosen)
+        return self.bind_part(part.predictions, rows.n), part.batch
+
     def of_part(self, part: Predictions, labels: Labels, n: int) -> Estimate:
         """Return the value, given the chosen instances alone, of `n`."""
-        return self.estimate(self.bind_part(part, n), labels)
+        bound = self.bind_part(part, n)
+        return bound.estimate(bound.observed_sums(labels), labels)
 
 
 class SubsampledBound(Bound):
@@ -81,18 +87,22 @@ class SubsampledBound(Bound):
         """Turn sums into values, (b,)."""
         return self.inner.finish(state)
 
-    def stderr(self, labels: Labels) -> tuple[float | None, str | None]:
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the sums over the part, with what its standard error and notes need."""
+        return self.inner.observed_sums(self._part(labels))
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of the part."""
-        return self.inner.stderr(self._part(labels))
+        return self.inner.stderr(sums, labels)
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Return which interval belongs to the value."""
-        return self.inner.interval_method(self._part(labels))
+        return self.inner.interval_method(labels)
 
     def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
         """Return the p-value from a reference distribution, where one is known."""
         return self.inner.reference_pvalue(value)
 
-    def label_notes(self, labels: Labels) -> tuple[str, ...]:
-        """Return what these labels make worth knowing."""
-        return self.inner.label_notes(self._part(labels))
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Return what the sums make worth knowing."""
+        return self.inner.observed_notes(sums)

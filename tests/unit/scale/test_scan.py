@@ -11,7 +11,7 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly.credal.means import MeasuresTask
 from credibly.predictions.passes import leaf_rows, one_pass
 from credibly.scale import as_engine
-from credibly.statistics.chunked import StatisticsTask
+from credibly.statistics.over_rows import StatisticsTask
 
 N, M, K = 600, 3, 4
 SUMS = [

@@ -9,15 +9,23 @@ import torch
 
 from credibly import InputError
 from credibly._arrays.namespace import to_host
+from credibly.predictions import Dataset, InMemory, Point
 from credibly.statistics.bins import bin_edges, bin_index, check_bins
 
 LIBRARIES = {"numpy": np.asarray, "torch": torch.tensor, "strict": array_api_strict.asarray}
 
 
+def edges_of(values, n_bins: int, binning: str, closed: str):
+    """Edges of bins of these numbers, (n,) or (n, k), as if they were probabilities."""
+    columns = values if values.ndim == 2 else values[:, None]
+    rows = InMemory(Dataset(Point._trusted(columns), None))
+    return bin_edges(rows, lambda given: given if values.ndim == 2 else given[:, 0], n_bins, binning, closed)
+
+
 def bins(values, n_bins: int, closed: str, library: str = "numpy", dtype=np.float64) -> list[int]:
     host = np.asarray(values, dtype=dtype)
     array = LIBRARIES[library](host)
-    edges = bin_edges(array, n_bins, "equal_width", closed)
+    edges = edges_of(array, n_bins, "equal_width", closed)
     return to_host(bin_index(array, edges, closed)).tolist()
 
 
@@ -48,7 +56,7 @@ def test_single_precision_compares_with_single_precision_edges() -> None:
 
 def test_columns_have_their_own_edges() -> None:
     values = np.array([[0.1, 0.9], [0.2, 0.7], [0.3, 0.8], [0.4, 0.6]])
-    edges = bin_edges(values, 2, "equal_mass", "left")
+    edges = edges_of(values, 2, "equal_mass", "left")
     # lower halves: {0.1, 0.2} and {0.6, 0.7}
     assert edges.tolist() == [[0.0, 0.3, 1.0], [0.0, 0.8, 1.0]]
     assert bin_index(values, edges, "left").tolist() == [[0, 1], [0, 0], [1, 1], [1, 0]]
@@ -58,7 +66,7 @@ def test_columns_have_their_own_edges() -> None:
 @pytest.mark.parametrize(("n", "n_bins"), [(4, 4), (12, 3), (10, 4), (7, 3), (100, 15)])
 def test_equal_mass_bins_of_distinct_values_differ_by_at_most_one(closed: str, n: int, n_bins: int) -> None:
     values = np.random.default_rng(n).permutation(n) / n
-    found = bin_index(values, bin_edges(values, n_bins, "equal_mass", closed), closed)
+    found = bin_index(values, edges_of(values, n_bins, "equal_mass", closed), closed)
     sizes = np.bincount(found, minlength=n_bins)
     assert sizes.max() - sizes.min() <= 1
 
@@ -66,14 +74,14 @@ def test_equal_mass_bins_of_distinct_values_differ_by_at_most_one(closed: str, n
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_equal_mass_bins_keep_ties_together(closed: str) -> None:
     values = np.array([0.6, 0.9, 0.6, 0.6, 0.95, 0.6])
-    found = bin_index(values, bin_edges(values, 3, "equal_mass", closed), closed)
+    found = bin_index(values, edges_of(values, 3, "equal_mass", closed), closed)
     assert len(set(found[values == 0.6].tolist())) == 1
     assert found[1] == found[4] or closed == "right"
 
 
 def test_more_bins_than_values_leaves_bins_empty() -> None:
     values = np.array([0.2, 0.8])
-    found = bin_index(values, bin_edges(values, 5, "equal_mass", "left"), "left")
+    found = bin_index(values, edges_of(values, 5, "equal_mass", "left"), "left")
     assert found[0] < found[1]
 
 

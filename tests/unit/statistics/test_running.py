@@ -104,7 +104,7 @@ def test_no_graph_is_kept() -> None:
     running = cr.RunningStatistic("brier")
     probs = torch.tensor(PROBS, requires_grad=True)
     running.update(probs, torch.tensor(LABELS))
-    assert not any(value.requires_grad for value in running._state.values())  # type: ignore[union-attr]
+    assert not any(value.requires_grad for value in running._sums.values())  # type: ignore[union-attr]
     assert not running._first.probs.requires_grad  # type: ignore[union-attr]
 
 

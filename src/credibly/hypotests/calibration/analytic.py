@@ -419,7 +419,7 @@ def _bound(bound: Bound, value: float) -> dict[str, Any]:
 def _normal(bound: BlockBound, observed: Labels, value: float) -> dict[str, Any]:
     from scipy.special import ndtr, ndtri
 
-    stderr, refusal = bound.stderr(observed)
+    stderr, refusal = bound.stderr(bound.observed_sums(observed), observed)
     if stderr is None or not stderr > 0:
         raise UnsupportedError(
             f"the normal limit of `{bound.statistic.name}`",

@@ -58,7 +58,7 @@ from credibly.predictions import (
 )
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Bound, State, Statistic, Subsampled, as_statistic
-from credibly.statistics.chunked import Planned, gathered
+from credibly.statistics.over_rows import Planned, gathered
 from credibly.statistics.pair_blocks import meets_in_blocks
 
 MOST_RESAMPLES = 10_000_000
@@ -314,7 +314,7 @@ def _over_chunks(
         parts = zip(own.bounds, own.values, own.observed, strict=True)
         found |= {one.name: part for one, part in zip(summed, parts, strict=True)}
     for part, one in enumerate(paired):
-        plan = Planned(one, one.plan_over(chunks))
+        plan = Planned(one, one.plan(chunks))
         report = share_of(progress, part, len(paired))
         row, notes = pairwise_values_over(plan, chunks, seed, n_resamples, report)
         bound = plan.bind(sample.predictions)

@@ -33,7 +33,7 @@ from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
-from credibly.statistics.chunked import Planned, one_distribution
+from credibly.statistics.over_rows import Planned, one_distribution
 
 
 def reliability_curve(
@@ -214,7 +214,7 @@ def _cells_over(
     progress: Progress | None,
 ) -> dict[str, _Cells]:
     """Count rows that come in chunks."""
-    plans = {name: Planned(one, one.plan_over(chunks)) for name, one in kinds.items()}
+    plans = {name: Planned(one, one.plan(chunks)) for name, one in kinds.items()}
     sums: dict[str, dict[str, HostArray]] = {}
     drawn: dict[str, list[HostArray]] = {name: [] for name in kinds}
     if not n_resamples:

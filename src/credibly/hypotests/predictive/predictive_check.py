@@ -50,7 +50,7 @@ from credibly.predictions import (
 )
 from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Bound, Statistic, as_statistic
-from credibly.statistics.chunked import planned
+from credibly.statistics.over_rows import planned
 
 Kept = tuple[Predictions, Classes | Reals, Grouping | None, int]
 

@@ -41,7 +41,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import Sums, merged, on_host
 from credibly.statistics import Bound, Statistic, Subsampled
-from credibly.statistics.chunked import planned
+from credibly.statistics.over_rows import planned
 
 Draw = Callable[[int, Predictions], Drawing]
 """From the index of the first row and the predictions of some rows to their labels."""

@@ -14,7 +14,7 @@ from credibly._arrays.tiles import tiles
 from credibly.hypotests.resampling.loop import columns_of, with_observed
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Labels, Rows
-from credibly.statistics.chunked import Planned
+from credibly.statistics.over_rows import Planned
 from credibly.statistics.pair_blocks import Block, Pairs
 
 
@@ -51,7 +51,7 @@ def pairwise_values_over(
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_with_drawn, seed, reps), 1 + drawn, report)
         values[columns_of(reps)] = to_host(pairs.bound.finish(state))
-        notes = (*said, *pairs.notes_of(state, float(values[0])))
+        notes = (*said, *pairs.notes_of(state))
     return values, notes
 
 
