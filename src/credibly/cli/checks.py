@@ -16,11 +16,12 @@ from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming
 from credibly.cli.wording import with_flags
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.io import load
+from credibly.predictions import Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
 from credibly.statistics import as_statistic
@@ -117,7 +118,7 @@ def check_file(
 
 
 def _checked(
-    data: Opened,
+    data: Rows,
     statistic: list[str] | None,
     hypothesis: Literal["both", "bayesian", "independent"] | None,
     adjustment: Literal["family-wise", "fdr"],
@@ -126,13 +127,13 @@ def _checked(
     replication: Replication,
     output: Output,
 ) -> PredictiveCheck:
-    chosen = hypothesis or ("both" if has_members(data.some) else "independent")
+    chosen = hypothesis or ("both" if has_members(data.sample.predictions) else "independent")
     if hypothesis is None and chosen == "independent":
         output.notes(["only averages are stored, so the Bayesian hypothesis cannot be tested"])
     with progress(quiet=output.quiet) as tell:
         return predictive_check(
-            data.predictions,
-            data.labels,
+            *data.arguments,
+            **data.also("groups", "ids"),
             statistics=None
             if statistic is None
             # a paper has its own number of bins
@@ -142,9 +143,7 @@ def _checked(
             ],
             hypothesis=chosen,
             n_resamples=replication.n_resamples,
-            groups=data.groups,
             adjustment=adjustment,
-            ids=data.ids,
             used_ids=None if used is None else _used_ids(used, data),
             paper=paper,
             rng=replication.seed,
@@ -157,12 +156,12 @@ def _stage(tell: Callable[[str, int, int], None] | None, name: str) -> Progress 
     return None if tell is None else lambda done, total: tell(name, done, total)
 
 
-def _used_ids(used: Path, data: Opened) -> Any:
-    if data.ids is None:
+def _used_ids(used: Path, data: Rows) -> Any:
+    if data.sample.ids is None:
         raise InputError(
             "`--used`",
             "compares rows by `id`",
-            f"'{data.source}' has none",
+            f"'{data.sample.source}' has none",
             "Store an array `id` in the file.",
         )
     before = load(used)

@@ -18,11 +18,11 @@ from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Manner, Reading, command
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Comparison, compare, joined, standing_rows
 from credibly.io import load_budget, require_writable
-from credibly.predictions import LabelCounts
+from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
 
 COLUMNS = (
     "tradeoff",
@@ -167,19 +167,19 @@ def run_comparison(
     names = _names(files)
     verb, flags = typed
     words = [*files[:-1], *readings[-1].words(), *streaming.words()]
-    with _models(readings, streaming, output) as data, progress(quiet=output.quiet) as tell:
-        notes = _shared_notes(names, data)
+    with _models(readings, streaming, output) as models, progress(quiet=output.quiet) as tell:
+        samples = [one.sample for one in models]
+        notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        observed = None if data[0].in_chunks else _common_labels(files, data)
         return compare(
-            dict(zip(names, (one.predictions for one in data), strict=True)),
-            observed,
+            {name: one.arguments[0] for name, one in zip(names, models, strict=True)},
+            models[0].arguments[1],
             progress=tell,
             source={
-                "paths": [str(one.source) for one in data],
-                "digests": [one.digest for one in data],
+                "paths": [one.source for one in samples],
+                "digests": [one.digest for one in samples],
                 "notes": notes,
-                "dropped": data[0].dropped,
+                "dropped": samples[0].dropped,
                 "command": command(verb, *words, *flags),
             },
             **settings,
@@ -187,14 +187,16 @@ def run_comparison(
 
 
 @contextmanager
-def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Opened]]:
+def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Rows]]:
     """Open all models, in chunks where one of them has to be; their notes are said together."""
     output = dataclasses.replace(output, quiet=True)
     if any(streaming.takes(reading) for reading in readings):
         with streaming.running() as engine:
             yield [streaming.scanned(reading, engine, output) for reading in readings]
     else:
-        yield [Opened.in_memory(reading.dataset(output)) for reading in readings]
+        data = [reading.dataset(output) for reading in readings]
+        labels = _common_labels([reading.file for reading in readings], data)
+        yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 
 def comparison_remarks(comparison: Comparison) -> Iterator[str]:
@@ -248,7 +250,7 @@ def _names(files: Sequence[str]) -> list[str]:
     return names
 
 
-def _common_labels(files: Sequence[str], data: Sequence[Opened]) -> Any:
+def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
     """Return the labels of all files; those that hold some must agree."""
     held = [(file, one) for file, one in zip(files, data, strict=True) if one.labels is not None]
     if not held:
@@ -277,7 +279,7 @@ def _common_labels(files: Sequence[str], data: Sequence[Opened]) -> Any:
     return first.labels
 
 
-def _shared_notes(names: Sequence[str], data: Sequence[Opened]) -> list[str]:
+def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:
     """Return every note once, after the names of the models it is about."""
     whose: dict[str, list[str]] = {}
     for name, one in zip(names, data, strict=True):

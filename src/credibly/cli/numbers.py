@@ -11,9 +11,10 @@ from credibly.cli.groups import Replication
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming
 from credibly.cli.wording import with_flags
 from credibly.evaluation import Evaluation, NumberRow, Verdict, check_verdicts, evaluate, number_rows
+from credibly.predictions import Rows
 from credibly.statistics import Statistic, registered
 
 LEVEL = 0.05
@@ -62,7 +63,7 @@ def evaluate_file(
 
 
 def run(
-    data: Opened,
+    data: Rows,
     verb: str,
     words: Iterable[str],
     output: Output,
@@ -74,19 +75,15 @@ def run(
     flags = [flag for name in statistics or () for flag in ("--statistic", name)]
     flags += [flag for name in recalibrate or () for flag in ("--recalibrate", name)]
     source = {
-        "path": str(data.source),
-        "digest": data.digest,
-        "dropped": data.dropped,
-        "notes": data.notes,
+        "path": data.sample.source,
+        "digest": data.sample.digest,
+        "dropped": data.sample.dropped,
+        "notes": data.sample.notes,
         "command": command(verb, *words, *flags, *replication.words()),
     }
     with progress(quiet=output.quiet) as tell:
         return evaluate(
-            data.predictions,
-            data.labels,
-            classes=data.classes,
-            groups=data.groups,
-            features=data.features,
+            data,
             statistics=statistics,
             n_bins=replication.n_bins,
             n_resamples=replication.n_resamples,

@@ -12,8 +12,9 @@ from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.reading import Reading
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming, in_memory
 from credibly.cli.wording import with_flags
+from credibly.predictions import Counts, Rows
 from credibly.results.base import SCHEMA_VERSION
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
@@ -68,7 +69,7 @@ def annotators_file(
     rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
-        names = [str(c) for c in range(k)] if data.classes is None else data.classes
+        names = [str(c) for c in range(k)] if data.sample.classes is None else data.sample.classes
         for place in range(min(k, MOST_CLASSES)):
             rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
             if pairs.per_class is not None:
@@ -83,36 +84,29 @@ def annotators_file(
 
 
 def _decomposed(
-    data: Opened,
+    data: Rows,
     n_bins: int,
     debias: Literal["full", "paper"],
     weights: Literal["instances", "raters"],
 ) -> tuple[LossDecomposition, DisagreementDecomposition]:
-    """Take loss and disagreement apart, in memory or chunk by chunk."""
-    if not data.has_counts:
+    """Take loss and disagreement apart."""
+    if not isinstance(data.sample.batch, Counts):
         raise InputError(
-            f"'{data.source}'",
+            f"'{data.sample.source}'",
             "must come with counts of raters' labels",
             "it has one label per instance",
             "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",
         )
-    if data.in_chunks and weights == "raters":
-        raise InputError(
-            "`--weights raters`",
-            "weighs rows in memory",
-            f"'{data.source}' is read in chunks",
-            "Leave it out, or use a file that fits into memory.",
-        )
-    settings: dict[str, Any] = {
-        "n_bins": n_bins,
-        "debias": debias,
-        "sample_weight": data.labels.totals if weights == "raters" else None,
-    }
+    settings: dict[str, Any] = {"n_bins": n_bins, "debias": debias}
+    if weights == "raters":
+        advice = "Leave it out, or use a file that fits into memory."
+        whole = in_memory(data, "`--weights raters`", "weighs rows in memory", advice)
+        settings["sample_weight"] = whole.labels.totals
     with warnings.catch_warnings():  # the same words stand in the notes
         warnings.simplefilter("ignore", UserWarning)
         return (
-            decompose_loss(data.predictions, data.labels, **settings),
-            decompose_disagreement(data.predictions, data.labels, **settings),
+            decompose_loss(*data.arguments, **settings),
+            decompose_disagreement(*data.arguments, **settings),
         )
 
 

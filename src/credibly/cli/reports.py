@@ -16,10 +16,11 @@ from credibly.cli.groups import Replication
 from credibly.cli.numbers import answers, leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Manner
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming
 from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, is_remote, require_writable
+from credibly.predictions import InMemory
 from credibly.results.base import SCHEMA_VERSION
 
 COMPARED = "comparison-report.html"
@@ -115,7 +116,7 @@ def demo(
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
-    evaluation = run(Opened.in_memory(data), "demo", words, output, replication)
+    evaluation = run(InMemory(data), "demo", words, output, replication)
     _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
 
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import glob
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
@@ -21,83 +19,8 @@ from credibly.cli.output import Output
 from credibly.cli.reading import Reading
 from credibly.cli.wording import with_flags
 from credibly.io import is_remote
-from credibly.predictions import Counts, Dataset, LabelCounts, Predictions, Rows
+from credibly.predictions import Dataset, InMemory, Rows
 from credibly.scale import scan
-
-
-@dataclasses.dataclass(frozen=True)
-class Opened:
-    """What a verb works on.
-
-    Attributes
-    ----------
-    predictions : Predictions or Rows
-        All rows.
-    labels : array, LabelCounts or None
-        What was observed; chunks bring their own.
-    some : Predictions
-        All predictions, or of chunks a few: they tell the kind.
-    has_counts : bool
-        Whether labels are counts over raters.
-    features, groups, ids, classes, notes, source, digest, dropped
-        As in a `Dataset`; chunks bring their own features and groups.
-    """
-
-    predictions: Predictions | Rows
-    labels: Any
-    some: Predictions
-    has_counts: bool
-    features: Any
-    groups: Any
-    ids: Any
-    classes: tuple[str, ...] | None
-    notes: tuple[str, ...]
-    source: str
-    digest: str
-    dropped: int
-
-    @property
-    def in_chunks(self) -> bool:
-        """Whether rows come in chunks."""
-        return isinstance(self.predictions, Rows)
-
-    @classmethod
-    def in_memory(cls, data: Dataset) -> Opened:
-        """Return a file that was read whole."""
-        return cls(
-            data.predictions,
-            data.labels,
-            data.predictions,
-            isinstance(data.labels, LabelCounts),
-            data.features,
-            data.groups,
-            data.ids,
-            data.classes,
-            data.notes,
-            data.source,
-            data.digest,
-            data.dropped,
-        )
-
-    @classmethod
-    def chunks(cls, rows: Rows, file: str) -> Opened:
-        """Return what is read chunk by chunk."""
-        sample = rows.sample
-        notes = (*rows.notes, f"'{file}' is read in chunks; the input hash is of names and numbers of rows")
-        return cls(
-            rows,
-            None,
-            sample.predictions,
-            isinstance(sample.batch, Counts),
-            None,
-            None,
-            None,
-            sample.classes,
-            notes,
-            file,
-            _digest(rows),
-            0,
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,15 +62,15 @@ class Streaming:
         yield Serial()
 
     @contextmanager
-    def opened(self, reading: Reading, output: Output) -> Iterator[Opened]:
+    def opened(self, reading: Reading, output: Output) -> Iterator[Rows]:
         """Open one file, or the files of one pattern, and insist on labels."""
         if not self.takes(reading):
-            yield Opened.in_memory(reading.labelled(output))
+            yield InMemory(reading.labelled(output))
             return
         with self.running() as engine:
             yield self.scanned(reading, engine, output)
 
-    def scanned(self, reading: Reading, engine: Engine, output: Output) -> Opened:
+    def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
         if reading.drop_invalid:
             raise InputError(
@@ -165,9 +88,16 @@ class Streaming:
             engine=engine,
             skip_bad_shards=self.skip_bad_shards,
         )
-        found = Opened.chunks(rows, reading.file)
-        output.notes(map(with_flags, found.notes))
-        return found
+        output.notes(map(with_flags, rows.sample.notes))
+        return rows
+
+
+def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
+    """Return all rows; raise in the name of `what` where they come in chunks."""
+    whole = rows.loaded()
+    if whole is None:
+        raise InputError(what, rule, f"'{rows.sample.source}' is read in chunks", remedy)
+    return whole
 
 
 def _is_large(file: str) -> bool:
@@ -176,11 +106,3 @@ def _is_large(file: str) -> bool:
     if is_remote(file) or path.suffix != ".npy" or not path.is_file():
         return False
     return path.stat().st_size > memory_budget()
-
-
-def _digest(rows: Rows) -> str:
-    """Return 16 hexadecimal digits of names and numbers of rows: reading all bytes would be one more pass."""
-    total = hashlib.sha256()
-    for piece in getattr(rows, "pieces", ()):
-        total.update(f"{piece.name}\t{piece.start}\t{piece.stop}\n".encode())
-    return total.hexdigest()[:16]

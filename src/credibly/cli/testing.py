@@ -16,10 +16,10 @@ from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table
 from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
-from credibly.cli.streaming import Opened, Streaming
+from credibly.cli.streaming import Streaming, in_memory
 from credibly.cli.wording import with_flags
 from credibly.hypotests import calibration_test, credal_test, default_statistic, validity_test
-from credibly.predictions import ClassPredictions, Point
+from credibly.predictions import ClassPredictions, Counts, Point, Rows
 from credibly.results.tests import HypotestResult, ValidityResult
 from credibly.statistics import Statistic, as_statistic
 
@@ -40,6 +40,8 @@ COLUMNS = (
 )
 PAIRS = frozenset({"acceptance", "pvalue_interval"})
 _MOST_LISTED = 20
+_IN_MEMORY = "needs all rows in memory"
+_SMALLER = "Test a file that fits, or with `--weights mean` the mean of the set."
 
 Resamples = Annotated[
     int | None,
@@ -113,13 +115,13 @@ def test_file(
     if output.as_json:
         output.json(result.to_dict())
     else:
-        output.table(_table(results, data.some.n_members))
+        output.table(_table(results, data.sample.predictions.n_members))
         output.notes([f"hypothesis: {result.hypothesis}", *map(with_flags, result.notes), *_failing(result)])
     leave(fail_on, (one.verdict(LEVEL) for one in results))
 
 
 def _tested(
-    data: Opened,
+    data: Rows,
     statistic: list[str] | None,
     given: dict[str, Any],
     n_resamples: int | None,
@@ -131,22 +133,22 @@ def _tested(
         if tell is not None:
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
-        if data.has_counts:
-            _require_memory(data, "the test of raters' labels")
+        some = data.sample.predictions
+        if isinstance(data.sample.batch, Counts):
+            whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             _refuse([*given, *(["statistic"] if statistic else [])], "labels are counts over raters")
             result: HypotestResult = validity_test(
-                data.predictions,
-                data.labels,
+                whole.predictions,
+                whole.labels,
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
                 rng=counting.seed,
                 progress=told,
             )
-        elif isinstance(data.some, Point) or not isinstance(data.some, ClassPredictions):
+        elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
             _refuse(given, "the predictions are no set")
-            names = statistic or [default_statistic(data.some)]
+            names = statistic or [default_statistic(some)]
             result = calibration_test(
-                data.predictions,
-                data.labels,
+                *data.arguments,
                 statistic=_statistics(names, counting.n_bins),
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
                 rng=counting.seed,
@@ -157,19 +159,8 @@ def _tested(
     return result
 
 
-def _require_memory(data: Opened, what: str) -> None:
-    """Raise where rows come in chunks and the test needs all of them."""
-    if data.in_chunks:
-        raise InputError(
-            what,
-            "needs all rows in memory",
-            f"'{data.source}' is read in chunks",
-            "Test a file that fits, or with `--weights mean` the mean of the set.",
-        )
-
-
 def _set_test(
-    data: Opened,
+    data: Rows,
     given: dict[str, Any],
     statistic: list[str] | None,
     counting: Counting,
@@ -177,20 +168,21 @@ def _set_test(
     told: Progress | None,
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
-    chosen = statistic or ([default_statistic(data.some)] if weights == "mean" else None)
-    if data.in_chunks and weights == "mean" and chosen is not None and set(given) == {"weights"}:
+    chosen = statistic or ([default_statistic(data.sample.predictions)] if weights == "mean" else None)
+    mean_alone = weights == "mean" and set(given) == {"weights"}
+    if mean_alone and chosen is not None and data.loaded() is None:
         return calibration_test(
-            data.predictions,
+            data,
             statistic=_statistics(chosen, counting.n_bins),
             n_resamples=RESAMPLES if n_resamples is None else n_resamples,
             rng=counting.seed,
             progress=told,
         )
-    _require_memory(data, "the test of a set")
+    whole = in_memory(data, "the test of a set", _IN_MEMORY, _SMALLER)
     return credal_test(
-        data.predictions,
-        data.labels,
-        data.features if weights == "learned" else None,
+        whole.predictions,
+        whole.labels,
+        whole.features if weights == "learned" else None,
         statistic=None if chosen is None else _statistics(chosen, counting.n_bins),
         n_resamples=n_resamples,
         rng=counting.seed,

@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.rows import has_counts
 from credibly.evaluation.stages import Progress, Reasons
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
+from credibly.predictions import Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic
 
@@ -21,22 +22,22 @@ _WHAT = "predictive checks of the Bayesian hypothesis"
 
 
 def check_part(
-    data: Data, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
+    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> tuple[PredictiveCheck | None, Reasons]:
     """Return the check of the first cheap statistics under both hypotheses, or why there is none."""
-    if data.has_counts:
+    if has_counts(rows):
         return None, [(_WHAT, "labels are counts over raters, and a check draws one label per instance")]
-    if not has_members(data.some):
+    if not has_members(rows.sample.predictions):
         return None, [(_WHAT, "only averages are stored: which member drew the labels is lost")]
-    if data.some.n_members < 2:
+    if rows.sample.predictions.n_members < 2:
         return None, [(_WHAT, "with one member it is the hypothesis of the calibration tests")]
     cheap = [one for one in chosen if one.traits.reduction == "sum"][:MOST_STATISTICS]
     if not cheap:
         return None, [(_WHAT, "no statistic that is a sum over instances was tested")]
     check = predictive_check(
-        *data.given,
+        *rows.arguments,
+        **rows.also("groups"),
         statistics=cheap,
-        groups=data.groups,
         n_resamples=n_resamples,
         rng=seed,
         progress=lambda done, total: tell("predictive checks", done, total),

@@ -12,13 +12,14 @@ import numpy as np
 
 from credibly._arrays.errors import one_of
 from credibly.credal.distance import Divergence
-from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.rows import checked_rows
 from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
+from credibly.predictions import Rows
 from credibly.results.base import Result, jsonable
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
@@ -244,7 +245,7 @@ def compare(
         # models are counted first, then draws, of which there are many more
         progress=lambda done, total: tell("scores" if total == len(models) else "bootstrap", done, total),
     )
-    given = {str(name): as_data(one, labels) for name, one in models.items()}
+    given = {str(name): checked_rows(one, labels) for name, one in models.items()}
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)
@@ -276,10 +277,9 @@ def compare(
     )
 
 
-def _left_out(models: Mapping[str, Data]) -> list[str]:
-    """Return what the sources of chunks have to say, with the name of the model."""
-    scanned = {name: one.chunks for name, one in models.items() if one.chunks is not None}
-    return [f"{name}: {note}" for name, chunks in scanned.items() for note in chunks.notes]
+def _left_out(models: Mapping[str, Rows]) -> list[str]:
+    """Return what the sources of the rows have to say, with the name of the model."""
+    return [f"{name}: {note}" for name, rows in models.items() for note in rows.notes]
 
 
 def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Statistic:

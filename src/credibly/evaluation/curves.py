@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.results import Curves
+from credibly.evaluation.rows import random_part
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.stages import Progress
-from credibly.evaluation.subsample import random_part
 from credibly.hypotests import classwise_curves
+from credibly.predictions import Rows
 from credibly.results.curves import ReliabilityCurve
 from credibly.statistics import risk_coverage_curve
 
@@ -32,7 +32,7 @@ def mean_gap(curve: ReliabilityCurve) -> float:
 
 
 def curves(
-    data: Data,
+    rows: Rows,
     classes: Sequence[str],
     *,
     n_bins: int,
@@ -49,7 +49,7 @@ def curves(
     """
     targets: list[int | str] = ["top_label", *range(len(classes))]
     top, *each = classwise_curves(
-        *data.given,
+        *rows.arguments,
         targets=targets,
         n_bins=n_bins,
         level=level,
@@ -63,9 +63,9 @@ def curves(
     errors = np.array([mean_gap(curve) for curve in named])
     kept = np.sort(np.argsort(-errors, kind="stable")[:KEPT_CLASSES])
     # instances are ordered, and of very many a random part shows the same curve
-    some = random_part(data, MOST_ORDERED, seed)
+    some = random_part(rows, MOST_ORDERED, seed).arguments
     orders = {"confidence": risk_coverage_curve(*some)}
-    if score is not None and score.score.n == data.n:
+    if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     return Curves(top, tuple(named[c] for c in kept), errors, orders)

@@ -8,9 +8,9 @@ from typing import Any
 from credibly._arrays.merging import State
 from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.sums import count_cells
-from credibly.evaluation.data import Data
+from credibly.evaluation.rows import has_counts
 from credibly.evaluation.words import joined
-from credibly.predictions import Classes, ClassPredictions, Dataset, Point, as_point
+from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows, as_point
 from credibly.predictions.passes import Sums, merged, on_host
 
 FEW_INSTANCES = 100
@@ -26,11 +26,9 @@ _SHARED_TRUTH = (
 )
 
 
-def surveyed(data: Data) -> Sums:
+def surveyed(rows: Rows) -> Sums:
     """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
-    if data.chunks is None:
-        return count_oddities(Dataset(data.some, data.batch))
-    return merged(data.chunks, [count_oddities])[0]
+    return merged(rows, [count_oddities])[0]
 
 
 def count_oddities(chunk: Dataset) -> Sums:
@@ -52,17 +50,17 @@ def count_oddities(chunk: Dataset) -> Sums:
 
 
 def data_warnings(
-    data: Data, survey: Sums, classes: Sequence[str], source: Mapping[str, Any]
+    rows: Rows, survey: Sums, classes: Sequence[str], source: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return one sentence per oddity, those of the reading of the file first."""
     found = list(source_warnings(source))
-    if data.chunks is not None:
-        found += [note for note in data.chunks.notes if note not in found]
-    if data.n < FEW_INSTANCES:
-        found.append(f"There are only {data.n} instances: expect wide intervals and wide acceptance regions.")
-    if isinstance(data.some, ClassPredictions):
-        found += _precision(data.some)
-        found += _probabilities(survey.states["predictions"], data.n)
+    found += [note for note in rows.notes if note not in found]
+    if rows.n < FEW_INSTANCES:
+        found.append(f"There are only {rows.n} instances: expect wide intervals and wide acceptance regions.")
+    some = rows.sample.predictions
+    if isinstance(some, ClassPredictions):
+        found += _precision(some)
+        found += _probabilities(survey.states["predictions"], rows.n)
         if "labels" in survey.states:
             found += _labels(survey.states["labels"]["counts"], classes)
     return tuple(found)
@@ -81,12 +79,12 @@ def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
     return (*found, *(str(note) for note in source.get("notes") or ()))
 
 
-def input_limits(data: Data) -> tuple[tuple[str, str], ...]:
+def input_limits(rows: Rows) -> tuple[tuple[str, str], ...]:
     """Return what this kind of input leaves untested, and why."""
     found = []
-    if isinstance(data.some, Point):
+    if isinstance(rows.sample.predictions, Point):
         found.append(("checks of the members", _ONE_DISTRIBUTION))
-    if data.has_counts:
+    if has_counts(rows):
         found.append(("calibration tests and consistency bands", _SHARED_TRUTH))
     return tuple(found)
 

@@ -11,7 +11,6 @@ import numpy as np
 from credibly._arrays.philox import as_seed
 from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
-from credibly.evaluation.data import Data, as_data
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
 from credibly.evaluation.provenance import origin as origin_of
 from credibly.evaluation.provenance import silent, version
@@ -19,6 +18,7 @@ from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.recalibration import recalibrations
 from credibly.evaluation.regression import real_parts, real_tests
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.rows import checked_rows, has_counts, rows_for_pairs, subsampled
 from credibly.evaluation.score import score_notes, score_parts
 from credibly.evaluation.set_tests import credal_parts, validity_parts
 from credibly.evaluation.stages import (
@@ -31,11 +31,10 @@ from credibly.evaluation.stages import (
     estimate_groups,
     summarise,
 )
-from credibly.evaluation.subsample import rows_for_pairs, subsampled
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
-from credibly.predictions import ClassPredictions, RealPredictions
+from credibly.predictions import ClassPredictions, RealPredictions, Rows
 from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
@@ -128,34 +127,35 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    data = as_data(predictions, labels, groups, features)
-    names = class_names(data.some, classes or (None if data.chunks is None else data.chunks.sample.classes))
+    rows = checked_rows(predictions, labels, groups, features)
+    some = rows.sample.predictions
+    names = class_names(some, classes or rows.sample.classes)
     origin = origin_of(source)
     seed = as_seed(rng)
     tell = progress or silent
-    limits = list(input_limits(data))
-    chosen, unsuited = choose(data, statistics, n_bins, tests)
+    limits = list(input_limits(rows))
+    chosen, unsuited = choose(rows, statistics, n_bins, tests)
     limits += unsuited
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
-    chosen = [subsampled(one, data.n, most, seed) for one in chosen]
+    chosen = [subsampled(one, rows.n, most, seed) for one in chosen]
 
-    facts = summarise(data)
-    survey = surveyed(data)
-    estimates = estimate_all(data, chosen, tell)
-    by_group, ungrouped = estimate_groups(data, chosen, tell)
+    facts = summarise(rows)
+    survey = surveyed(rows)
+    estimates = estimate_all(rows, chosen, tell)
+    by_group, ungrouped = estimate_groups(rows, chosen, tell)
     limits += ungrouped
     decomposition = curve_set = raters = score = None
     results: dict[str, HypotestResult] = {}
-    if data.is_of_classes:
-        testable = tests and not data.has_counts
-        decomposition = decompose_brier(*data.given, n_bins=n_bins)
-        raters, unrated = rater_parts(data, n_bins)
-        score, unscored = score_parts(data, seed)
+    if isinstance(some, ClassPredictions):
+        testable = tests and not has_counts(rows)
+        decomposition = decompose_brier(*rows.arguments, n_bins=n_bins)
+        raters, unrated = rater_parts(rows, n_bins)
+        score, unscored = score_parts(rows, seed)
         limits += [*unrated, *unscored]
         tell("decomposition", 1, 1)
         coverage = 1 - level if testable else None
         curve_set = curves(
-            data,
+            rows,
             names,
             n_bins=n_bins,
             level=coverage,
@@ -168,32 +168,32 @@ def evaluate(
         if len(names) > KEPT_CLASSES:
             limits.append(_kept_only(len(names)))
         if testable and chosen:
-            results = calibration_tests(data, chosen, n_resamples, seed, tell)
+            results = calibration_tests(rows, chosen, n_resamples, seed, tell)
     run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(data, facts, tell=tell, **run)
-    validity, uncounted = validity_parts(data, facts, tell=tell, **run)
+    credal, unset = credal_parts(rows, facts, tell=tell, **run)
+    validity, uncounted = validity_parts(rows, facts, tell=tell, **run)
     limits += unset + uncounted
     reals = None
-    if isinstance(data.some, RealPredictions) and tests:
+    if isinstance(some, RealPredictions) and tests:
         if chosen:
-            results, untested = real_tests(data, chosen, n_resamples, seed, tell)
+            results, untested = real_tests(rows, chosen, n_resamples, seed, tell)
             limits += untested
-        reals, undrawn = real_parts(data, level, n_resamples, seed)
+        reals, undrawn = real_parts(rows, level, n_resamples, seed)
         limits += undrawn
         tell("curves", 1, 1)
     check = None
     if tests and chosen:
         tested = [one for one in chosen if one.name in results]
-        grouped = data.without_groups() if ungrouped else data
+        grouped = rows.ungrouped() if ungrouped else rows
         check, unchecked = check_part(grouped, tested, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
-        data, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed, tell=tell
+        rows, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed, tell=tell
     )
     limits += unfitted
     if not tests:
         limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
-    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(data, tests)),)
+    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(rows, tests)),)
     return Evaluation(
         predictions=facts,
         classes=names,
@@ -203,7 +203,7 @@ def evaluate(
         curves=curve_set,
         groups=by_group,
         verdicts=answers,
-        warnings=data_warnings(data, survey, names, origin),
+        warnings=data_warnings(rows, survey, names, origin),
         notes=_notes(survey.notes, estimates, results)
         + _rater_notes(survey.notes, raters)
         + score_notes(score)
@@ -270,9 +270,10 @@ def _kept_only(n_classes: int) -> tuple[str, str]:
     return f"reliability curves of {n_classes - KEPT_CLASSES} classes", reason
 
 
-def _why_untested(data: Data, tests: bool) -> str:
-    if not isinstance(data.some, (ClassPredictions, RealPredictions)):
-        return f"no statistic of this version applies to {type(data.some).__name__} predictions"
-    if data.has_counts:
+def _why_untested(rows: Rows, tests: bool) -> str:
+    some = rows.sample.predictions
+    if not isinstance(some, (ClassPredictions, RealPredictions)):
+        return f"no statistic of this version applies to {type(some).__name__} predictions"
+    if has_counts(rows):
         return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"

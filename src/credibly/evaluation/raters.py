@@ -8,7 +8,8 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.annotators import decompose_disagreement, decompose_loss
-from credibly.evaluation.data import Data
+from credibly.evaluation.rows import has_counts
+from credibly.predictions import Rows
 from credibly.results.base import Result
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 
@@ -43,16 +44,16 @@ class RaterParts(Result):
         return found
 
 
-def rater_parts(data: Data, n_bins: int) -> tuple[RaterParts | None, list[tuple[str, str]]]:
+def rater_parts(rows: Rows, n_bins: int) -> tuple[RaterParts | None, list[tuple[str, str]]]:
     """Return the decompositions where labels are counts over raters, else nothing or the reason."""
-    if not data.has_counts:
+    if not has_counts(rows):
         return None, []
     try:
         with warnings.catch_warnings():  # what is left out stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
             parts = RaterParts(
-                decompose_loss(*data.given, n_bins=n_bins),
-                decompose_disagreement(*data.given, n_bins=n_bins),
+                decompose_loss(*rows.arguments, n_bins=n_bins),
+                decompose_disagreement(*rows.arguments, n_bins=n_bins),
             )
     except UnsupportedError as error:
         return None, [("decompositions over raters", f"{error.rule}, {error.evidence}")]

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.stages import Progress
+from credibly.predictions import ClassPredictions, Rows
 from credibly.recalibration import Recalibration, recalibration_report
 from credibly.results.recalibration import RecalibrationReport
 
 FOLDS = 5
 MOST_ROWS = 20_000
-"""Rows of chunks that are taken into memory to fit recalibrations to them."""
+"""Rows that are taken into memory to fit recalibrations to them."""
 
 
 def recalibrations(
-    data: Data,
+    rows: Rows,
     methods: Sequence[str | Recalibration],
     *,
     n_bins: int,
@@ -36,19 +36,19 @@ def recalibrations(
         )
     if not methods:
         return None, []
-    if not data.is_of_classes:
+    if not isinstance(rows.sample.predictions, ClassPredictions):
         return None, [("recalibration", "there is none for real-valued predictions")]
-    if data.n < 2 * FOLDS:
-        return None, [("recalibration", f"{data.n} instances are too few for {FOLDS} folds")]
-    if data.chunks is not None and data.n > MOST_ROWS:
+    if rows.n < 2 * FOLDS:
+        return None, [("recalibration", f"{rows.n} instances are too few for {FOLDS} folds")]
+    whole = rows.loaded(MOST_ROWS)
+    if whole is None:
         reason = f"it is fitted to rows in memory, of chunks to up to {MOST_ROWS}; `load` a part of the data"
         return None, [("recalibration", reason)]
-    whole = data.whole()
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
             whole.predictions,
-            whole.labels,
+            whole.observed,
             methods,
             cv=FOLDS,
             features=whole.features,

@@ -7,45 +7,44 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.results import RealParts
 from credibly.evaluation.stages import Progress, Reasons, calibration_tests
 from credibly.hypotests import coverage_curve, pit_test
 from credibly.hypotests.resampling.replicates import require_drawable
-from credibly.predictions import RealPredictions
+from credibly.predictions import RealPredictions, Rows
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
 
 def real_tests(
-    data: Data, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
+    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> tuple[dict[str, HypotestResult], Reasons]:
     """Test the statistics whose labels can be drawn; name the others with the reason."""
-    testable, reasons = [], []
-    assert isinstance(data.some, RealPredictions)
+    testable, reasons, some = [], [], rows.sample.predictions
+    assert isinstance(some, RealPredictions)
     for one in chosen:
         try:
-            require_drawable(data.some, [one.bind(data.some[:1])])
+            require_drawable(some, [one.bind(some[:1])])
             testable.append(one)
         except UnsupportedError as error:
             reasons.append((f"test of {one.name}", f"it {error.rule}, {error.evidence}"))
     if not testable:
         return {}, reasons
     try:
-        return calibration_tests(data, testable, n_resamples, seed, tell), reasons
+        return calibration_tests(rows, testable, n_resamples, seed, tell), reasons
     except UnsupportedError as error:
         return {}, [*reasons, ("calibration tests", _why(error))]
 
 
-def real_parts(data: Data, level: float, n_resamples: int, seed: Seed) -> tuple[RealParts | None, Reasons]:
+def real_parts(rows: Rows, level: float, n_resamples: int, seed: Seed) -> tuple[RealParts | None, Reasons]:
     """Return the curves, or the reason why labels cannot be drawn for them."""
     settings: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "rng": seed}
     try:
-        pit = pit_test(*data.given, **settings)
+        pit = pit_test(*rows.arguments, **settings)
     except UnsupportedError as error:
         return None, [("curves of the probability integral transform and of coverage", _why(error))]
     try:
-        return RealParts(pit, coverage_curve(*data.given, **settings)), []
+        return RealParts(pit, coverage_curve(*rows.arguments, **settings)), []
     except UnsupportedError as error:
         return RealParts(pit, None), [("coverage curve", _why(error))]
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
-from credibly.predictions import ClassPredictions, Point
+from credibly.predictions import ClassPredictions, Point, Rows
 from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
@@ -40,19 +39,19 @@ class ScoreParts(Result):
         return {**super().to_dict(), "score": self.score.summary_dict()}
 
 
-def score_parts(data: Data, seed: Seed) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
+def score_parts(rows: Rows, seed: Seed) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
     """Return the score where predictions are sets, else nothing or the reason."""
-    if not isinstance(data.some, ClassPredictions) or isinstance(data.some, Point):
+    some = rows.sample.predictions
+    if not isinstance(some, ClassPredictions) or isinstance(some, Point):
         return None, []
-    rows = spaced_rows(data.n, MOST_ROWS if data.some.n_classes <= _FEW_CLASSES else FEW_ROWS)
-    predictions, labels = data.rows(rows)
+    part = rows.take(spaced_rows(rows.n, MOST_ROWS if some.n_classes <= _FEW_CLASSES else FEW_ROWS))
     try:
         with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
-            score = epistemic_score(predictions, labels, rng=seed)
+            score = epistemic_score(part.predictions, part.observed, rng=seed)
     except UnsupportedError as error:
         return None, [("unified score", f"{error.rule}, {error.evidence}")]
-    return ScoreParts(score, data.n), []
+    return ScoreParts(score, rows.n), []
 
 
 def score_notes(parts: ScoreParts | None) -> tuple[str, ...]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, like
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
+from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
 from credibly.evaluation.stages import Progress, Reasons
-from credibly.evaluation.subsample import MOST_ROWS_UNASKED
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.evaluation.words import evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.resampling.pvalues import acceptance_region
-from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, as_labels
+from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Rows, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
@@ -40,7 +41,7 @@ _MEANS = {
 
 
 def credal_parts(
-    data: Data,
+    rows: Rows,
     summary: PredictionSummary,
     *,
     tests: bool,
@@ -50,13 +51,13 @@ def credal_parts(
     tell: Progress,
 ) -> tuple[CredalParts | None, Reasons]:
     """Return the tests of the set that can be run, and the reasons of those that cannot."""
-    if isinstance(data.some, Point) or not isinstance(data.some, ClassPredictions):
+    n, some = rows.n, rows.sample.predictions
+    if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return None, []
-    n = data.n
-    if data.chunks is not None and n > MOST_ROWS_UNASKED:
+    whole = rows.loaded(MOST_ROWS_UNASKED)
+    if whole is None:
         return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
-    whole = data.whole()
-    predictions, labels, features = whole.predictions, whole.labels, whole.features
+    predictions, labels, features = whole.predictions, whole.observed, whole.features
     assert isinstance(predictions, ClassPredictions)
     try:
         columns = None if features is None else check_features(features, predictions)
@@ -120,7 +121,7 @@ def _regions(
 
 
 def validity_parts(
-    data: Data,
+    rows: Rows,
     summary: PredictionSummary,
     *,
     tests: bool,
@@ -130,19 +131,19 @@ def validity_parts(
     tell: Progress,
 ) -> tuple[ValidityParts | None, Reasons]:
     """Return the test of the truth itself, where labels are counts over raters."""
-    if not data.has_counts or not data.is_of_classes:
+    n, some = rows.n, rows.sample.predictions
+    if not has_counts(rows) or not isinstance(some, ClassPredictions):
         return None, []
-    n = data.n
-    if not tests or isinstance(data.some, Dirichlet) or n > MOST_ROWS_UNASKED:
+    if not tests or isinstance(some, Dirichlet) or n > MOST_ROWS_UNASKED:
         reason = "tests=False" if not tests else "a Dirichlet is no set; make one with `credal_set`"
         if tests and n > MOST_ROWS_UNASKED:
             reason = f"it takes minutes for {n} instances; use `validity_test`"
         return None, [(VALIDITY, reason)]
-    whole = data.whole()
+    whole = rows.take(np.arange(n))
     try:
         found = validity_test(
             whole.predictions,
-            whole.labels,
+            whole.observed,
             n_resamples=min(n_resamples, MOST_REPLICATES),
             rng=seed,
             progress=lambda done, total: tell("raters", done, total),

@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.data import Data
 from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.subsample import compares_pairs
+from credibly.evaluation.rows import compares_pairs
 from credibly.hypotests import calibration_test
 from credibly.hypotests.predictive.groups import group_sizes
 from credibly.predictions import (
@@ -41,12 +38,12 @@ OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
 
-def summarise(data: Data) -> PredictionSummary:
+def summarise(rows: Rows) -> PredictionSummary:
     """Return type and sizes of the predictions."""
-    predictions = data.some
+    predictions = rows.sample.predictions
     return PredictionSummary(
         kind=type(predictions).__name__,
-        n=data.n,
+        n=rows.n,
         m=predictions.n_members,
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
@@ -79,7 +76,7 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
 
 
 def choose(
-    data: Data,
+    rows: Rows,
     statistics: Sequence[str | Statistic] | None,
     n_bins: int,
     tests: bool,
@@ -89,16 +86,16 @@ def choose(
         raise InputTypeError(
             "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
         )
-    asked = _of_this_kind(data.some) if statistics is None else list(statistics)
+    asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
     for one in asked:
         statistic = as_statistic(one)
         if isinstance(one, str) and "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=n_bins)
-        reason = _why_not(statistic, data, tests)
+        reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, data.n)
+            reason = _why_not_unasked(statistic, rows.n)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -119,9 +116,9 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
     return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
 
 
-def _why_not(statistic: Statistic, data: Data, tests: bool) -> str | None:
-    predictions, labels = data.some, data.batch
-    if data.chunks is not None and statistic.traits.reduction == "opaque":
+def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
+    predictions, labels = rows.sample.predictions, rows.sample.batch
+    if statistic.traits.reduction == "opaque" and rows.loaded() is None:
         return "it is a function of all rows at once, and these come in chunks; `load` them"
     if not tests and compares_pairs(statistic):
         return "it compares pairs of instances, which tests=False leaves out"
@@ -149,66 +146,38 @@ def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
     return None
 
 
-def estimate_all(data: Data, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
-    """Return the value of every statistic."""
-    if data.chunks is not None:
-        return _estimates_over(data, data.chunks, chosen, tell)
-    values = {}
-    for done, statistic in enumerate(chosen, start=1):
-        values[statistic.name] = statistic(*data.given)
-        tell("estimates", done, len(chosen))
-    return values
-
-
-def _estimates_over(
-    data: Data, chunks: Rows, chosen: Sequence[Statistic], tell: Progress
-) -> dict[str, Estimate]:
+def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
     """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
     report = partial(tell, "estimates")
     sums = [one for one in chosen if one.traits.reduction == "sum"]
-    found = estimates_over(sums, chunks, report) if sums else {}
+    found = estimates_over(sums, rows, report) if sums else {}
     parts: dict[bytes, Dataset] = {}
     for one in chosen:
-        if one.traits.reduction == "sum":
-            continue
-        rows = one.chosen if isinstance(one, Subsampled) else np.arange(data.n)
-        key = rows.tobytes()
-        if key not in parts:
-            parts[key] = chunks.take(rows, report)
-        part = parts[key]
         if isinstance(one, Subsampled):
-            found[one.name] = one.of_part(part.predictions, part.labels, data.n)
-        else:
-            found[one.name] = one(part.predictions, part.labels)
+            key = one.chosen.tobytes()
+            if key not in parts:
+                parts[key] = rows.take(one.chosen, report)
+            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
+        elif one.traits.reduction != "sum":
+            whole = rows.loaded(rows.n)
+            assert whole is not None
+            found[one.name] = one(whole.predictions, whole.labels)
     return {one.name: found[one.name] for one in chosen}
 
 
 def estimate_groups(
-    data: Data, chosen: Sequence[Statistic], tell: Progress
+    rows: Rows, chosen: Sequence[Statistic], tell: Progress
 ) -> tuple[dict[str, dict[str, Estimate]], Reasons]:
     """Return the statistics that are sums over instances within every group, in order of the names."""
-    if not data.has_groups:
+    if rows.sample.groups is None:
         return {}, []
-    if data.chunks is not None:
-        sizes = group_sizes(data.chunks)
-        names = [level for level, _ in sizes]
-    else:
-        levels, index = np.unique(np.asarray(data.groups), return_inverse=True)
-        names = levels.tolist()
-    if len(names) > MOST_GROUPS:
-        return {}, [("estimates per group", f"there are {len(names)} groups, more than {MOST_GROUPS}")]
+    sizes = group_sizes(rows)
+    if len(sizes) > MOST_GROUPS:
+        return {}, [("estimates per group", f"there are {len(sizes)} groups, more than {MOST_GROUPS}")]
     cheap = [one for one in chosen if one.traits.reduction == "sum"]
-    if data.chunks is not None:
-        tasks = [GroupTask.of(cheap, data.chunks, level, size) for level, size in sizes]
-        every = one_pass(data.chunks, tasks, partial(tell, "groups")) if cheap else [{} for _ in tasks]
-        return {str(name): own for name, own in zip(names, every, strict=True)}, []
-    whole = Dataset(data.some, data.batch)
-    found = {}
-    for group, name in enumerate(names):
-        part = whole.take(np.flatnonzero(index == group))
-        found[str(name)] = {one.name: one(part.predictions, part.labels) for one in cheap}
-        tell("groups", group + 1, len(names))
-    return found, []
+    tasks = [GroupTask.of(cheap, rows, level, size) for level, size in sizes]
+    every = one_pass(rows, tasks, partial(tell, "groups")) if cheap else [{} for _ in tasks]
+    return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}, []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,11 +203,11 @@ class GroupTask(Task):
 
 
 def calibration_tests(
-    data: Data, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
+    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> dict[str, HypotestResult]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
     together = calibration_test(
-        *data.given,
+        *rows.arguments,
         statistic=list(chosen),
         n_resamples=n_resamples,
         rng=seed,

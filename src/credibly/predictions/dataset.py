@@ -224,6 +224,34 @@ class Rows(ABC):
         found = self.map(partial(_rows_inside, rows), progress)
         return joined([part for part in found if part is not None])
 
+    def loaded(self, most: int = 0) -> Dataset | None:
+        """Return all rows in memory; None where they are not there yet and more than `most`.
+
+        Parameters
+        ----------
+        most : int
+            Rows that are taken into memory for this.
+
+        Returns
+        -------
+        Dataset or None
+            All rows.
+        """
+        return self.take(np.arange(self.n)) if self.n <= most else None
+
+    def ungrouped(self) -> Rows:
+        """Return the same rows, of no groups."""
+        return Ungrouped(self, self.n)
+
+    @property
+    def arguments(self) -> tuple[Any, Any]:
+        """Predictions and labels as public functions take them: these rows, which bring everything."""
+        return self, None
+
+    def also(self, *names: str) -> dict[str, Any]:
+        """Return what public functions take beside them, such as groups: nothing, these rows bring it."""
+        return {}
+
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Return the numbers of these ranks among the values of all rows, exactly.
 
@@ -292,6 +320,27 @@ class InMemory(Rows):
         yield work(self.whole)
         if progress is not None:
             progress(self.n, self.n)
+
+    def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
+        """Return some of the rows."""
+        return self.whole.take(rows)
+
+    def loaded(self, most: int = 0) -> Dataset:
+        """Return all rows, however many."""
+        return self.whole
+
+    def ungrouped(self) -> Rows:
+        """Return the same rows, of no groups."""
+        return InMemory(_ungrouped(self.whole))
+
+    @property
+    def arguments(self) -> tuple[Any, Any]:
+        """Predictions and labels as public functions take them."""
+        return self.whole.predictions, self.whole.labels
+
+    def also(self, *names: str) -> dict[str, Any]:
+        """Return what public functions take beside them, by name: groups, features, ids."""
+        return {name: getattr(self.whole, name) for name in names}
 
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Sort the values where they are."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
@@ -32,11 +34,14 @@ class Scan(Rows):
         Where they are read and worked on.
     notes : tuple of str
         What was found out, or left out on purpose.
+    source : str
+        The path, URL or pattern as given; empty for arrays.
     """
 
     pieces: tuple[Piece, ...]
     engine: Engine
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -45,8 +50,21 @@ class Scan(Rows):
 
     @cached_property
     def sample(self) -> Dataset:
-        """The first rows: they tell what kind of predictions and labels all of them are."""
-        return first_rows(self.pieces[0].chunk())
+        """The first rows, with what is known of all: they tell the kind of predictions and labels."""
+        notes = self.notes
+        if self.source:
+            said = "is read in chunks; the input hash is of names and numbers of rows"
+            notes = (*notes, f"'{self.source}' {said}")
+        first = first_rows(self.pieces[0].chunk())
+        return dataclasses.replace(first, source=self.source, digest=self.digest, dropped=0, notes=notes)
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits of names and numbers of rows: reading all bytes would be one more pass."""
+        total = hashlib.sha256()
+        for piece in self.pieces:
+            total.update(f"{piece.name}\t{piece.start}\t{piece.stop}\n".encode())
+        return total.hexdigest()[:16]
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -214,4 +232,5 @@ def scan(
         engine=chosen,
         skip_bad=skip_bad_shards,
     )
-    return Scan(tuple(pieces), chosen, tuple(notes))
+    source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
+    return Scan(tuple(pieces), chosen, tuple(notes), source)

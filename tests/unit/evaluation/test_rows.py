@@ -7,7 +7,7 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
-from credibly.evaluation.subsample import (
+from credibly.evaluation.rows import (
     MOST_ROWS_ASKED,
     MOST_ROWS_UNASKED,
     rows_for_pairs,

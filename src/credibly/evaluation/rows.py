@@ -1,4 +1,4 @@
-"""Statistics over pairs of instances on a stated random part of large data.
+"""The rows of an evaluation: all of them, checked, and the random part that statistics over pairs see.
 
 A test over pairs costs rows^2 k per replicate. Beyond `pairwise_rows` instances the statistic sees a
 part drawn without replacement.
@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, require_positive
+from credibly._arrays.errors import InputError, UnsupportedError, require_positive
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import tiles
-from credibly.evaluation.data import Data
-from credibly.predictions import RandomRows
+from credibly.predictions import Counts, RandomRows, Rows, as_rows
+from credibly.scale import scan
 from credibly.statistics import Statistic, Subsampled
 
 MOST_ROWS_ASKED = 20_000
@@ -26,6 +27,44 @@ MOST_ROWS_UNASKED = 2500
 
 _CLASSES = 10
 _TILE = 2**22
+
+
+def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: Any = None) -> Rows:
+    """Check predictions and labels, whatever they come in."""
+    if hasattr(predictions, "__dask_graph__"):
+        predictions = scan(predictions, labels, groups=groups, features=features)
+        labels = groups = features = None
+    if groups is not None:
+        groups = to_host(groups) if is_array(groups) else np.asarray(groups)
+    if features is not None and not is_array(features):
+        features = np.asarray(features)
+    rows = as_rows(predictions, labels, groups=groups, features=features)
+    if rows.sample.batch.weights is not None:
+        raise UnsupportedError(
+            "`evaluate`",
+            "counts every instance once",
+            "the chunks have sample weights",
+            "Scan without `sample_weight`; single statistics and tests take weights.",
+        )
+    if groups is not None and groups.shape != (rows.n,):
+        raise _unlike("`groups`", "entry", rows.n, groups.shape)
+    if features is not None and features.shape[:1] != (rows.n,):
+        raise _unlike("`features`", "row", rows.n, features.shape)
+    return rows
+
+
+def _unlike(name: str, what: str, n: int, shape: tuple[int, ...]) -> InputError:
+    return InputError(
+        name,
+        f"must have one {what} per prediction ({n})",
+        f"got shape {shape}",
+        "Check that both come from the same split.",
+    )
+
+
+def has_counts(rows: Rows) -> bool:
+    """Tell whether labels are counts over raters."""
+    return isinstance(rows.sample.batch, Counts)
 
 
 def compares_pairs(statistic: Statistic) -> bool:
@@ -53,22 +92,20 @@ def subsampled(statistic: Statistic, n: int, most: int, seed: Seed) -> Statistic
     return Subsampled(statistic, random_rows(n, most, seed))
 
 
-def random_rows(n: int, most: int, seed: Seed) -> np.ndarray[Any, Any]:
+def random_rows(n: int, most: int, seed: Seed) -> HostArray:
     """Return the rows with the `most` smallest of n uniform numbers, increasing."""
     return np.sort(_smallest(n, most, seed)[1])
 
 
-def random_part(data: Data, most: int, seed: Seed) -> tuple[Any, Any]:
-    """Return all rows or a random part of them: predictions with labels, or chunks."""
-    if data.n <= most:
-        return data.given
-    values, rows = _smallest(data.n, most, seed)
-    if data.chunks is None:
-        return data.rows(np.sort(rows))
-    return RandomRows(data.chunks, most, seed, Stream.SUBSAMPLE, float(values.max())), None
+def random_part(rows: Rows, most: int, seed: Seed) -> Rows:
+    """Return all rows, or of more than `most` a random part."""
+    if rows.n <= most:
+        return rows
+    values, _ = _smallest(rows.n, most, seed)
+    return RandomRows(rows, most, seed, Stream.SUBSAMPLE, float(values.max()))
 
 
-def _smallest(n: int, most: int, seed: Seed) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _smallest(n: int, most: int, seed: Seed) -> tuple[HostArray, HostArray]:
     """Return the `most` smallest of n uniform numbers and their rows, a tile of them at a time."""
     uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
