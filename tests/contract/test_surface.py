@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import inspect
 import pickle
 import pydoc
@@ -138,6 +139,20 @@ def test_exceptions_to_the_rule_about_examples_are_needed() -> None:
 @pytest.mark.parametrize("name", cr.__all__)
 def test_docstring(name: str) -> None:
     assert (inspect.getdoc(getattr(cr, name)) or "").strip()
+
+
+@pytest.mark.parametrize("room", ["credibly", "credibly.plots", "credibly.scale", "credibly.simulate"])
+def test_every_parameter_of_a_function_is_documented(room: str) -> None:
+    """As `help` shows it: some docstrings take what they share from one place."""
+    package = importlib.import_module(room)
+    functions = [value for name in package.__all__ if inspect.isfunction(value := getattr(package, name))]
+    for function in functions:
+        docstring = inspect.getdoc(function) or ""
+        section = docstring.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+        told = re.findall(r"^([\w*, ]+)(?: : .+)?\n    \S", section, re.MULTILINE)
+        documented = [name.lstrip("*") for names in told for name in names.split(", ")]
+        assert documented == list(inspect.signature(function).parameters), function.__qualname__
+    assert functions
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import cycle, islice
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, MissingExtraError
@@ -83,66 +84,6 @@ class Serial(Engine):
         return (_folded(step, chain, finish) for chain in chains)
 
 
-class Pool(Engine):
-    """An executor of `concurrent.futures`: threads or processes of this machine.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-        Where to run; it stays open.
-    """
-
-    name = "pool"
-
-    def __init__(self, executor: concurrent.futures.Executor) -> None:
-        self.executor = executor
-        self._processes = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
-        workers = getattr(executor, "_max_workers", None)
-        self._running = max(2, AHEAD * workers) if isinstance(workers, int) else None
-
-    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
-        """Yield results in order; a few inputs per worker are under way at a time."""
-        return self._in_order(self._submit(function, one) for one in inputs)
-
-    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
-        """Yield results as they come; what has not begun is cancelled when the caller stops early."""
-        places: dict[Any, int] = {}
-        try:
-            with _living_workers():
-                for place, one in enumerate(inputs):
-                    places[self._submit(function, one)] = place
-                for future in concurrent.futures.as_completed(places):
-                    yield places[future], future.result()
-        finally:
-            for future in places:
-                future.cancel()
-
-    def folds(
-        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
-    ) -> Iterator[T]:
-        """Fold every chain in one worker, which is sent all its arguments."""
-        return self._in_order(self._submit(_folded, step, chain, finish) for chain in chains)
-
-    def _submit(self, function: Callable[..., T], *given: Any) -> Any:
-        if self._processes:
-            _require_picklable((function, given))
-        return self.executor.submit(function, *given)
-
-    def _in_order(self, futures: Iterator[Any]) -> Iterator[Any]:
-        waiting: deque[Any] = deque()
-        try:
-            with _living_workers():
-                for future in futures:
-                    waiting.append(future)
-                    if self._running is not None and len(waiting) >= self._running:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
 class Devices(Serial):
     """Several devices of this machine: one thread for each, and every chain of tasks on one of them.
 
@@ -169,18 +110,153 @@ class Devices(Serial):
                 (opened.enter_context(concurrent.futures.ThreadPoolExecutor(1)), device)
                 for device in self.devices
             ]
-            room = 2 * len(threads)
-            waiting: deque[Any] = deque()
-            opened.callback(lambda: [future.cancel() for future in waiting])
-            for (thread, device), chain in zip(cycle(threads), chains, strict=False):
-                waiting.append(thread.submit(_folded_on, device, step, chain, finish))
-                if len(waiting) >= room:
-                    yield waiting.popleft().result()
-            while waiting:
+            yield from _in_order(
+                (
+                    thread.submit(_folded_on, device, step, chain, finish)
+                    for (thread, device), chain in zip(cycle(threads), chains, strict=False)
+                ),
+                2 * len(threads),
+            )
+
+
+class Pool(Engine):
+    """An executor of `concurrent.futures`: threads or processes of this machine.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        Where to run; it stays open.
+    """
+
+    name = "pool"
+
+    def __init__(self, executor: concurrent.futures.Executor) -> None:
+        self.executor = executor
+        self._processes = isinstance(executor, concurrent.futures.ProcessPoolExecutor)
+
+    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
+        """Yield results in order; a few inputs per worker are under way at a time."""
+        return self.in_order(self._submit(function, one) for one in inputs)
+
+    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
+        """Yield results as they come; a few inputs per worker are under way at a time."""
+        places: dict[Any, int] = {}
+        done: SimpleQueue[Any] = SimpleQueue()
+        todo = iter(enumerate(inputs))
+        with self._alive():
+            room = self._room()
+            try:
+                while True:
+                    for place, one in islice(todo, room - len(places)):
+                        future = self._submit(function, one)
+                        places[future] = place
+                        future.add_done_callback(done.put)
+                    if not places:
+                        return
+                    future = done.get()
+                    yield places.pop(future), future.result()
+            finally:
+                self._drop(places)
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold every chain in one worker, which is sent all its arguments."""
+        return self.in_order(self._submit(_folded, step, chain, finish) for chain in chains)
+
+    def in_order(self, futures: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results of futures in their order; the next are asked for when there is room."""
+        with self._alive():
+            yield from _in_order(futures, self._room(), self._drop)
+
+    def _submit(self, function: Callable[..., T], *given: Any) -> Any:
+        if self._processes:
+            _require_picklable((function, given))
+        return self.executor.submit(function, *given)
+
+    def _room(self) -> int:
+        """Return how many inputs may be under way: all, where the executor does not say its workers."""
+        workers = getattr(self.executor, "_max_workers", None)
+        return max(2, AHEAD * workers) if isinstance(workers, int) else sys.maxsize
+
+    def _drop(self, futures: Iterable[Any]) -> None:
+        _cancel(futures)
+
+    def _alive(self) -> AbstractContextManager[None]:
+        return _living_workers()
+
+
+class Cluster(Pool):
+    """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
+
+    Not the executor that a client can give: its futures cannot be arguments of tasks, so that sums would
+    come back here between two steps.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Where to run.
+    """
+
+    name = "dask"
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+        """Return futures: results stay with the workers, and a lost one is computed again from its input."""
+        return [self._submit(function, one) for one in inputs]
+
+    def folds(
+        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
+    ) -> Iterator[T]:
+        """Fold every chain by tasks of one step each; sums go from step to step on the cluster."""
+
+        def folded(chain: Chain) -> Any:
+            total = None
+            for given in chain:
+                total = self._submit(step, total, *given)
+            return self._submit(finish, total)
+
+        return self.in_order(folded(chain) for chain in chains)
+
+    def _submit(self, function: Callable[..., Any], *given: Any) -> Any:
+        # pure=False: the same function on the same rows must run again when it is asked for again
+        return self.client.submit(function, *given, pure=False)
+
+    def _room(self) -> int:
+        return max(2, AHEAD * len(self.client.nthreads()))
+
+    def _drop(self, futures: Iterable[Any]) -> None:
+        if self.client.status == "running":
+            self.client.cancel(list(futures))
+
+    def _alive(self) -> AbstractContextManager[None]:
+        return _living_cluster()
+
+
+def _cancel(futures: Iterable[Any]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+def _in_order(
+    futures: Iterable[Any], room: int, drop: Callable[[Iterable[Any]], None] = _cancel
+) -> Iterator[Any]:
+    """Yield results in order with at most `room` futures waiting; drop those when the caller stops early."""
+    waiting: deque[Any] = deque()
+    try:
+        for future in futures:
+            waiting.append(future)
+            if len(waiting) >= room:
                 yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        drop(waiting)
 
 
-def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
+def _folded(step: Callable[..., Any], chain: Iterable[tuple[Any, ...]], finish: Callable[[Any], T]) -> T:
     total = None
     for given in chain:
         total = step(total, *given)
@@ -188,10 +264,8 @@ def _folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) 
 
 
 def _folded_on(device: Any, step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
-    total = None
-    for given in chain:
-        total = step(total, *(one.on(device) if hasattr(one, "on") else one for one in given))
-    return finish(total)
+    moved = (tuple(one.on(device) if hasattr(one, "on") else one for one in given) for given in chain)
+    return _folded(step, moved, finish)
 
 
 @contextmanager
@@ -218,91 +292,6 @@ def _require_picklable(given: tuple[Any, ...]) -> None:
             str(error),
             "Define functions at the top of a module (no lambda), or use a `ThreadPoolExecutor`.",
         ) from error
-
-
-__all__ = ["Cluster", "Devices", "Engine", "Pool", "Serial", "as_engine", "connected"]
-
-
-class Cluster(Engine):
-    """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Where to run.
-    """
-
-    name = "dask"
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
-
-    def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
-        """Yield results in order; a few inputs per worker are under way at a time."""
-        return self.in_order(self._submit(function, one) for one in inputs)
-
-    def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
-        """Yield results as they come; a few inputs per worker are under way at a time."""
-        places: dict[Any, int] = {}
-        todo = iter(enumerate(inputs))
-        with _living_cluster():
-            room = self._window()
-            try:
-                arriving = _distributed().as_completed([], loop=self.client.loop)
-                while True:
-                    for place, one in islice(todo, room - len(places)):
-                        future = self._submit(function, one)
-                        places[future] = place
-                        arriving.add(future)
-                    if not places:
-                        return
-                    future = next(arriving)
-                    yield places.pop(future), future.result()
-            finally:
-                self._drop(list(places))
-
-    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
-        """Return futures: results stay with the workers, and a lost one is computed again from its input."""
-        return [self._submit(function, one) for one in inputs]
-
-    def folds(
-        self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
-    ) -> Iterator[T]:
-        """Fold every chain by tasks of one step each; sums go from step to step on the cluster."""
-
-        def folded(chain: Chain) -> Any:
-            total = None
-            for given in chain:
-                total = self._submit(step, total, *given)
-            return self._submit(finish, total)
-
-        return self.in_order(folded(chain) for chain in chains)
-
-    def in_order(self, futures: Iterable[Any]) -> Iterator[Any]:
-        """Yield the results of futures in their order; the next are asked for when there is room."""
-        waiting: deque[Any] = deque()
-        with _living_cluster():
-            room = self._window()
-            try:
-                for future in futures:
-                    waiting.append(future)
-                    if len(waiting) >= room:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                self._drop(list(waiting))
-
-    def _submit(self, function: Callable[..., Any], *given: Any) -> Any:
-        # pure=False: the same function on the same rows must run again when it is asked for again
-        return self.client.submit(function, *given, pure=False)
-
-    def _window(self) -> int:
-        return max(2, AHEAD * len(self.client.nthreads()))
-
-    def _drop(self, futures: list[Any]) -> None:
-        if futures and self.client.status == "running":
-            self.client.cancel(futures)
 
 
 def as_engine(engine: Any) -> Engine:

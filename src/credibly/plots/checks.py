@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
@@ -138,21 +138,9 @@ def check_data(check: PredictiveCheck) -> CheckDisplay:
     return _display(lines, "What the model expects")
 
 
+@drawing_of(check_data)
 def check_strip(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
-    """Draw acceptance regions and observed values of a predictive check, both hypotheses side by side.
-
-    Parameters
-    ----------
-    check : PredictiveCheck
-        The check.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw acceptance regions and observed values of a predictive check, both hypotheses side by side."""
     return check_data(check).draw(ax)
 
 
@@ -197,25 +185,11 @@ def before_after_data(
     return _display(lines, f"Recalibration, {chosen}")
 
 
+@drawing_of(before_after_data)
 def before_after_strip(
     before: PredictiveCheck, after: PredictiveCheck, hypothesis: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw checks before and after recalibration.
-
-    Parameters
-    ----------
-    before, after : PredictiveCheck
-        Checks of the same statistics on the same data.
-    hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis; the Bayesian one where both checks tested it.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw checks before and after recalibration."""
     return before_after_data(before, after, hypothesis).draw(ax)
 
 

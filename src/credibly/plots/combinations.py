@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words
+from credibly.plots.display import Display, Words, drawing_of
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
 from credibly.results.tests import CredalTestResult
@@ -194,29 +194,11 @@ def combination_data(
     )
 
 
+@drawing_of(combination_data)
 def combination_diagram(
     result: CredalTestResult, feature: Any, *, name: str = "feature", limit: int = 5, ax: Axes | None = None
 ) -> Axes:
-    """Draw weights along a feature.
-
-    Parameters
-    ----------
-    result : CredalTestResult
-        From ``credibly.credal_test``.
-    feature : array (n,)
-        One value per instance that the test was given.
-    name : str
-        Its name.
-    limit : int
-        Most series drawn, heaviest first.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw weights along a feature."""
     return combination_data(result, feature, name=name, limit=limit).draw(ax)
 
 
@@ -263,6 +245,7 @@ def simplex_weights_data(
     return SimplexWeightsDisplay(result.weight_names[chosen], places, weights[:, chosen], names)
 
 
+@drawing_of(simplex_weights_data)
 def simplex_weights(
     result: CredalTestResult,
     probs: Any,
@@ -271,24 +254,5 @@ def simplex_weights(
     class_names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the weight of one point of the set over the simplex.
-
-    Parameters
-    ----------
-    result : CredalTestResult
-        From ``credibly.credal_test``.
-    probs : array (n, 3)
-        One distribution over three classes per instance that the test was given.
-    weight : int, optional
-        Which entry of `weight_names`; the heaviest where not given.
-    class_names : sequence of str, optional
-        Names of the classes.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the weight of one point of the set over the simplex."""
     return simplex_weights_data(result, probs, weight=weight, class_names=class_names).draw(ax)

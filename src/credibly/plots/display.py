@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,42 @@ from credibly.plots.style import axes_or_new, dress, key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_AX = """
+ax : Axes, optional
+    Where to draw; a new figure where not given.
+
+Returns
+-------
+Axes
+    The axes, their figure in ``.figure``."""
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+
+def drawing_of(data: Callable[..., Display]) -> Callable[[Draw], Draw]:
+    """Document a function that draws with the parameters of the one that makes its data, and `ax`.
+
+    Parameters
+    ----------
+    data : callable
+        Makes the display. Its docstring has Parameters, then Returns.
+
+    Returns
+    -------
+    callable
+        Decorator of a function with the parameters of `data` and `ax`, whose docstring says what it draws.
+    """
+
+    def documented(draw: Draw) -> Draw:
+        if draw.__doc__:  # none under `python -OO`
+            told = inspect.getdoc(data) or ""
+            parameters = told[told.index("Parameters\n---") : told.index("\n\nReturns\n---")]
+            draw.__doc__ = f"{inspect.getdoc(draw)}\n\n{parameters}{_AX}\n"
+        return draw
+
+    return documented
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style
 from credibly.results.power import PowerStudy
@@ -144,25 +144,9 @@ def distance_data(study: PowerStudy, *, setting: str = "delta", level: float = 0
     )
 
 
+@drawing_of(distance_data)
 def distance_diagram(
     study: PowerStudy, *, setting: str = "delta", level: float = 0.05, ax: Axes | None = None
 ) -> Axes:
-    """Draw rejection rates against a setting, over the worlds that differ in nothing else.
-
-    Parameters
-    ----------
-    study : PowerStudy
-        What `power_study` found.
-    setting : str
-        A setting of its worlds that is a number.
-    level : float
-        One of the study's levels.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw rejection rates against a setting, over the worlds that differ in nothing else."""
     return distance_data(study, setting=setting, level=level).draw(ax)

@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words
+from credibly.plots.display import Display, Words, drawing_of
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
 from credibly.results.curves import EnvelopeCurve
 
@@ -188,37 +188,13 @@ def _fields(curve: EnvelopeCurve, name: str, maker: str) -> tuple[Any, ...]:
     )
 
 
+@drawing_of(pit_data)
 def pit_diagram(curve: EnvelopeCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw shares of labels below quantiles, minus levels, with their envelope.
-
-    Parameters
-    ----------
-    curve : EnvelopeCurve
-        From :func:`credibly.pit_test`.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw shares of labels below quantiles, minus levels, with their envelope."""
     return pit_data(curve).draw(ax)
 
 
+@drawing_of(coverage_data)
 def coverage_diagram(curve: EnvelopeCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw observed against stated coverage of central intervals, with the envelope.
-
-    Parameters
-    ----------
-    curve : EnvelopeCurve
-        From :func:`credibly.coverage_curve`.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw observed against stated coverage of central intervals, with the envelope."""
     return coverage_data(curve).draw(ax)

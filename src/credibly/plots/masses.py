@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, draw_boxes
 
@@ -170,6 +170,7 @@ def mass_data(
     )
 
 
+@drawing_of(mass_data)
 def mass_bars(
     masses: Masses,
     *,
@@ -178,25 +179,6 @@ def mass_bars(
     class_names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw masses, belief intervals and pignistic probabilities of one instance.
-
-    Parameters
-    ----------
-    masses : MassFunction
-        From ``credibly.mass_function``.
-    row : int
-        Which instance.
-    limit : int
-        Most focal sets shown.
-    class_names : sequence of str, optional
-        Names of the classes.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw masses, belief intervals and pignistic probabilities of one instance."""
     display = mass_data(masses, row=row, limit=limit, class_names=class_names)
     return display.draw(ax)

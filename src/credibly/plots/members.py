@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.null import null_data
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, draw_boxes
 from credibly.results.curves import MemberFunctions
@@ -169,23 +169,9 @@ def member_histogram_data(check: PredictiveCheck, statistic: str) -> MemberHisto
     )
 
 
+@drawing_of(member_histogram_data)
 def member_histogram(check: PredictiveCheck, statistic: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the replicates of a statistic, coloured and stacked by the member that drew them.
-
-    Parameters
-    ----------
-    check : PredictiveCheck
-        A check of the Bayesian hypothesis.
-    statistic : str
-        Which statistic.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the replicates of a statistic, coloured and stacked by the member that drew them."""
     return member_histogram_data(check, statistic).draw(ax)
 
 
@@ -281,19 +267,7 @@ def functions_data(functions: MemberFunctions) -> FunctionsDisplay:
     return FunctionsDisplay(functions)
 
 
+@drawing_of(functions_data)
 def functions_diagram(functions: MemberFunctions, *, ax: Axes | None = None) -> Axes:
-    """Draw functions of single members beside the band of all of them.
-
-    Parameters
-    ----------
-    functions : MemberFunctions
-        From `credibly.member_functions`.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw functions of single members beside the band of all of them."""
     return functions_data(functions).draw(ax)

@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 from credibly.results.tests import HypotestResult
 
@@ -175,19 +175,7 @@ def _histogram(values: HostArray) -> tuple[HostArray, HostArray]:
     return counts, edges
 
 
+@drawing_of(null_data)
 def null_distribution(result: HypotestResult, *, ax: Axes | None = None) -> Axes:
-    """Draw the replicates of a test, its acceptance region and the observed value.
-
-    Parameters
-    ----------
-    result : HypotestResult
-        A test that kept its replicates.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the replicates of a test, its acceptance region and the observed value."""
     return null_data(result).draw(ax)

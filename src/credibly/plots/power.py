@@ -9,7 +9,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import INK, series
 from credibly.results.power import PowerCurve
 
@@ -140,21 +140,7 @@ def _noticed(below: float | None, above: float | None) -> str:
     return " and ".join(parts) or "nothing on this grid"
 
 
+@drawing_of(power_data)
 def power_diagram(curve: PowerCurve, hypothesis: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw how often a check notices a distortion, by its size.
-
-    Parameters
-    ----------
-    curve : PowerCurve
-        From ``check.power()``.
-    hypothesis : {"bayesian", "independent"}, optional
-        Which hypothesis; the first that was tested.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw how often a check notices a distortion, by its size."""
     return power_data(curve, hypothesis).draw(ax)

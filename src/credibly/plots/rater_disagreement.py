@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.reliability import bins_table
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 from credibly.results.decompositions import DisagreementDecomposition
@@ -242,45 +242,17 @@ def spread_data(parts: DisagreementDecomposition, *, classes: Sequence[str] | No
     return SpreadDisplay(tuple(names), predicted.value, observed.value, predicted.stderr, observed.stderr)
 
 
+@drawing_of(disagreement_data)
 def disagreement_diagram(
-    parts: DisagreementDecomposition, *, ax: Axes | None = None, level: float = 0.95
+    parts: DisagreementDecomposition, *, level: float = 0.95, ax: Axes | None = None
 ) -> Axes:
-    """Draw predicted against observed disagreement with the band that the rater numbers imply.
-
-    Parameters
-    ----------
-    parts : DisagreementDecomposition
-        From `decompose_disagreement`.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-    level : float
-        Coverage of the band in each bin.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw predicted against observed disagreement with the band that the rater numbers imply."""
     return disagreement_data(parts, level=level).draw(ax)
 
 
+@drawing_of(spread_data)
 def spread_diagram(
     parts: DisagreementDecomposition, *, classes: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw mean predicted against mean observed disagreement, class by class.
-
-    Parameters
-    ----------
-    parts : DisagreementDecomposition
-        From `decompose_disagreement`.
-    classes : sequence of str, optional
-        Names of the classes.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw mean predicted against mean observed disagreement, class by class."""
     return spread_data(parts, classes=classes).draw(ax)

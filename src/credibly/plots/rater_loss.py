@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate, RootEstimate
@@ -238,41 +238,15 @@ def _require_any(given: Mapping[Any, Any], name: str) -> None:
         raise InputError(name, "must hold at least one decomposition", "got none", "Use `decompose_loss`.")
 
 
+@drawing_of(loss_map_data)
 def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition], *, ax: Axes | None = None) -> Axes:
-    """Draw calibration error against dispersion error, one point per model.
-
-    Parameters
-    ----------
-    parts : LossDecomposition or mapping of str to LossDecomposition
-        One model, or several by name.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw calibration error against dispersion error, one point per model."""
     return loss_map_data(parts).draw(ax)
 
 
+@drawing_of(debiasing_data)
 def debiasing_curve(
     by_raters: Mapping[int, LossDecomposition], whole: LossDecomposition, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw plug-in and unbiased epistemic loss against the number of raters.
-
-    Parameters
-    ----------
-    by_raters : mapping of int to LossDecomposition
-        Decompositions of subsampled raters, by their number.
-    whole : LossDecomposition
-        The decomposition of all raters.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw plug-in and unbiased epistemic loss against the number of raters."""
     return debiasing_data(by_raters, whole).draw(ax)

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words
+from credibly.plots.display import Display, Words, drawing_of
 from credibly.plots.style import BLUE, INK, VERMILION
 from credibly.results.base import require_level
 from credibly.results.tests import LocalDeviations
@@ -137,6 +137,7 @@ def region_data(
     )
 
 
+@drawing_of(region_data)
 def region_diagram(
     deviations: LocalDeviations,
     *,
@@ -144,22 +145,5 @@ def region_diagram(
     level: float = 0.05,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the deviation of every region.
-
-    Parameters
-    ----------
-    deviations : LocalDeviations
-        From ``CredalTestResult.regions``.
-    class_names : sequence of str, optional
-        Names of the classes.
-    level : float
-        Regions with at most this adjusted p-value are marked.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the deviation of every region."""
     return region_data(deviations, class_names=class_names, level=level).draw(ax)

@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, line_style, new_figure
 from credibly.results.power import PowerStudy
@@ -133,23 +133,9 @@ def rejection_data(study: PowerStudy, world: str) -> RejectionDisplay:
     )
 
 
+@drawing_of(rejection_data)
 def rejection_diagram(study: PowerStudy, world: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the rejection rates of all tests in one world.
-
-    Parameters
-    ----------
-    study : PowerStudy
-        What `power_study` found.
-    world : str
-        Name of a world.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the rejection rates of all tests in one world."""
     return rejection_data(study, world).draw(ax)
 
 

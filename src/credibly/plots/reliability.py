@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.evaluation.curves import mean_gap
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes
 from credibly.results.curves import ReliabilityCurve
 
@@ -240,19 +240,7 @@ def reliability_data(curve: ReliabilityCurve) -> ReliabilityDisplay:
     )
 
 
+@drawing_of(reliability_data)
 def reliability_diagram(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw predicted probability against observed frequency, with consistency band and counts.
-
-    Parameters
-    ----------
-    curve : ReliabilityCurve
-        From `reliability_curve` or an evaluation.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw predicted probability against observed frequency, with consistency band and counts."""
     return reliability_data(curve).draw(ax)

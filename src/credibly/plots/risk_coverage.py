@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, SKY, line_style
 from credibly.results.curves import RiskCoverageCurve
@@ -133,21 +133,9 @@ def risk_coverage_data(
     )
 
 
+@drawing_of(risk_coverage_data)
 def risk_coverage_diagram(
     curves: RiskCoverageCurve | Mapping[str, RiskCoverageCurve], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the share of wrong answers against the share of instances answered, the surest first.
-
-    Parameters
-    ----------
-    curves : RiskCoverageCurve or mapping of str to RiskCoverageCurve
-        From :func:`credibly.risk_coverage_curve`; several under their names.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the share of wrong answers against the share of instances answered, the surest first."""
     return risk_coverage_data(curves).draw(ax)

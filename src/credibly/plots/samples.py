@@ -9,7 +9,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, SKY, VERMILION
 
@@ -109,21 +109,7 @@ def samples_data(samples: Any, *, label: int | None = None) -> SamplesDisplay:
     return SamplesDisplay(values, values.mean(axis=0), label)
 
 
+@drawing_of(samples_data)
 def samples_strip(samples: Any, *, label: int | None = None, ax: Axes | None = None) -> Axes:
-    """Draw sampled distributions of one instance and their average.
-
-    Parameters
-    ----------
-    samples : array (m, k)
-        Distributions of one instance.
-    label : int, optional
-        The observed class.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw sampled distributions of one instance and their average."""
     return samples_data(samples, label=label).draw(ax)

@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words
+from credibly.plots.display import Display, Words, drawing_of
 from credibly.plots.score_groups import Scores, named_scores
 from credibly.plots.style import BLUE, INK, SKY, VERMILION, draw_boxes, name_ticks
 from credibly.results.scores import GROUPS, PARTS, Group
@@ -105,21 +105,7 @@ def score_bar_data(scores: Scores, *, group: Group = "all") -> ScoreBarDisplay:
     return ScoreBarDisplay(tuple(held), group, means["distance"], means["imprecision"], means["total"])
 
 
+@drawing_of(score_bar_data)
 def score_bars(scores: Scores, *, group: Group = "all", ax: Axes | None = None) -> Axes:
-    """Draw mean distance, imprecision and score of every model.
-
-    Parameters
-    ----------
-    scores : Ranking, EpistemicScore or mapping of str to EpistemicScore
-        The models.
-    group : {"all", "right", "wrong"}
-        Which predictions.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw mean distance, imprecision and score of every model."""
     return score_bar_data(scores, group=group).draw(ax)

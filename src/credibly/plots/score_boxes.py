@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector, require_kind
 from credibly.plots.style import INK, ORANGE, SKY, draw_boxes, name_ticks
 from credibly.selection.standings import Ranking
@@ -131,23 +131,9 @@ def score_box_data(ranking: Ranking, *, tradeoffs: Sequence[float] | None = None
     return ScoreBoxDisplay(tuple(ranking.scores), asked, np.array(found))
 
 
+@drawing_of(score_box_data)
 def score_boxes(
     ranking: Ranking, *, tradeoffs: Sequence[float] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw boxes of the score per model and trade-off.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        From ``credibly.rank_models``.
-    tradeoffs : sequence of float, optional
-        Trade-offs; the finite ones of the ranking where not given.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw boxes of the score per model and trade-off."""
     return score_box_data(ranking, tradeoffs=tradeoffs).draw(ax)

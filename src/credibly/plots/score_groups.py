@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, draw_boxes, name_ticks
 from credibly.results.scores import PARTS, EpistemicScore, Group
@@ -177,21 +177,7 @@ def violin_data(scores: Scores, *, part: Part = "distance") -> ViolinDisplay:
     )
 
 
+@drawing_of(violin_data)
 def score_violins(scores: Scores, *, part: Part = "distance", ax: Axes | None = None) -> Axes:
-    """Draw one part of the score for right and for wrong predictions.
-
-    Parameters
-    ----------
-    scores : Ranking, EpistemicScore or mapping of str to EpistemicScore
-        The models.
-    part : {"distance", "imprecision", "total"}
-        Which part of the score.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw one part of the score for right and for wrong predictions."""
     return violin_data(scores, part=part).draw(ax)

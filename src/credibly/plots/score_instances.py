@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector, require_kind
 from credibly.plots.sizes import rank_correlation
 from credibly.plots.style import BLUE, ORANGE, VERMILION
@@ -130,23 +130,9 @@ def score_scatter_data(score: EpistemicScore, *, most: int = 1000) -> ScoreScatt
     )
 
 
+@drawing_of(score_scatter_data)
 def score_scatter(score: EpistemicScore, *, most: int = 1000, ax: Axes | None = None) -> Axes:
-    """Draw distance against imprecision of single instances.
-
-    Parameters
-    ----------
-    score : EpistemicScore
-        From ``credibly.epistemic_score``.
-    most : int
-        Instances drawn at most, evenly spaced.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw distance against imprecision of single instances."""
     return score_scatter_data(score, most=most).draw(ax)
 
 
@@ -267,21 +253,7 @@ def confidence_data(score: EpistemicScore, *, n_bins: int = 10) -> ConfidenceDis
     )
 
 
+@drawing_of(confidence_data)
 def confidence_strip(score: EpistemicScore, *, n_bins: int = 10, ax: Axes | None = None) -> Axes:
-    """Draw entropy and imprecision against confidence.
-
-    Parameters
-    ----------
-    score : EpistemicScore
-        From ``credibly.epistemic_score``.
-    n_bins : int
-        Number of equal bins between 0 and 1.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw entropy and imprecision against confidence."""
     return confidence_data(score, n_bins=n_bins).draw(ax)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import require_kind
 from credibly.plots.style import series
 from credibly.results.scores import ScoreStability
@@ -112,21 +112,9 @@ def members_data(stability: ScoreStability | Mapping[str, ScoreStability]) -> Me
     )
 
 
+@drawing_of(members_data)
 def members_curve(
     stability: ScoreStability | Mapping[str, ScoreStability], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the mean score against the number of members.
-
-    Parameters
-    ----------
-    stability : ScoreStability or mapping of str to ScoreStability
-        From ``credibly.score_stability``, or ``Ranking.stability``.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the mean score against the number of members."""
     return members_data(stability).draw(ax)

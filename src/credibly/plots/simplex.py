@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, shortened
 from credibly.results.tests import SimplexPicture
 
@@ -172,28 +172,14 @@ def simplex_data(
     )
 
 
+@drawing_of(simplex_data)
 def simplex_diagram(
     picture: SimplexPicture,
     *,
     class_names: Sequence[str] = ("class 0", "class 1", "class 2"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one set of distributions over three classes.
-
-    Parameters
-    ----------
-    picture : SimplexPicture
-        From ``credibly.credal.simplex_picture``.
-    class_names : sequence of str
-        Names of the three corners.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw one set of distributions over three classes."""
     return simplex_data(picture, class_names=class_names).draw(ax)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.simplex import CORNERS, from_triangle, in_triangle
 from credibly.plots.style import INK, VERMILION
 from credibly.results.curves import SimplexMap
@@ -151,19 +151,7 @@ def simplex_map_data(found: SimplexMap) -> SimplexMapDisplay:
     )
 
 
+@drawing_of(simplex_map_data)
 def simplex_heat_map(found: SimplexMap, ax: Axes | None = None) -> Axes:
-    """Draw an error over the 2-simplex.
-
-    Parameters
-    ----------
-    found : SimplexMap
-        From `error_over_simplex` or `error_over_weights`.
-    ax : Axes, optional
-        Where to draw; new axes where not given.
-
-    Returns
-    -------
-    Axes
-        The axes.
-    """
+    """Draw an error over the 2-simplex."""
     return simplex_map_data(found).draw(ax)

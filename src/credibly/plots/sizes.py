@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import host_vector
 from credibly.plots.style import BLUE, INK, VERMILION, whole_figure
 
@@ -109,23 +109,9 @@ def size_data(sizes: Any, right: Any) -> SizeDisplay:
     return SizeDisplay(tuple(name for name, _ in filled), tuple(group for _, group in filled))
 
 
+@drawing_of(size_data)
 def size_strips(sizes: Any, right: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the sizes of the sets behind right and wrong predictions.
-
-    Parameters
-    ----------
-    sizes : array (n,)
-        From ``credibly.credal_size``.
-    right : array (n,) of bool
-        Whether the predicted class was the observed one.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw the sizes of the sets behind right and wrong predictions."""
     return size_data(sizes, right).draw(ax)
 
 
@@ -217,25 +203,9 @@ def heat_data(sizes: Any, nonspecificities: Any, *, n_bins: int = 25) -> HeatDis
     return HeatDisplay(size_edges, other_edges, counts, rank_correlation(first, second))
 
 
+@drawing_of(heat_data)
 def size_heat_map(sizes: Any, nonspecificities: Any, *, n_bins: int = 25, ax: Axes | None = None) -> Axes:
-    """Draw credal size against non-specificity.
-
-    Parameters
-    ----------
-    sizes : array (n,)
-        From ``credibly.credal_size``.
-    nonspecificities : array (n,)
-        From ``credibly.nonspecificity``.
-    n_bins : int
-        Cells along each axis.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw credal size against non-specificity."""
     return heat_data(sizes, nonspecificities, n_bins=n_bins).draw(ax)
 
 

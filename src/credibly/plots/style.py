@@ -52,7 +52,18 @@ def line_style(place: int) -> dict[str, Any]:
 
 
 def printable(text: str) -> str:
-    """Replace characters that no page and no picture can hold."""
+    """Replace characters that no page and no picture can hold.
+
+    Parameters
+    ----------
+    text : str
+        What to show.
+
+    Returns
+    -------
+    str
+        The same with replacement characters.
+    """
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -63,7 +74,18 @@ def shortened(text: str) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty transparent figure of that size in inches, known to nobody but the caller."""
+    """Return an empty transparent figure, known to nobody but the caller.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+
+    Returns
+    -------
+    Figure
+        Without axes.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -87,8 +109,18 @@ def new_axes(
 ) -> Axes:
     """Return the axes of a new figure.
 
-    Fixed `margins` (left, bottom, right, top, in inches) spare the search for a layout, which takes as long
-    as the drawing itself.
+    Parameters
+    ----------
+    width, height : float
+        Size of the figure in inches.
+    margins : tuple of float, optional
+        Left, bottom, right and top in inches. They spare the search for a layout, which takes as long as the
+        drawing itself.
+
+    Returns
+    -------
+    Axes
+        The axes, their figure in ``.figure``.
     """
     figure = new_figure(width, height)
     if margins is None:

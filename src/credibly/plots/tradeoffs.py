@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words
+from credibly.plots.display import Display, Table, Words, drawing_of
 from credibly.plots.host import require_kind
 from credibly.plots.style import INK, VERMILION, series, shortened
 from credibly.selection.standings import Ranking
@@ -183,25 +183,9 @@ def tradeoff_data(ranking: Ranking, *, most: float | None = None, points: bool =
     )
 
 
+@drawing_of(tradeoff_data)
 def tradeoff_lines(
     ranking: Ranking, *, most: float | None = None, points: bool = True, ax: Axes | None = None
 ) -> Axes:
-    """Draw mean scores over trade-offs with the places where models change order.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        From ``credibly.rank_models``.
-    most : float, optional
-        Largest trade-off shown.
-    points : bool
-        Whether models that predict one distribution are shown.
-    ax : Axes, optional
-        Where to draw; a new figure where not given.
-
-    Returns
-    -------
-    Axes
-        The axes, their figure in ``.figure``.
-    """
+    """Draw mean scores over trade-offs with the places where models change order."""
     return tradeoff_data(ranking, most=most, points=points).draw(ax)

@@ -136,8 +136,8 @@ class Bound(ABC):
         """Return which interval `Estimate.interval` makes of the value."""
         return "normal"
 
-    def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
-        """Return a p-value from a reference distribution and its name, where one is known.
+    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
+        """Return degrees of freedom and name of the chi-square that large samples follow, where one is known.
 
         `sums` are those of all rows where this is bound to some of them.
         """

@@ -99,9 +99,9 @@ class SubsampledBound(Bound):
         """Return which interval belongs to the value."""
         return self.inner.interval_method(labels)
 
-    def reference_pvalue(self, value: float, sums: State | None = None) -> tuple[float, str] | None:
-        """Return the p-value from a reference distribution, where one is known."""
-        return self.inner.reference_pvalue(value)
+    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
+        """Return degrees of freedom and name of the chi-square of the part, where one is known."""
+        return self.inner.chi_square()
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the sums make worth knowing."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 
+import kernel_oracles as oracle
 import numpy as np
 import pytest
 import scipy.stats
 
 import credibly as cr
-import kernel_oracles as oracle
 from credibly.hypotests.calibration.analytic import (
     QuadraticForm,
     covariance_overlap,
@@ -71,12 +71,23 @@ def block_matrix(kernel: np.ndarray, probs: np.ndarray) -> np.ndarray:
     return made.reshape(n * k, n * k)
 
 
+def test_equal_eigenvalues_are_all_found() -> None:
+    # one prediction for all, kernel 1: (n - 1) times the eigenvalues of diag(p) - p p', 1/4 three times
+    found = leading_eigenvalues(np.ones((20, 20)), np.full((20, 4), 0.25))
+    np.testing.assert_allclose(found[:3], [19 / 4] * 3, rtol=1e-12)
+    assert np.all(found[3:] < 1e-12)
+
+
+def test_certain_predictions_have_no_eigenvalues() -> None:
+    assert leading_eigenvalues(np.ones((5, 5)), np.eye(3)[[0, 1, 2, 0, 1]]).size == 0
+
+
 def test_leading_eigenvalues_are_those_of_the_block_matrix() -> None:
     probs, _ = oracle.example(30, 3)
     kernel = np.array([[oracle.kernel(p, q, "gaussian", "euclidean", 0.5) for q in probs] for p in probs])
     matrix = block_matrix(kernel, probs)
     expected = np.linalg.eigvalsh(matrix)[::-1][:6]
-    np.testing.assert_allclose(leading_eigenvalues(kernel, probs)[:4], expected[:4], rtol=1e-6)
+    np.testing.assert_allclose(leading_eigenvalues(kernel, probs), expected, rtol=1e-12)
     # the eigenvalues carry the variance: E T^2 = 2 tr(A^2)
     assert quadratic_null_moments(kernel, probs)[0] == pytest.approx(2 * np.sum(matrix**2), rel=1e-10)
 

@@ -157,9 +157,12 @@ def single_result(
     tail = statistic.traits.tail
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
     notes = (*bound.notes, *notes)
-    reference = bound.reference_pvalue(observed, sums) if referred else None
+    reference = bound.chi_square(sums) if referred else None
     if reference is not None:
-        notes = (*notes, f"p = {reference[0]:.3g} from the {reference[1]}")
+        from scipy.special import chdtrc
+
+        degrees, name = reference
+        notes = (*notes, f"p = {chdtrc(degrees, observed):.3g} from the {name}")
     effect, z_score = distance(observed, null)
     return HypotestResult(
         name="calibration_test",
