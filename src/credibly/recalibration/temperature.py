@@ -33,6 +33,7 @@ LIMITS = (1e-12, 1e12)
 TOLERANCE = 1e-6
 """Of the last Newton step on log T: the error behind it is of the order of its square."""
 _MOST_STEPS = 100
+_FARTHEST = 1.5  # a step on log T: beyond, the slope here says which way, and the curvature nothing
 
 Moments = tuple[float, float, float]
 """Loss, slope and curvature in b, per label."""
@@ -190,7 +191,8 @@ def _require_interior(z: Array, share: Array, linear: float) -> None:
 def solve(objective: Callable[[float], Moments]) -> tuple[float, Convergence]:
     """Find the zero of the slope: Newton steps on log b inside a bracket that shrinks at every step.
 
-    Curvature costs one more sum per pass over the data and saves passes: 5 to 8 against 15 of Brent's method.
+    Curvature costs one more sum per pass over the data and saves passes: for temperatures between 1/30 and 30
+    there are 5 to 8, and 15 to 17 by Brent's method.
     """
     low, high = -math.log(LIMITS[1]), -math.log(LIMITS[0])
     at, before, converged, step = 0.0, math.nan, False, 0
@@ -201,7 +203,8 @@ def solve(objective: Callable[[float], Moments]) -> tuple[float, Convergence]:
         before = loss if step == 1 else before
         low, high = (low, at) if slope > 0 else (at, high)
         bend = slope + inverse * curvature
-        change = -slope / bend if bend > 0 else math.inf
+        change = -slope / bend if bend > 0 else math.copysign(_FARTHEST, -slope)
+        change = max(-_FARTHEST, min(_FARTHEST, change))
         newton = low < at + change < high
         change = change if newton else (low + high) / 2 - at
         converged = abs(change) < TOLERANCE and (newton or high - low < TOLERANCE)

@@ -146,3 +146,15 @@ def test_a_dirichlet_keeps_its_concentration() -> None:
     assert np.allclose(after.alpha.sum(axis=1), 7.0)
     point = cr.TemperatureScaling().fit(probs[:200], labels[:200]).apply(probs[200:])
     assert np.allclose(after.mean().probs, point.probs)
+
+
+@pytest.mark.parametrize("factor", [0.05, 0.3, 2.0, 20.0])
+def test_few_passes_over_the_data(factor: float) -> None:
+    """A cautious model (factor below 1) is no slower than an overconfident one."""
+    rng = np.random.default_rng(0)
+    logits = 2 * rng.standard_normal((2000, 10))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    labels = (rng.random((2000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    scaling = cr.TemperatureScaling().fit(cr.Point.from_logits(factor * logits), labels)
+    assert scaling.temperature == pytest.approx(factor, rel=0.1)
+    assert scaling.convergence.n_iterations <= 8
