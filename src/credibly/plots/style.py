@@ -96,6 +96,18 @@ def new_figure(width: float, height: float) -> Figure:
 def whole_figure(ax: Axes) -> Figure:
     """Return the figure that holds the axes, also where they stand on a part of it.
 
+    Parameters
+    ----------
+    ax : Axes
+        Axes of a figure or of a part of one.
+
+    Returns
+    -------
+    Figure
+        The whole figure.
+
+    Notes
+    -----
     From matplotlib 3.10 on this is `ax.get_figure(root=True)`; a figure's own `figure` is the whole in all
     versions.
     """
