@@ -242,7 +242,7 @@ class Rows(ABC):
         raise UnsupportedError(
             f"{what} of rows in chunks",
             "must be a sum over instances",
-            "it is a function of all rows at once",
+            "it is opaque",
             "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
         )
 

@@ -67,6 +67,13 @@ def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, 
     return predictions, predictions.notes
 
 
+def notes_of_one(predictions: Predictions) -> tuple[str, ...]:
+    """Return the notes of `one_distribution`, which is not made for them."""
+    if isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point):
+        return (*predictions.notes, predictions.mean_note)
+    return predictions.notes
+
+
 @dataclasses.dataclass(frozen=True)
 class StatisticsTask(Task):
     """Statistics that are sums over instances, as a part of one pass.
@@ -95,8 +102,9 @@ class StatisticsTask(Task):
         return self._bound(self.sample)
 
     def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        given = with_one_mean(rows.predictions)
-        return [one.bind(given) for one in self.chosen], one_distribution(given)[1]
+        several = len(self.chosen) > 1
+        given = with_one_mean(rows.predictions) if several else rows.predictions
+        return [one.bind(given) for one in self.chosen], notes_of_one(given)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
         """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
