@@ -12,7 +12,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from credibly.predictions.base import Predictions
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Counts, Labels, as_labels
+
+if TYPE_CHECKING:
+    from credibly.predictions.passes import Sums
 
 T = TypeVar("T")
 Choose = Callable[["Dataset"], "Dataset | None"]
@@ -217,6 +220,27 @@ class Rows(ABC):
         found = self.map(partial(_rows_inside, rows), progress)
         return joined([part for part in found if part is not None])
 
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Add up what every work finds over all rows.
+
+        Parameters
+        ----------
+        works : sequence of callable
+            Each returns `Sums` over the rows of a dataset.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        tuple of Sums
+            One per work, on the host.
+        """
+        from credibly.predictions.passes import merged_leaves  # written against this module
+
+        return merged_leaves(self, works, progress)
+
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Return the numbers of these ranks among the values of all rows, exactly.
 
@@ -285,6 +309,13 @@ class InMemory(Rows):
         yield work(self.whole)
         if progress is not None:
             progress(self.n, self.n)
+
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Let every work see all rows as they are: on their device, with their graph, in one piece."""
+        (found,) = self.map(lambda whole: tuple(work(whole) for work in works), progress)
+        return found
 
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Sort the values where they are."""

@@ -20,7 +20,7 @@ from credibly._arrays.merging import State
 from credibly._arrays.namespace import to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Labels, Point, Predictions, Rows, as_point
-from credibly.predictions.passes import Sums, Task, merged, with_one_mean
+from credibly.predictions.passes import Sums, Task, with_one_mean
 from credibly.results.estimates import Estimate, Moments, standard_error_of
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, Statistic
 
@@ -175,11 +175,11 @@ def estimates_over(
 
 def _sums_over(statistics: Sequence[Statistic], rows: Rows, progress: Progress | None) -> dict[str, Estimate]:
     task = StatisticsTask.of(statistics, rows)
-    (total,) = merged(rows, [task.sums], progress)
+    (total,) = rows.merged([task.sums], progress)
     found = task.finish(total)
     again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
     if again:
-        (moments,) = merged(rows, [_Influence(task, again)])
+        (moments,) = rows.merged([_Influence(task, again)])
         for name, state in moments.states.items():
             stderr, _ = standard_error_of(state)
             found[name] = dataclasses.replace(found[name], stderr=stderr, interval_refusal=None)
