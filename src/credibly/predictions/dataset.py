@@ -12,7 +12,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from credibly.predictions.base import Predictions
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Counts, Labels, as_labels, check_sample_weight
+
+if TYPE_CHECKING:
+    from credibly.predictions.passes import Sums
 
 T = TypeVar("T")
 Choose = Callable[["Dataset"], "Dataset | None"]
@@ -252,6 +255,27 @@ class Rows(ABC):
         """Return what public functions take beside them, such as groups: nothing, these rows bring it."""
         return {}
 
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Add up what every work finds over all rows.
+
+        Parameters
+        ----------
+        works : sequence of callable
+            Each returns `Sums` over the rows of a dataset.
+        progress : callable, optional
+            Called with (done, total) rows.
+
+        Returns
+        -------
+        tuple of Sums
+            One per work, on the host.
+        """
+        from credibly.predictions.passes import merged_leaves  # written against this module
+
+        return merged_leaves(self, works, progress)
+
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Return the numbers of these ranks among the values of all rows, exactly.
 
@@ -277,7 +301,7 @@ class Rows(ABC):
         raise UnsupportedError(
             f"{what} of rows in chunks",
             "must be a sum over instances",
-            "it is a function of all rows at once",
+            "it is opaque",
             "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
         )
 
@@ -341,6 +365,13 @@ class InMemory(Rows):
     def also(self, *names: str) -> dict[str, Any]:
         """Return what public functions take beside them, by name: groups, features, ids."""
         return {name: getattr(self.whole, name) for name in names}
+
+    def merged(
+        self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
+    ) -> tuple[Sums, ...]:
+        """Let every work see all rows as they are: on their device, with their graph, in one piece."""
+        (found,) = self.map(lambda whole: tuple(work(whole) for work in works), progress)
+        return found
 
     def ranked(self, values_of: Callable[[Dataset], Array], ranks: HostArray) -> HostArray:
         """Sort the values where they are."""

@@ -18,7 +18,7 @@ from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.dataset import Dataset, InMemory, Rows
+from credibly.predictions.dataset import Dataset, Rows
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -90,13 +90,14 @@ def one_pass(
 def merged(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
 ) -> tuple[Sums, ...]:
-    """Add up what every work finds over all rows; rounding grows with the logarithm of their number.
+    """Add up what every work finds over all rows; rounding grows with the logarithm of their number."""
+    return chunks.merged(works, progress)
 
-    Rows in memory are worked on as they are: on their device, with their graph, in one piece.
-    """
-    if isinstance(chunks, InMemory):
-        (found,) = chunks.map(lambda whole: tuple(work(whole) for work in works), progress)
-        return found
+
+def merged_leaves(
+    chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None
+) -> tuple[Sums, ...]:
+    """Add up what every work finds in the leaves of chunks."""
     leaf = leaf_rows(chunks.sample)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):

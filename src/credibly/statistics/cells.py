@@ -218,7 +218,7 @@ class CellBound(Bound):
         deviation = self._events(labels) - probs
         groups = xp.astype(xp.reshape(self.cells.groups, (-1,)), xp.int64)
         own = xp.reshape(xp.take(gap, groups, axis=0), deviation.shape)
-        values = 2.0 * own * deviation - own**2
+        values = own * (2.0 * deviation - own)
         return xp.mean(values, axis=1) if values.ndim == 2 else values
 
     def _events(self, labels: Classes) -> Array:

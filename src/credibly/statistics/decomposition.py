@@ -12,7 +12,7 @@ from typing import Any
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.merging import State
 from credibly.predictions import Dataset, Rows, as_rows
-from credibly.predictions.passes import Sums, merged
+from credibly.predictions.passes import Sums
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Moments, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
@@ -99,7 +99,7 @@ def decompose_brier(
             "the chunks have sample weights",
             "Scan without `sample_weight`.",
         )
-    (total,) = merged(rows, [task.sums])
+    (total,) = rows.merged([task.sums])
     found = task.finish(total)
     loss, error = found["brier"], found[errors.name]
     of_calibration, of_refinement = _standard_errors(task, rows, total, error)
@@ -130,7 +130,7 @@ def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estim
         return _SPARSE, _SPARSE
     if error.interval_refusal is not SECOND_LOOK:
         return _UNKNOWN, _UNKNOWN
-    (moments,) = merged(rows, [_Effects(task, total.states[error.name])])
+    (moments,) = rows.merged([_Effects(task, total.states[error.name])])
     of_calibration, _ = standard_error_of(moments.states["effect"])
     return (of_calibration, None), standard_error_of(moments.states["rest"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,12 @@ def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
     return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
 
 
-def replicates(labels: Labels, reps: slice) -> Any:
+def replicates(labels: Labels, reps: slice) -> Labels:
     """Return some replicates of a batch."""
     weights = labels.weights
     if weights is not None and weights.shape[0] > 1:
         weights = weights[reps, :]
-    if isinstance(labels, Counts):
-        return Counts(labels.values[reps, ...], weights)
-    assert isinstance(labels, Classes)
-    return Classes(labels.values[reps, :], labels.n_classes, weights)
+    return dataclasses.replace(labels, values=labels.values[reps, ...], weights=weights)
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

@@ -20,7 +20,7 @@ from credibly._arrays.merging import State
 from credibly._arrays.namespace import to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Labels, Point, Predictions, Rows, as_point
-from credibly.predictions.passes import Sums, Task, merged, with_one_mean
+from credibly.predictions.passes import Sums, Task, with_one_mean
 from credibly.results.estimates import Estimate, Moments, standard_error_of
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, Statistic
 
@@ -67,6 +67,13 @@ def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, 
     return predictions, predictions.notes
 
 
+def notes_of_one(predictions: Predictions) -> tuple[str, ...]:
+    """Return the notes of `one_distribution`, which is not made for them."""
+    if isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point):
+        return (*predictions.notes, predictions.mean_note)
+    return predictions.notes
+
+
 @dataclasses.dataclass(frozen=True)
 class StatisticsTask(Task):
     """Statistics that are sums over instances, as a part of one pass.
@@ -95,8 +102,9 @@ class StatisticsTask(Task):
         return self._bound(self.sample)
 
     def _bound(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        given = with_one_mean(rows.predictions)
-        return [one.bind(given) for one in self.chosen], one_distribution(given)[1]
+        several = len(self.chosen) > 1
+        given = with_one_mean(rows.predictions) if several else rows.predictions
+        return [one.bind(given) for one in self.chosen], notes_of_one(given)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
         """Bind every statistic to some rows, and return the notes of these; to rows in memory once."""
@@ -167,11 +175,11 @@ def estimates_over(
 
 def _sums_over(statistics: Sequence[Statistic], rows: Rows, progress: Progress | None) -> dict[str, Estimate]:
     task = StatisticsTask.of(statistics, rows)
-    (total,) = merged(rows, [task.sums], progress)
+    (total,) = rows.merged([task.sums], progress)
     found = task.finish(total)
     again = {name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK}
     if again:
-        (moments,) = merged(rows, [_Influence(task, again)])
+        (moments,) = rows.merged([_Influence(task, again)])
         for name, state in moments.states.items():
             stderr, _ = standard_error_of(state)
             found[name] = dataclasses.replace(found[name], stderr=stderr, interval_refusal=None)

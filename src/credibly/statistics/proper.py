@@ -19,8 +19,9 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Classes, Counts, Labels, Predictions, Reals, as_point
+from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
 from credibly.results.estimates import Moments, standard_error_of
+from credibly.statistics.label_rows import replicates
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
 from credibly.statistics.top_label import top_label
 
@@ -46,7 +47,7 @@ class MeanBound(Bound):
         """Sum weights and contributions, replicates in tiles that stay in cache."""
         if not isinstance(labels, Counts) and is_numpy(labels.values) and len(labels) > 1:
             step = max(1, CACHE_ELEMENTS // labels.n)
-            states = [self._state(_replicates(labels, reps)) for reps in tiles(len(labels), step)]
+            states = [self._state(replicates(labels, reps)) for reps in tiles(len(labels), step)]
             return State({name: np.concatenate([s[name] for s in states]) for name in states[0]})
         return self._state(labels)
 
@@ -96,13 +97,6 @@ def gather(table: Array, labels: Array) -> Array:
         return np.take(table.ravel(), flat)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
-
-
-def _replicates(labels: Classes | Reals, reps: slice) -> Classes | Reals:
-    weights = labels.weights
-    if weights is not None and weights.shape[0] > 1:
-        weights = weights[reps]
-    return dataclasses.replace(labels, values=labels.values[reps], weights=weights)
 
 
 @dataclasses.dataclass(frozen=True)
