@@ -129,8 +129,8 @@ def classwise_curves(
     needed = {("top" if target == "top_label" else "each") for target in targets}
     kinds = {name: one for name, one in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    drawn = 0 if level is None else n_resamples
-    (found,) = replicated(planned, rows, [consistent(as_seed(rng))], drawn, progress)
+    drawn, seed = (0, (0, 0)) if level is None else (n_resamples, as_seed(rng))
+    (found,) = replicated(planned, rows, [consistent(seed)], drawn, progress)
     cells, plans = dict(zip(kinds, found, strict=True)), dict(zip(kinds, planned, strict=True))
     curves = []
     for target in targets:
