@@ -44,16 +44,15 @@ def class_predictions(data: Dataset) -> ClassPredictions:
 
 def ratings(data: Dataset) -> tuple[Array, Array, Array | None]:
     """Return label frequencies (k, n), numbers of raters (n,) and weights (n,) in double precision."""
-    counts, weights = data.batch.values[0, ...], data.batch.weights
-    totals = as_float64(_raters(counts))
-    return as_float64(instances_last(counts)) / totals, totals, None if weights is None else weights[0, :]
+    counts, weights = as_float64(instances_last(data.batch.values[0, ...])), data.batch.weights
+    raters = _raters(counts, axis=0)
+    return counts / raters, raters, None if weights is None else weights[0, :]
 
 
-def _raters(counts: Array) -> Array:
-    """Return raters per instance, whole also where soft labels are not, as `LabelCounts.totals`."""
+def _raters(counts: Array, axis: int) -> Array:
+    """Return raters per instance, whole also where soft labels are not."""
     xp = namespace(counts)
-    totals = xp.sum(counts, axis=-1)
-    return totals if xp.isdtype(totals.dtype, "integral") else xp.round(totals)
+    return xp.round(xp.sum(counts, axis=axis))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _survey(least: int, data: Dataset) -> _Survey:
             "Wrap them: `LabelCounts(counts)`, or use one of its `from_` constructors.",
         )
     given = class_predictions(data)
-    totals = to_host(_raters(data.batch.values[0, ...]))
+    totals = to_host(_raters(data.batch.values[0, ...], axis=-1))
     enough = totals >= least
     ends = (float(totals[enough].min()), float(totals[enough].max())) if enough.any() else (np.inf, 0.0)
     said = data.labels.notes if isinstance(data.labels, LabelCounts) else ()
@@ -146,7 +145,9 @@ class Population:
 
     def reduce(self, work: Callable[[Iterator[Dataset]], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``work(tiles)`` for every dataset, given the tiles of its rows with enough raters."""
-        return self.rows.map(partial(_on_tiles, work, self.least if least is None else least))
+        if least is None:
+            least = self.least if self.n_left_out else 1
+        return self.rows.map(partial(_on_tiles, work, least))
 
     def map(self, function: Callable[[Dataset], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``function(tile)`` over all tiles of the population, in order."""
@@ -179,11 +180,14 @@ def _summed(function: Callable[[Dataset], State], own: Iterator[Dataset]) -> Sta
 def _tiles_of(data: Dataset, least: int) -> Iterator[Dataset]:
     """Yield the tiles of some rows without those that have too few raters; none that is empty."""
     width = int(np.prod(data.predictions._leading.shape[1:]))
-    rated = to_host(_raters(data.batch.values[0, ...])) >= least
+    rated = None if least == 1 else to_host(_raters(data.batch.values[0, ...], axis=-1)) >= least
     for rows in tiles(len(data), _TILE_ELEMENTS // width):
-        tile, enough = data.rows(rows), np.flatnonzero(rated[rows])
-        if enough.size:
-            yield tile if enough.size == len(tile) else tile.take(enough)
+        tile = data.rows(rows)
+        enough = None if rated is None else np.flatnonzero(rated[rows])
+        if enough is None or enough.size == len(tile):
+            yield tile
+        elif enough.size:
+            yield tile.take(enough)
 
 
 def _added(states: Iterable[State]) -> State | None:
