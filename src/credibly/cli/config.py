@@ -11,7 +11,6 @@ directory, as they are where they are typed.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -87,6 +86,8 @@ def _defaults(
 
 
 def _parsed(path: Path) -> dict[str, Any]:
+    import tomllib  # most runs have no such file
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

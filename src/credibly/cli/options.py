@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from credibly.io.roles import KINDS
-from credibly.statistics import registered
 
 
 def _kinds(incomplete: str) -> list[str]:
@@ -15,6 +14,8 @@ def _kinds(incomplete: str) -> list[str]:
 
 
 def _statistics(incomplete: str) -> list[str]:
+    from credibly.statistics import registered  # thirty files, which few verbs need
+
     return [name for name in registered() if name.startswith(incomplete)]
 
 

@@ -47,7 +47,7 @@ VERBS = {
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
     "check": Verb(
-        "checks:check_file",
+        "predictive_checks:check_file",
         "Posterior predictive checks.",
         "credibly check predictions.npz --statistic accuracy --statistic brier",
     ),

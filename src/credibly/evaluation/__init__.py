@@ -1,8 +1,8 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
-from credibly.evaluation.checks import check_verdicts
 from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.evaluate import evaluate
+from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts
 from credibly.evaluation.score import ScoreParts

@@ -13,10 +13,9 @@ import numpy as np
 from credibly._arrays.errors import one_of
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data_warnings import source_warnings
-from credibly.evaluation.provenance import origin, silent, version
 from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.rows import checked_rows
-from credibly.evaluation.stages import Progress, choose, estimate_all, summarise
+from credibly.evaluation.stages import Progress, choose, estimate_all, origin, silent, summarise, version
 from credibly.evaluation.tidy import StandingRow, frame, standing_rows
 from credibly.evaluation.words import joined, shown
 from credibly.predictions import Rows

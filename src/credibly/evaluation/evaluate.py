@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.philox import as_seed
-from credibly.evaluation.checks import check_part
 from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
-from credibly.evaluation.provenance import origin as origin_of
-from credibly.evaluation.provenance import silent, version
+from credibly.evaluation.predictive_checks import check_part
 from credibly.evaluation.raters import RaterParts, rater_parts
 from credibly.evaluation.recalibration import recalibrations
 from credibly.evaluation.regression import real_parts, real_tests
@@ -29,8 +27,11 @@ from credibly.evaluation.stages import (
     class_names,
     estimate_all,
     estimate_groups,
+    silent,
     summarise,
+    version,
 )
+from credibly.evaluation.stages import origin as origin_of
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from credibly.predictions import (
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, Subsampled, as_statistic, registered
@@ -36,6 +37,24 @@ Reasons = list[tuple[str, str]]
 MOST_GROUPS = 100
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+def origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a JSON-safe copy: a result holds values, not the caller's objects."""
+    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
+
+
+def version() -> str:
+    """Return the version of the package."""
+    # The version is written once, in the package itself, which is loaded when anything here runs.
+    # tach-ignore(the version is a constant of the package)
+    from credibly import __version__
+
+    return __version__
 
 
 def summarise(rows: Rows) -> PredictionSummary:

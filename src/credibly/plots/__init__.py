@@ -1,7 +1,6 @@
 """Results as pictures. Each plot is data first (what exactly is drawn), then a drawing on any Axes."""
 
 from credibly.plots.check_groups import GroupGridDisplay, group_grid, group_grid_data
-from credibly.plots.checks import CheckDisplay, before_after_data, before_after_strip, check_data, check_strip
 from credibly.plots.classwise import ClasswiseDisplay, classwise_data, classwise_diagrams
 from credibly.plots.combinations import (
     CombinationDisplay,
@@ -32,6 +31,13 @@ from credibly.plots.members import (
 )
 from credibly.plots.null import NullDisplay, null_data, null_distribution
 from credibly.plots.power import PowerDisplay, power_data, power_diagram
+from credibly.plots.predictive_checks import (
+    CheckDisplay,
+    before_after_data,
+    before_after_strip,
+    check_data,
+    check_strip,
+)
 from credibly.plots.rater_disagreement import (
     DisagreementDisplay,
     SpreadDisplay,

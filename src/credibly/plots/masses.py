@@ -11,8 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import host_vector
+from credibly.plots.display import Display, Table, Words, drawing_of, host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, draw_boxes
 
 if TYPE_CHECKING:

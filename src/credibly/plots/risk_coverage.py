@@ -11,8 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import require_kind
+from credibly.plots.display import Display, Table, Words, drawing_of, require_kind
 from credibly.plots.style import INK, SKY, line_style
 from credibly.results.curves import RiskCoverageCurve
 

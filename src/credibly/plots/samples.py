@@ -9,8 +9,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import host_vector
+from credibly.plots.display import Display, Table, Words, drawing_of, host_vector
 from credibly.plots.style import BLUE, SKY, VERMILION
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import host_vector, require_kind
+from credibly.plots.display import Display, Table, Words, drawing_of, host_vector, require_kind
 from credibly.plots.style import INK, ORANGE, SKY, draw_boxes, name_ticks
 from credibly.selection.standings import Ranking
 

@@ -11,8 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import host_vector
+from credibly.plots.display import Display, Table, Words, drawing_of, host_vector
 from credibly.plots.style import BLUE, INK, ORANGE, draw_boxes, name_ticks
 from credibly.results.scores import PARTS, EpistemicScore, Group
 from credibly.selection.standings import Ranking

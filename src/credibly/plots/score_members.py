@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.host import require_kind
+from credibly.plots.display import Display, Table, Words, drawing_of, require_kind
 from credibly.plots.style import series
 from credibly.results.scores import ScoreStability
 

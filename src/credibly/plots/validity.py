@@ -9,8 +9,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words
-from credibly.plots.host import host_vector
+from credibly.plots.display import Display, Words, host_vector
 from credibly.plots.style import BLUE, INK, SKY, VERMILION
 from credibly.results.tests import ValidityResult
 

@@ -10,8 +10,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range
-from credibly.plots.display import Display, Table, Words
-from credibly.plots.host import require_kind
+from credibly.plots.display import Display, Table, Words, require_kind
 from credibly.plots.style import INK, SKY, VERMILION, line_style, new_figure
 from credibly.results.power import WorldPicture
 

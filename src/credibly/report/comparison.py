@@ -15,10 +15,16 @@ from credibly.plots import (
     violin_data,
 )
 from credibly.report import comparison_tables as tables
+from credibly.report.html_parts import (
+    MethodNote,
+    ReportFigure,
+    content_policy,
+    drawn_figure,
+    packaged,
+    report_figure,
+)
 from credibly.report.page import embedded_json, template
-from credibly.report.parts import MethodNote, ReportFigure, drawn_figure, report_figure
 from credibly.report.score import ANY_METHOD, METHOD, group_table
-from credibly.report.scripts import content_policy, packaged
 
 SCRIPTS = ("slider.js", "tables.js")
 FIRST_FINDINGS = 3

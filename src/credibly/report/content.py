@@ -11,7 +11,7 @@ from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, show
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
-from credibly.report.parts import interval_text
+from credibly.report.html_parts import interval_text
 from credibly.results.estimates import Estimate
 
 FIRST_VERDICTS = 4

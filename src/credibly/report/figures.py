@@ -16,7 +16,7 @@ from credibly.plots import (
     pit_data,
     reliability_data,
 )
-from credibly.report.parts import ReportFigure, drawn_figure, report_figure
+from credibly.report.html_parts import ReportFigure, drawn_figure, report_figure
 from credibly.results.tests import HypotestResult
 
 SHOWN_CLASSES = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from credibly.evaluation import title
-from credibly.report.parts import MethodNote
+from credibly.report.html_parts import MethodNote
 
 _HOSMER_LEMESHOW = (
     "Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +12,34 @@ from credibly.evaluation import Evaluation, shown
 from credibly.plots import printable
 from credibly.report import content
 from credibly.report.compact import summarised
+from credibly.report.curves import real_section, risk_coverage_section
 from credibly.report.figures import class_figures, main_figure, null_figures
+from credibly.report.html_parts import Section, content_policy, packaged
 from credibly.report.methods import method_notes
-from credibly.report.scripts import content_policy, packaged
-from credibly.report.sections import sections
+from credibly.report.predictive_checks import check_section
+from credibly.report.raters import rater_section
+from credibly.report.recalibration import recalibration_section
+from credibly.report.score import score_section
+from credibly.report.sets import credal_section, validity_section
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 SCRIPTS = ("tables.js",)
 """What makes the page nicer; nothing on it waits for them."""
+
+
+SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
+    real_section,
+    credal_section,
+    check_section,
+    validity_section,
+    risk_coverage_section,
+    score_section,
+    rater_section,
+    recalibration_section,
+)
+"""The sections in their order. A new one is one file with such a function and one name here."""
 
 
 def render_report(evaluation: Evaluation) -> str:
@@ -40,7 +59,7 @@ def render_report(evaluation: Evaluation) -> str:
 
     scripts = tuple(map(packaged, SCRIPTS))
     numbers, footnotes = content.key_numbers(evaluation)
-    filled = sections(evaluation)
+    filled = _sections(evaluation)
     first, own = content.first_verdicts(evaluation)
     class_finding, classes = class_figures(evaluation)
     page = template("template.html").render(
@@ -123,3 +142,9 @@ def template(name: str) -> Template:
     environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
     environment.filters["digits"] = shown
     return environment.from_string(packaged("macros.html") + packaged(name))
+
+
+def _sections(evaluation: Evaluation) -> tuple[Section, ...]:
+    """Return the sections that this evaluation fills."""
+    found = (section(evaluation) for section in SECTIONS)
+    return tuple(one for one in found if one is not None)

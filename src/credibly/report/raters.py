@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from credibly.evaluation import Evaluation, RaterParts, shown
 from credibly.plots import Table, disagreement_data, loss_map_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.decompositions import LossDecomposition
 
 _MEANINGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from credibly.evaluation import Evaluation, shown, title
 from credibly.plots import Table, recalibrated_curves_data, recalibration_changes_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 
 METHOD = MethodNote(

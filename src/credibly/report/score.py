@@ -7,7 +7,7 @@ from typing import Any
 
 from credibly.evaluation import Evaluation, shown
 from credibly.plots import Table, confidence_data, score_scatter_data, violin_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
 
 METHOD = MethodNote(

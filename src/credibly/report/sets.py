@@ -7,7 +7,7 @@ import numpy as np
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
 from credibly.plots import Table, null_data, region_data, validity_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.tests import CredalTestResult
 
 _LISTED = 10

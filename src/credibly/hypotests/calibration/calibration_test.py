@@ -27,7 +27,6 @@ from credibly.hypotests.resampling.loop import (
     Resampled,
     comes_in_parts,
     detached,
-    in_memory,
     paired_values,
     resampled,
 )
@@ -183,7 +182,7 @@ def calibration_test(
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     """Return all rows as one dataset; of chunks only the mean predictions are gathered."""
-    whole = in_memory(rows)
+    whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
         whole = Dataset(*gathered(rows))

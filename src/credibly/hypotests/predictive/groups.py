@@ -11,7 +11,6 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly.hypotests.resampling.loop import in_memory
 from credibly.hypotests.resampling.pvalues import pooled_two_sided, westfall_young
 from credibly.predictions import Dataset, InMemory, Rows
 
@@ -46,7 +45,7 @@ def crossed(rows: Rows) -> tuple[Rows, Mapping[str, tuple[str, ...]]]:
 
     Chunks bring one group per row, which stays as it is.
     """
-    whole = in_memory(rows)
+    whole = rows.loaded()
     if whole is None or whole.groups is None:
         return rows, {}
     codes, levels = _combined(whole.groups, len(whole))

@@ -24,7 +24,7 @@ from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
 from credibly.hypotests.predictive.outcomes import hypothesis_check, limits_of, require_hypothesis
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.loop import detached, in_memory, replicated, targets_of
+from credibly.hypotests.resampling.loop import detached, replicated, targets_of
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.replicates import drawing_notes, require_drawable
 from credibly.predictions import (
@@ -46,7 +46,7 @@ def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:
     """Return the rows that are left, and how many are not."""
     if ids is None and used_ids is None:
         return rows, 0
-    whole = in_memory(rows)
+    whole = rows.loaded()
     if whole is None:
         raise UnsupportedError(
             "`ids` and `used_ids`",
@@ -248,7 +248,7 @@ def predictive_check(
             "statistics": {one.name: one.settings() for one in chosen},
         },
         simulate_power=None
-        if in_memory(rows) is None
+        if rows.loaded() is None
         else functools.partial(simulate_power, rows, tuple(chosen), totals),
     )
 

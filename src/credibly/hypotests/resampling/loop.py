@@ -53,17 +53,12 @@ _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, 
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
-def in_memory(rows: Rows) -> Dataset | None:
-    """Return all rows as one dataset where they are in memory; None where they come in chunks."""
-    return rows.whole if isinstance(rows, InMemory) else None
-
-
 def detached(rows: Rows) -> Rows:
     """Return rows in memory outside any graph, their mean computed once; chunks as they are.
 
     A test never goes backward through its replicates, and every statistic asks for the mean.
     """
-    whole = in_memory(rows)
+    whole = rows.loaded()
     if whole is None:
         return rows
     given = without_graph(whole.predictions)
@@ -150,7 +145,7 @@ def targets_of(
     finish: Callable[[Bound, State], Array] = _finished,
 ) -> list[Target]:
     """Plan every statistic on all rows, then group by group; of chunks, sums over instances alone."""
-    whole = in_memory(rows)
+    whole = rows.loaded()
     if whole is None:
         parts = [(None, rows), *((level, GroupRows(rows, size, level)) for level, size in groups)]
         return [
@@ -201,7 +196,7 @@ def replicated(
     list of list of Resampled
         One list per source of labels, one entry per target.
     """
-    whole = in_memory(rows)
+    whole = rows.loaded()
     fits = whole is not None and not (by_members and len(whole) > _rows_at_once(whole.predictions))
     summed = [at for at, one in enumerate(targets) if one.additive and not fits]
     once = [at for at, one in enumerate(targets) if not one.additive or fits]
@@ -500,7 +495,7 @@ def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
     """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
     additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
-    return in_memory(rows) is not None or additive or meets_in_blocks(statistic, rows)
+    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
 
 
 def resampled(
@@ -510,7 +505,7 @@ def resampled(
 
     For every one of them :func:`comes_in_parts` holds.
     """
-    if in_memory(rows) is not None:
+    if rows.loaded() is not None:
         return replicated(targets_of(chosen, rows), rows, [draw], n_resamples, progress)[0]
     paired = [one for one in chosen if meets_in_blocks(one, rows)]
     parts = [one for one in chosen if isinstance(one, Subsampled)]

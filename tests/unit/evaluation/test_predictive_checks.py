@@ -9,8 +9,8 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import check_verdicts
-from credibly.report.checks import check_section
 from credibly.report.page import render_report
+from credibly.report.predictive_checks import check_section
 
 pytestmark = pytest.mark.slow
 

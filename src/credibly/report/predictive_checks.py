@@ -6,7 +6,7 @@ import numpy as np
 
 from credibly.evaluation import Evaluation, check_verdicts, shown, shown_range, title
 from credibly.plots import Table, check_data, group_grid_data, member_histogram_data
-from credibly.report.parts import MethodNote, ReportFigure, Section, report_figure
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 
 _MEMBER_COLUMN = "p counting the truth as a member"

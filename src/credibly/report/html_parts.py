@@ -1,8 +1,15 @@
-"""What sections of a report are made of: a finding, tables, and pictures with the numbers behind them."""
+"""What a report is made of: findings, tables, pictures with the numbers behind them, files of this room.
+
+Every script inside a page is allowed by its hash: no other can run, whatever a file names its classes.
+"""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from credibly._arrays.errors import UnsupportedError
@@ -127,3 +134,29 @@ def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -
     figure = whole_figure(ax)
     picture = inline_svg(figure, f"figure-{anchor}", name, finding)
     return ReportFigure(name, finding, picture, table, broad=figure.get_figwidth() >= BROAD)
+
+
+def packaged(name: str) -> str:
+    """Return the text of a file of this room."""
+    return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Return the policy of a page: nothing from outside, its own styles, and exactly these scripts.
+
+    Parameters
+    ----------
+    scripts : sequence of str
+        Text of each script element, as it stands between its tags.
+
+    Returns
+    -------
+    str
+        Value of the Content-Security-Policy.
+    """
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    if not scripts:
+        return policy
+    hashes = (base64.b64encode(hashlib.sha256(one.encode("utf-8")).digest()).decode() for one in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return f"{policy}; script-src {allowed}"
