@@ -17,7 +17,6 @@ from credibly.predictions import (
     ClassPredictions,
     Counts,
     Dataset,
-    GroupRows,
     Predictions,
     RealPredictions,
     Reals,
@@ -209,7 +208,7 @@ class GroupTask(Task):
     @classmethod
     def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group."""
-        return cls(StatisticsTask.of(statistics, GroupRows(chunks, size, group)), group)
+        return cls(StatisticsTask.of(statistics, chunks.of_group(group, size)), group)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the sums over the rows of the group; none where there are no such rows."""

@@ -246,6 +246,10 @@ class Rows(ABC):
         """Return the same rows, of no groups."""
         return Ungrouped(self, self.n)
 
+    def of_group(self, group: Any, size: int) -> Rows:
+        """Return the rows of a group, of which there are `size`."""
+        return GroupRows(self, size, group)
+
     @property
     def arguments(self) -> tuple[Any, Any]:
         """Predictions and labels as public functions take them: these rows, which bring everything."""
@@ -356,6 +360,12 @@ class InMemory(Rows):
     def ungrouped(self) -> Rows:
         """Return the same rows, of no groups."""
         return InMemory(_ungrouped(self.whole))
+
+    def of_group(self, group: Any, size: int) -> Rows:
+        """Return the rows of a group."""
+        own = group_rows(group, self.whole)
+        assert own is not None
+        return InMemory(own)
 
     @property
     def arguments(self) -> tuple[Any, Any]:
