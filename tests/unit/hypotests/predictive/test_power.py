@@ -9,7 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.predictive.power import distorted
-from unit.hypotests.test_predictive import BOTH, draw
+from unit.hypotests.predictive.test_predictive_check import BOTH, draw
 
 
 def members_and_labels() -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from unit.hypotests.test_predictive import BOTH, drawn_by_loop, world
+from unit.hypotests.predictive.test_predictive_check import BOTH, drawn_by_loop, world
 
 SHIFT = np.array(["blur", "fog"])[np.arange(60) % 2]
 SEVERITY = np.arange(60) // 2 % 3
