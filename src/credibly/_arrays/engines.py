@@ -316,8 +316,10 @@ def as_engine(engine: Any) -> Engine:
         client = _current_client()
         return Serial() if client is None else Cluster(client)
     if isinstance(engine, str) and engine == "dask":
-        client = _current_client()
-        return Cluster(_distributed().Client(dashboard_address=None) if client is None else client)
+        client = (
+            _current_client()
+        )  # else workers here, whose dashboard takes any port: several runs share a machine
+        return Cluster(_distributed().Client(dashboard_address=":0") if client is None else client)
     if isinstance(engine, concurrent.futures.Executor):
         return Pool(engine)
     if hasattr(engine, "submit") and hasattr(engine, "nthreads"):
@@ -336,7 +338,7 @@ def connected(scheduler: str | None) -> Iterator[Engine]:
     client_type = _distributed().Client
     try:
         if scheduler is None:  # what workers here log of a failed task is raised in this process as well
-            client = client_type(silence_logs=logging.CRITICAL, dashboard_address=None)
+            client = client_type(silence_logs=logging.CRITICAL, dashboard_address=":0")
         else:
             client = client_type(scheduler, timeout="10s")
     except (OSError, ValueError) as error:

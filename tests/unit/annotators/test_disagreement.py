@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from libraries import Library
-from raters import probability, sets
 
 import credibly as cr
 from credibly.annotators.disagreement import pair_moments
+from libraries import Library
+from raters import probability, sets
 
 TERMS = ("expected", "calibration", "refinement")
 

@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
-import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from libraries import Library
 
 import credibly as cr
+import strategies
+from libraries import Library
 
 TERMS = ("expected", "epistemic", "irreducible", "calibration", "dispersion", "refinement")
 

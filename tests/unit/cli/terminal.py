@@ -50,7 +50,10 @@ def in_terminal(
     command: list[str] | None = None,
     **changes: str,
 ) -> Screen:
-    """Run ``credibly WORDS``; press Ctrl-C once `interrupt_at` is on the screen."""
+    """Run ``credibly WORDS``; press Ctrl-C when `interrupt_at` is on the screen, as often as it takes.
+
+    Python drops a signal that comes while it clears an object away; a person would press again.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     process = subprocess.Popen(
@@ -62,7 +65,7 @@ def in_terminal(
         start_new_session=True,
     )
     os.close(theirs)
-    raw, deadline = b"", time.monotonic() + timeout
+    raw, deadline, next_press = b"", time.monotonic() + timeout, 0.0
     try:
         while time.monotonic() < deadline:
             try:
@@ -72,9 +75,10 @@ def in_terminal(
             if not part:
                 break
             raw += part
-            if interrupt_at is not None and interrupt_at.encode() in raw:
+            pressed = interrupt_at is not None and interrupt_at.encode() in raw
+            if pressed and time.monotonic() > next_press:
                 process.send_signal(signal.SIGINT)
-                interrupt_at = None
+                next_press = time.monotonic() + 5.0
         code = process.wait(timeout=10)
     finally:
         process.kill()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from libraries import Library
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
@@ -16,6 +15,7 @@ from credibly.evaluation.rows import (
 )
 from credibly.predictions import as_labels
 from credibly.statistics import Subsampled
+from libraries import Library
 
 RNG = np.random.default_rng(11)
 N, PART = 300, 40

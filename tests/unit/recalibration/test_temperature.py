@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from libraries import Library, read
-from recalibrations import draw, members, world
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 import credibly as cr
+from libraries import Library, read
+from recalibrations import draw, members, world
 
 
 def brute_force(z: np.ndarray, counts: np.ndarray) -> float:

@@ -7,9 +7,9 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from same_numbers import differences
 
 import credibly as cr
+from same_numbers import differences
 
 N, M, K = 600, 3, 4
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from same_numbers import differences
 
 import credibly as cr
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from same_numbers import differences
 
 N, M, K = 300, 3, 4
 RNG = np.random.default_rng(5)

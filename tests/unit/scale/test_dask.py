@@ -8,11 +8,11 @@ import signal
 
 import numpy as np
 import pytest
-from same_numbers import differences
 
 import credibly as cr
 from credibly._arrays.engines import Serial, as_engine
 from credibly.cli import main
+from same_numbers import differences
 
 pytestmark = pytest.mark.slow
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import array_api_strict
 import numpy as np
 import pytest
-from optional import torch
 
 from credibly import InputError
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Dataset, InMemory, Point
 from credibly.statistics.bins import bin_edges, bin_index, check_bins
+from optional import torch
 
 LIBRARIES = {"numpy": np, "torch": torch, "strict": array_api_strict}
 

@@ -6,10 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from libraries import Library
 
 import credibly as cr
 from credibly.statistics import registered
+from libraries import Library
 
 RNG = np.random.default_rng(2)
 N = 90

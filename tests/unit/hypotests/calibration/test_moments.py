@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 
-import kernel_oracles as oracle
 import numpy as np
 import pytest
 import scipy.stats
 
 import credibly as cr
+import kernel_oracles as oracle
 from credibly.hypotests.calibration.analytic import (
     QuadraticForm,
     covariance_overlap,

@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from libraries import Library
 
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
+from libraries import Library
 
 FIVE = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece")
 BOTH = ("bayesian", "independent")

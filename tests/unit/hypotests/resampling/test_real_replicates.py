@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-from optional import torch
 
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests import RealReplicates
+from optional import torch
 
 SEED = as_seed(3)
 RNG = np.random.default_rng(0)
