@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from libraries import Library
 from public_data import any_data_dir, data_dir, stand_in
 
 __all__ = ["any_data_dir", "data_dir", "stand_in"]
+
+# What is started in the background ignores Ctrl-C, and so would every command that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomised: a failure on one machine is a failure on all of them.
 settings.register_profile("default", max_examples=40, deadline=None, derandomize=True)

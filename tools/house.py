@@ -32,7 +32,7 @@ SOURCES_OF_ROWS = ("predictions", "scale")  # where rows may be asked whether th
 _PARAMETER = re.compile(r"^\s*\w[\w, ]* : \S", re.MULTILINE)
 _BRANCH = re.compile(
     r"isinstance\([^()]*(?:\([^()]*\)[^()]*)*\b(?:Rows|InMemory|Scan)\b"
-    r"|\b(?:chunks|whole|in_memory) is (?:not )?None|\bif (?:not )?\w+\.in_memory\b"
+    r"|\b(?:chunks|whole|loaded\([^)]*\)) is (?:not )?None"
 )
 
 

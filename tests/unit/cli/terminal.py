@@ -50,10 +50,7 @@ def in_terminal(
     command: list[str] | None = None,
     **changes: str,
 ) -> Screen:
-    """Run ``credibly WORDS``; press Ctrl-C when `interrupt_at` is on the screen, as often as it takes.
-
-    Python drops a signal that comes while it clears an object away; a person would press again.
-    """
+    """Run ``credibly WORDS``; press Ctrl-C once `interrupt_at` is on the screen."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     process = subprocess.Popen(
@@ -65,7 +62,7 @@ def in_terminal(
         start_new_session=True,
     )
     os.close(theirs)
-    raw, deadline, next_press = b"", time.monotonic() + timeout, 0.0
+    raw, deadline = b"", time.monotonic() + timeout
     try:
         while time.monotonic() < deadline:
             try:
@@ -75,10 +72,9 @@ def in_terminal(
             if not part:
                 break
             raw += part
-            pressed = interrupt_at is not None and interrupt_at.encode() in raw
-            if pressed and time.monotonic() > next_press:
+            if interrupt_at is not None and interrupt_at.encode() in raw:
                 process.send_signal(signal.SIGINT)
-                next_press = time.monotonic() + 5.0
+                interrupt_at = None
         code = process.wait(timeout=10)
     finally:
         process.kill()
