@@ -45,7 +45,8 @@ ROOMS = {
     "evaluation": "Everything at once",
     "io": "Files",
     "adapters": "Where users already are",
-    "_arrays": "Results, errors and settings",
+    "results": "Results",
+    "_arrays": "Errors and settings",
 }
 
 
