@@ -195,6 +195,7 @@ def test_pairs_of_instances_meet_although_they_were_cut(data) -> None:
 
 
 def test_files_maps_and_shards(data, tmp_path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
     probs, labels = data
     whole = float(cr.brier(cr.Ensemble(probs), labels))
     for place, rows in enumerate(np.array_split(np.arange(N), 5)):

@@ -175,7 +175,7 @@ def test_what_has_no_known_moments() -> None:
 
 
 def test_torch_gives_the_same_moments_pvalue() -> None:
-    import torch
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
 
     probs, labels = oracle.example(30, 4)
     first = cr.calibration_test(probs, labels, statistic="mmd_ce", method="moments").pvalue
