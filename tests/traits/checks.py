@@ -205,11 +205,9 @@ def multiplicities(statistic: Statistic) -> None:
     for form in forms(statistic):
         arrays, labels = form.arrays(N, 0), form.labels()
         given = form.make(*arrays)
-        # a rule such as the median bandwidth is settled on the listed rows, whatever their weights
-        settled = statistic.bind(given).statistic
         copies = form.make(*(array.repeat(weights, axis=0) for array in arrays))
-        repeated = float(settled(copies, labels.repeat(weights)))
-        close(float(settled(given, labels, sample_weight=weights)), repeated, "multiplicities")
+        repeated = float(statistic(copies, labels.repeat(weights)))
+        close(float(statistic(given, labels, sample_weight=weights)), repeated, "multiplicities")
 
 
 def batch_equals_loop(statistic: Statistic) -> None:

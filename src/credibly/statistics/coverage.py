@@ -144,6 +144,7 @@ class CoverageShares(Bound):
     """Shares of labels at many levels, before they become one number."""
 
     needs_ranks_only = True
+    term_size = 1.0
     levels: Array
 
     @abstractmethod

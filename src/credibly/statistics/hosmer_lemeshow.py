@@ -35,6 +35,11 @@ _REFUSAL = (
 class HosmerLemeshowBound(CellBound):
     """Adds the chi-square reference to the binned sums."""
 
+    @property
+    def term_size(self) -> float:  # type: ignore[override]
+        """Of |observed - expected|, which counts its own rounding error twice: about a root of each count."""
+        return math.sqrt(self.n * self.cells.n_cells)
+
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return no standard error, and why."""
         return None, _REFUSAL

@@ -144,13 +144,19 @@ kde_ce = KdeCe()
 class KlBound(SmootherBound):
     """The smoother, with a word on why the error is infinite where it is."""
 
+    @property
+    def term_size(self) -> float:  # type: ignore[override]
+        """Of logarithms, which are subtracted."""
+        return 1.0 + float(namespace(self.queries).max(namespace(self.queries).abs(self.queries)))
+
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say that predictions of probability 0 make it infinite, where they do."""
+        said = super().observed_notes(sums)
         if math.isfinite(as_number(self.finish(sums)[0])):
-            return ()
+            return said
         zeros = int(to_host(sums["zeros"])[0])
-        cause = f"{zeros} predicted probabilities are 0 and neighbours of such a prediction had that label"
-        return (f"infinite: {cause}; `clip` reads them as a small number",)
+        cause = f"{zeros} predicted probabilities are 0 and an instance with such a prediction had that label"
+        return (*said, f"infinite: {cause}; `clip` reads them as a small number")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,8 +204,8 @@ class KlCe(SmoothedError):
         if self.clip:
             probs = xp.clip(probs, self.clip, None)
         # E log E is 0 at E = 0 with any finite logarithm, so the clipped one is exact
-        own, _ = safe_log(estimate, estimate.dtype)
-        other, _ = safe_log(probs, probs.dtype)
+        own = safe_log(estimate, estimate.dtype)
+        other = safe_log(probs, probs.dtype)
         divergence = xp.sum(estimate * (own - other[None, :, :]), axis=1)
         return _infinite_where(divergence, estimate, probs == 0)
 

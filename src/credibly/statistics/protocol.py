@@ -93,6 +93,9 @@ class Bound(ABC):
     """Whether of a real label only the order among the quantiles bound here matters."""
     tail_share: float | None = None
     """Probability beyond an interval, where the distance of a real label to its end matters."""
+    term_size: float = 0.0
+    """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
+    to. 0 where terms have one sign, so that the value itself tells."""
 
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes

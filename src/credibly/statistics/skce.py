@@ -24,6 +24,7 @@ from credibly.statistics.kernels import (
     Norm,
     check_kernel,
     kernel_matrix,
+    largest_term,
     median_distance,
     spaced_rows,
 )
@@ -59,6 +60,7 @@ class QuadraticBound(PairwiseBound):
     ) -> None:
         super().__init__(statistic, probs, plan, statistic.precision, notes)
         self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
+        self.term_size = largest_term(label_kernel)
         # classes first, like values, and next to each other in memory
         self.by_class = np.ascontiguousarray(self.probs.T) if is_numpy(self.probs) else self.probs.T
 

@@ -71,7 +71,7 @@ class SubsampledBound(Bound):
         # the bound statistic knows what a rule such as bandwidth="median" became
         resolved = dataclasses.replace(statistic, inner=inner.statistic)
         super().__init__(resolved, inner.n, (*inner.notes, note))
-        self.inner, self.chosen = inner, statistic.chosen
+        self.inner, self.chosen, self.term_size = inner, statistic.chosen, inner.term_size
 
     def _part(self, labels: Labels) -> Labels:
         xp = namespace(labels.values)

@@ -25,6 +25,7 @@ import numpy as np
 from credibly._arrays.namespace import Array, HostArray, is_torch, like, namespace, on_accelerator, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing
 from credibly.predictions import (
     Classes,
@@ -127,8 +128,7 @@ class Resampled:
     bound : Bound
         The statistic, bound to all rows or to some: it tells settings, notes and ranges.
     values : ndarray (1 + n_resamples, ...)
-        Entry 0 is the observation, computed in the same pass as the replicates so that rounding cannot break
-        a tie.
+        Entry 0 is the observation, computed in the same pass as the replicates; ties are `settled`.
     observed : State or None
         Sums over the observed labels, where sums add up.
     """
@@ -136,6 +136,10 @@ class Resampled:
     bound: Bound
     values: HostArray
     observed: State | None = None
+
+    def __post_init__(self) -> None:
+        if self.values.ndim == 1:
+            object.__setattr__(self, "values", settled(self.values, self.bound.term_size, self.bound.n))
 
 
 def targets_of(
@@ -156,9 +160,9 @@ def targets_of(
     inside = _rows_of_groups(whole) if groups else {}
     found = []
     for level in (None, *(level for level, _ in groups)):
-        part = whole.predictions if level is None else whole.predictions[inside[level]]
+        part = whole if level is None else whole.take(inside[level])
         for one in chosen:
-            plan = one.plan(part)
+            plan = one.plan(InMemory(part))
             bind = partial(one.bind, plan=plan)
             found.append(Target(bind, level, finish, one.traits.reduction == "sum", plan))
     return found
@@ -586,9 +590,10 @@ def paired_values(
     Of the `total` pairs of predictions and labels the first is the observation.
     """
     values = np.empty((len(statistics), total))
+    bounds: list[Bound] = []
     for column, (predictions, labels) in enumerate(pairs):
-        for row, statistic in zip(values, statistics, strict=True):
-            row[column] = float(statistic.bind(predictions)(labels)[0])
+        bounds = [statistic.bind(predictions) for statistic in statistics]
+        values[:, column] = [float(bound(labels)[0]) for bound in bounds]
         if progress is not None:
             progress(column + 1, total)
-    return values
+    return np.stack([settled(row, one.term_size, one.n) for row, one in zip(values, bounds, strict=True)])

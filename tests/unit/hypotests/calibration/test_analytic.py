@@ -11,10 +11,11 @@ import pytest
 import credibly as cr
 import kernel_oracles as oracle
 from credibly._arrays.progress import TerminalLine, as_progress
-from credibly.hypotests.calibration.analytic import bound_upper, largest_term
+from credibly.hypotests.calibration.analytic import bound_upper
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
+from credibly.statistics.kernels import largest_term
 from optional import torch
 
 FAMILY = ("skce", "kl_ce", "log_loss")
