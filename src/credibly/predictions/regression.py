@@ -24,7 +24,7 @@ from credibly._arrays.checks import (
     require_same_shape,
     require_shape,
 )
-from credibly._arrays.namespace import Array, as_float64, is_numpy, is_torch, like, namespace
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
@@ -383,9 +383,7 @@ class Samples(RealPredictions):
         """
         wanted, draws = self._levels(levels), self.pooled()
         xp = namespace(draws)
-        # 0.7 * 10 is a little more than 7
-        rank = xp.ceil(wanted * draws.shape[1] * (1.0 - 4e-16))
-        return xp.take(draws, xp.astype(rank, xp.int64) - 1, axis=1)
+        return xp.take(draws, _ranks(wanted, draws.shape[1]), axis=1)
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
@@ -394,3 +392,79 @@ class Samples(RealPredictions):
 
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"
+
+
+def _ranks(levels: Array, n_draws: int) -> Array:
+    """Return the places, from 0, of the quantiles at `levels` among sorted draws."""
+    xp = namespace(levels)
+    # 0.7 * 10 is a little more than 7
+    return xp.astype(xp.ceil(levels * n_draws * (1.0 - 4e-16)), xp.int64) - 1
+
+
+class LeftOut(Samples):
+    """Draws of every instance without one of them, for each of them in turn: n p predictions of p - 1 draws.
+
+    Prediction i p + j holds the numbers of row i of the pool but number j. Quantiles and means follow from
+    the sorted row and its sum, so that all p predictions of a row cost little more than one.
+
+    Parameters
+    ----------
+    pool : array (n, p)
+        Numbers of every instance, double precision.
+    """
+
+    def __init__(self, pool: Array) -> None:
+        xp = namespace(pool)
+        self._set(pool=pool, ordered=xp.sort(pool, axis=1), notes=())
+
+    pool: Array
+    ordered: Array
+
+    @property
+    def _leading(self) -> Array:
+        return self.pool
+
+    def __len__(self) -> int:
+        return int(self.pool.shape[0] * self.pool.shape[1])
+
+    @property
+    def n_members(self) -> int:
+        """One: members are pooled."""
+        return 1
+
+    @property
+    def values(self) -> Array:
+        """The draws of every prediction, (n p, p - 1)."""
+        return self.pooled()
+
+    def pooled(self) -> Array:
+        """Return the draws of every prediction in order, (n p, p - 1)."""
+        p = self.pool.shape[1]
+        xp = namespace(self.pool)
+        return self._at(xp.arange(p - 1, dtype=xp.int64, device=device(self.pool)))
+
+    def quantile(self, levels: Any) -> Array:
+        """Return the quantiles of every prediction, (n p, l)."""
+        return self._at(_ranks(self._levels(levels), self.pool.shape[1] - 1))
+
+    def expectation(self) -> Array:
+        """Return the mean of every prediction, (n p,)."""
+        xp = namespace(self.pool)
+        p = self.pool.shape[1]
+        centre = self.ordered[:, p // 2][:, None]  # the sum loses fewer digits around it
+        away = self.pool - centre
+        mean = centre + (xp.sum(away, axis=1, keepdims=True) - away) / (p - 1)
+        return xp.reshape(mean, (-1,))
+
+    def below(self, *, strict: bool = True) -> Array:
+        """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""
+        return count_at_most(self.ordered, self.pool.T, strict=strict).T
+
+    def _at(self, ranks: Array) -> Array:
+        """Return the draws at places `ranks` (l,) of every prediction, (n p, l)."""
+        xp = namespace(self.pool)
+        n, p = self.pool.shape
+        # equal numbers leave the same draws, so the first of them may be the one that is left out
+        place = ranks[None, None, :] + xp.astype(ranks[None, None, :] >= self.below()[:, :, None], xp.int64)
+        found = xp.take_along_axis(self.ordered, xp.reshape(place, (n, -1)), axis=1)
+        return xp.reshape(found, (n * p, ranks.shape[0]))

@@ -89,11 +89,6 @@ SECOND_LOOK = "its standard error needs a second look at all rows"
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
 
-    needs_ranks_only: ClassVar[bool] = False
-    """Whether of a real label only the order among the quantiles bound here matters."""
-    tail_share: float | None = None
-    """Probability beyond an interval, where the distance of a real label to its end matters."""
-
     def __init__(self, statistic: Statistic, n: int, notes: tuple[str, ...] = ()) -> None:
         self.statistic, self.n, self.notes = statistic, n, notes
 

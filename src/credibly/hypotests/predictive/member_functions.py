@@ -10,13 +10,13 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.philox import as_seed
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import (
     Gaussian,
     Samples,
     as_labels,
     as_predictions,
 )
+from credibly.predictions.passes import without_graph
 from credibly.results.base import require_level
 from credibly.results.curves import MemberFunctions
 

@@ -106,7 +106,7 @@ def _moved(values: Array, scale: float, shift: float) -> Array:
 def simulate_power(
     rows: Rows,
     statistics: Sequence[Statistic],
-    values: Mapping[Any, Sequence[HostArray]],
+    values: Mapping[Any, Sequence[Sequence[HostArray]]],
     injection: str | Callable[[Any, float], Any],
     grid: Sequence[float] | None,
     *,
@@ -118,7 +118,8 @@ def simulate_power(
 ) -> PowerCurve:
     """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`.
 
-    Rows are in memory: a distortion of the caller's own sees all of them.
+    `values` are those of the check: under every hypothesis, for every source of labels with which it has to
+    be rejected, of every statistic. Rows are in memory: a distortion of the caller's own sees all of them.
     """
     require_positive("`n_repeats`", n_repeats, "Try 200.")
     require_level(level)
@@ -136,15 +137,17 @@ def simulate_power(
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
     targets, predictions = targets_of(statistics, rows), rows.sample.predictions
+    if isinstance(predictions, Quantiles):
+        predictions._require_dense("the power of a check")
     power = {name: np.empty((len(statistics), amounts.size)) for name in values}
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
         found = replicated(targets, rows, sources, n_repeats, by_members=True)
         for name, drawn in zip(values, found, strict=True):
-            for at, null in enumerate(values[name]):
-                pvalues = two_sided_pvalues(drawn[at].values[1:], null[1:])
-                power[name][at, place] = float(np.mean(pvalues <= level))
+            for at, one in enumerate(drawn):
+                pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]
+                power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
         if progress is not None:
             progress(place + 1, amounts.size)
     curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
