@@ -108,6 +108,12 @@ class Quantiles(RealPredictions):
     levels : array (q,)
         Strictly increasing, between 0 and 1.
 
+    Notes
+    -----
+    Quantiles say how often labels lie between them and no more. Tests that need only that (`picp`,
+    `quantile_calibration_error`, `pit_test`, `coverage_curve`) are exact for any number of levels; tests of
+    scores that need the value of a label are refused.
+
     Examples
     --------
     >>> import credibly as cr

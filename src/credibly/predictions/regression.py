@@ -29,6 +29,7 @@ from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 from credibly.predictions.base import RealPredictions
+from credibly.predictions.ensemble import members_second, refuse_member_axis
 
 _NODES = 49
 
@@ -213,6 +214,9 @@ class Gaussian(RealPredictions):
         Means.
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
+    member_axis : {0, 1}, optional
+        Where the members are: 1 (the default) for (n, m), 0 for (m, n). With as many members as instances the
+        order cannot be seen and must be said.
 
     Examples
     --------
@@ -223,13 +227,18 @@ class Gaussian(RealPredictions):
 
     mean: Array
     std: Array
+    member_axis: dataclasses.InitVar[int | None] = None
     row_fields: ClassVar[tuple[str, ...]] = ("mean", "std")
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, member_axis: int | None) -> None:
         mean, std = as_real(self.mean, "mean"), as_real(self.std, "std")
         namespace(mean, std, what="`mean` and `std`")
         require_shape(mean, "mean", ("(n,)", "(n, m)"))
         require_same_shape(mean, std, ("mean", "std"))
+        if mean.ndim == 2:
+            mean, std = (members_second(part, "mean", member_axis, "(n, m)") for part in (mean, std))
+        elif member_axis is not None:
+            refuse_member_axis(mean, "mean", member_axis)
         require_finite(mean, "mean")
         require_finite(std, "std")
         require_rows(
@@ -310,7 +319,17 @@ class Samples(RealPredictions):
     Parameters
     ----------
     values : array (n, s) or (n, m, s)
-        Draws, finite.
+        Draws, finite. Any number will do: tests pool each label with its draws and are exact even for one.
+    member_axis : {0, 1}, optional
+        Where the members are, or the draws where there are no members: 1 (the default) for (n, m, s) and
+        (n, s), 0 for (m, n, s) and (s, n). With as many of them as instances the order cannot be seen and
+        must be said.
+
+    Notes
+    -----
+    Draws of an instance are independent draws from one distribution, and their order says nothing. Of
+    (n, m, s) member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
+    posterior predictive distribution stores them.
 
     Examples
     --------
@@ -320,11 +339,14 @@ class Samples(RealPredictions):
     """
 
     values: Array
+    member_axis: dataclasses.InitVar[int | None] = None
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, member_axis: int | None) -> None:
         values = as_real(self.values, "values")
         require_shape(values, "values", ("(n, s)", "(n, m, s)"))
+        shape, what = ("(n, s)", "draws") if values.ndim == 2 else ("(n, m, s)", "members")
+        values = members_second(values, "values", member_axis, shape, what)
         require_finite(values, "values")
         self._set(values=values)
 

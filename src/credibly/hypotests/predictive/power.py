@@ -8,7 +8,6 @@ Predictions made wrong by a known amount, to see whether a check notices.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -68,10 +67,12 @@ def distorted(
         return _tempered(predictions, amount)
     scale, shift = (amount, 0.0) if injection == "temperature" else (1.0, amount)
     if isinstance(predictions, Gaussian):
-        return Gaussian(predictions.mean + shift * predictions.std, scale * predictions.std)
+        return predictions.replace_rows(
+            mean=predictions.mean + shift * predictions.std, std=scale * predictions.std
+        )
     if isinstance(predictions, (Samples, Quantiles)):
         values = as_float64(predictions.values)
-        return dataclasses.replace(predictions, values=_moved(values, scale, shift))
+        return predictions.replace_rows(values=_moved(values, scale, shift))
     raise InputTypeError(
         f"`injection={injection!r}`",
         "is known for classes, Gaussian, Samples and Quantiles",
