@@ -18,6 +18,7 @@ import dataclasses
 import itertools
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -48,8 +49,6 @@ MOST_LEVELS = 10_000
 
 class ShareBound(LossBound):
     """A share of instances: one that is not weighted is a binomial count."""
-
-    needs_ranks_only = True
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
@@ -122,11 +121,6 @@ class IntervalScore(RealMean):
     def __post_init__(self) -> None:
         require_level(self.level)
 
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        bound = super()._bind(predictions, plan)
-        bound.tail_share = (1.0 - self.level) / 2.0
-        return bound
-
     def loss(self, predictions: RealPredictions) -> Loss:
         """Width and penalty."""
         low, high = central_interval(predictions, self.level)
@@ -143,9 +137,25 @@ class IntervalScore(RealMean):
 class CoverageShares(Bound):
     """Shares of labels at many levels, before they become one number."""
 
-    needs_ranks_only = True
     term_size = 1.0
     levels: Array
+    looks: ClassVar[Mapping[str, bool]]
+    """Names of the counts in the state; whether ends count that are below the label, or at most the label."""
+
+    @abstractmethod
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return how many ends each of the labels (b, n) has passed, by the name of the count."""
+
+    def counted(self, places: Mapping[str, Array], weights: Array | None) -> State:
+        """Count labels (or their weights) by the ends they passed."""
+        size = self.levels.shape[0] + 1
+        counts = {name: count_cells(own, size, weights) for name, own in places.items()}
+        first = next(iter(counts.values()))
+        return State({**counts, "weight": namespace(first).sum(first, axis=1)})
+
+    def state(self, labels: Labels) -> State:
+        """Count the labels (or their weights) by the ends they passed."""
+        return self.counted(self.places(labels.values), labels.weights)
 
     @abstractmethod
     def shares(self, state: State) -> Array:
@@ -164,17 +174,17 @@ class CoverageShares(Bound):
 class QuantileErrorBound(CoverageShares):
     """How many labels are at most as large as each quantile."""
 
+    looks = {"cells": True}  # noqa: RUF012
+
     def __init__(
         self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.table, self.levels = table, levels
 
-    def state(self, labels: Labels) -> State:
-        """Count the labels (or their weights) between neighbouring quantiles."""
-        cells = count_at_most(self.table, labels.values, strict=True)
-        counts = count_cells(cells, self.table.shape[1] + 1, labels.weights)
-        return State(cells=counts, weight=namespace(counts).sum(counts, axis=1))
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return the cell between neighbouring quantiles."""
+        return {"cells": count_at_most(self.table, values, strict=True)}
 
     def shares(self, state: State) -> Array:
         """Return the share of labels at most as large as each quantile."""
@@ -258,21 +268,18 @@ _SAME_LEVEL = 1e-9
 class CentralShares(CoverageShares):
     """How many labels lie inside each of nested intervals, the widest first."""
 
+    looks = {"reached": False, "exceeded": True}  # noqa: RUF012
+
     def __init__(self, ends: tuple[Array, Array], levels: Array, notes: tuple[str, ...]) -> None:
         super().__init__(picp, ends[0].shape[0], notes)
         (self.lower, self.upper), self.levels = ends, levels
 
-    def state(self, labels: Labels) -> State:
-        """Count labels by the number of lower ends they reach and of upper ends they exceed."""
-        size = self.lower.shape[1] + 1
-        reached = count_at_most(self.lower, labels.values)
-        exceeded = count_at_most(self.upper, labels.values, strict=True)
-        counts = count_cells(reached, size, labels.weights)
-        return State(
-            reached=counts,
-            exceeded=count_cells(exceeded, size, labels.weights),
-            weight=namespace(counts).sum(counts, axis=1),
-        )
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return the number of lower ends that labels reach and of upper ends that they exceed."""
+        return {
+            "reached": count_at_most(self.lower, values),
+            "exceeded": count_at_most(self.upper, values, strict=True),
+        }
 
     def shares(self, state: State) -> Array:
         """Return 1 minus the shares below and above each interval, by rising level."""

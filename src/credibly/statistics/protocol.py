@@ -89,10 +89,6 @@ SECOND_LOOK = "its standard error needs a second look at all rows"
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
 
-    needs_ranks_only: ClassVar[bool] = False
-    """Whether of a real label only the order among the quantiles bound here matters."""
-    tail_share: float | None = None
-    """Probability beyond an interval, where the distance of a real label to its end matters."""
     term_size: float = 0.0
     """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
     to. 0 where terms have one sign, so that the value itself tells."""

@@ -34,6 +34,7 @@ from credibly._arrays.namespace import Array, as_float64, device, namespace, to_
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
+from credibly.predictions.regression import LeftOut
 from credibly.results.base import Tail, require_level
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Traits
@@ -290,19 +291,12 @@ def _distance(gap: Array, scale: Array) -> Array:
 
 
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
+    if isinstance(predictions, LeftOut):
+        return _of_left_out(predictions, estimator)
     draws = predictions.pooled()
     xp = namespace(draws)
     s = draws.shape[1]
-    pairs = s * s
-    if estimator == "fair":
-        if predictions.n_members > 1 or s < 2:
-            raise UnsupportedError(
-                '`crps` with estimator="fair"',
-                "needs at least two independent draws per instance",
-                f"got {predictions!r}",
-                'Use estimator="empirical".',
-            )
-        pairs = s * (s - 1)
+    pairs = _pairs(predictions, s, estimator)
     rank = xp.arange(1, s + 1, dtype=xp.float64, device=device(draws))
     centre = draws[:, s // 2]  # sums of distances lose fewer digits around it
     away = draws - centre[:, None]
@@ -312,6 +306,47 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
     slopes = (2.0 * counts - s) / s
     heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
     return _piecewise(draws, centre, slopes, heights)
+
+
+def _pairs(predictions: Samples, s: int, estimator: str) -> int:
+    """Return what sums over pairs of s draws are divided by."""
+    if estimator != "fair":
+        return s * s
+    if predictions.n_members > 1 or s < 2:
+        raise UnsupportedError(
+            '`crps` with estimator="fair"',
+            "needs at least two independent draws per instance",
+            f"got {predictions!r}",
+            'Use estimator="empirical".',
+        )
+    return s * (s - 1)
+
+
+def _of_left_out(predictions: LeftOut, estimator: str) -> Loss:
+    """Return the score of one label for every number that is left out, from sums over whole rows."""
+    pool, ordered = predictions.pool, predictions.ordered
+    xp = namespace(pool)
+    n, p = pool.shape
+    pairs = _pairs(predictions, p - 1, estimator)
+    centre = ordered[:, p // 2][:, None]
+    away = ordered - centre
+    before = _sums_before(away)
+    rank = xp.arange(1, p + 1, dtype=xp.float64, device=device(pool))
+    between = xp.sum((2.0 * rank - p - 1.0) * away, axis=1)[:, None]  # sum over pairs j < k of |z_j - z_k|
+
+    def distances(values: Array) -> Array:
+        """Return sum_k |z_k - v| for values (n, p)."""
+        cell = count_at_most(ordered, values.T).T
+        counts = 2.0 * xp.astype(cell, xp.float64) - p
+        return counts * (values - centre) + before[:, -1:] - 2.0 * xp.take_along_axis(before, cell, axis=1)
+
+    half = (between - distances(pool)) / pairs
+
+    def score(labels: Array) -> Array:
+        values = xp.reshape(labels, (n, p))
+        return xp.reshape((distances(values) - xp.abs(pool - values)) / (p - 1) - half, (1, n * p))
+
+    return score
 
 
 def _of_quantiles(values: Array, levels: Array) -> Loss:

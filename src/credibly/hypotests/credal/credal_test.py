@@ -25,8 +25,8 @@ from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, CredalTask, as_class_predictions, points_of
-from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import require_order
+from credibly.predictions.passes import without_graph
 from credibly.results.tests import CredalTestResult, HypotestResult, Notion
 from credibly.statistics import Statistic, as_statistic
 

@@ -38,7 +38,6 @@ from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, credal_set
 from credibly.credal.vertices import credal_vertices
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import without_graph
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
@@ -53,6 +52,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.predictions.passes import without_graph
 from credibly.results.tests import ValidityResult
 
 ALL_CORNERS = 4
