@@ -41,6 +41,7 @@ class Stream(enum.IntEnum):
     WEIGHTS = 13  # starts of a search for weights
     NETWORKS = 14  # first weights and mini-batches
     MODELS = 16  # rows drawn to compare models
+    ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
 
 
