@@ -81,7 +81,7 @@ def test_the_picture_draws_what_it_is_given() -> None:
     series = {"a": {"x": (1.0, (0.5, 1.5)), "y": (2.0, None)}, "b": {"y": (0.5, (0.4, 0.6))}}
     display = IntervalsDisplay("Title", "size", series, zero=True)
     assert display.names == ("x", "y")
-    np.testing.assert_array_equal(display.values, [[1.0, 2.0], [np.nan, 0.5]])
+    np.testing.assert_array_equal(display.cells[0], [[1.0, 2.0], [np.nan, 0.5]])
     assert display.finding == "size is smallest for y, b: 0.5."
     ax = display.draw()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"a", "b"}
