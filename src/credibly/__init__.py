@@ -355,7 +355,7 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.pit_diagram``."""
+        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.reliability``."""
         if name in _HOME_OF:
             found = getattr(_import_module(_HOME_OF[name]), name)
             globals()[name] = found  # the next use does not come here

@@ -19,6 +19,7 @@ from credibly.credal.envelope import all_events, envelope_of, moebius, require_f
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Point
 from credibly.predictions.belief import FocalSet, check_focal_sets
+from credibly.results.base import Result
 
 Negative = Literal["keep", "clamp"]
 
@@ -26,7 +27,7 @@ OWN_MASSES = "the masses of the prediction itself"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MassFunction:
+class MassFunction(Result):
     """Masses on sets of classes, one row per instance; they may be negative.
 
     Attributes

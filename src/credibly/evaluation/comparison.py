@@ -61,6 +61,8 @@ class Comparison(Result):
         Where the data came from: paths, digests, command.
     """
 
+    drawn_as = ("ranking",)
+
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
     estimates: Mapping[str, Mapping[str, Estimate]]

@@ -6,12 +6,15 @@ import dataclasses
 import html
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SCHEMA_VERSION = 1
 
@@ -45,7 +48,10 @@ def jsonable(value: Any) -> Any:
 
 
 class Result:
-    """Shared by all results: `to_dict` with the schema version and the type's name."""
+    """Shared by all results: `to_dict` with the schema version and the type's name, and `plot`."""
+
+    drawn_as: ClassVar[tuple[str, ...]] = ()
+    """Fields whose picture stands for the whole, the first that is not None; none where it has its own."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types."""
@@ -54,6 +60,38 @@ class Result:
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
         }
         return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
+
+    def plot(
+        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
+    ) -> Axes:
+        """Draw this result.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; default: a new figure.
+        kind : str, optional
+            Which picture, where there are several; default: the most useful one.
+        label : str, optional
+            Name of the model. Several models on the same axes get colours of their own, and a key.
+        **options
+            Options of that picture; `credibly.plots` describes them.
+
+        Returns
+        -------
+        Axes
+            The axes, their figure in ``.figure``.
+        """
+        # A picture is made from a finished result: this method is only its handle, so the arrow from results
+        # to plots exists while it runs and not while the modules load.
+        # tach-ignore(Result.plot is the user's handle on the room that draws)
+        from credibly.plots import picture
+
+        for name in self.drawn_as:
+            part = getattr(self, name)
+            if part is not None:
+                return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
+        return picture(self, kind, **options).draw(ax, label=label)
 
     def _repr_html_(self) -> str:
         """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
