@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from credibly.evaluation import Evaluation, title
+from credibly.evaluation import Evaluation, story_of, title
 from credibly.plots import (
     NullDisplay,
     ReliabilityDisplay,
@@ -22,8 +22,6 @@ from credibly.results.tests import HypotestResult
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
-_TOP_LABEL_STATISTICS = frozenset({"accuracy", "confidence_ece", "top_label_ece"})
-_CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
@@ -38,9 +36,13 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         )
     if evaluation.curves is None:
         return None
-    conflicts = {one.statistic for one in evaluation.verdicts if one.word == "conflict"}
+    seen_in = {
+        story_of(one.statistic).notion
+        for one in evaluation.verdicts
+        if one.word == "conflict" and one.statistic is not None
+    }
     shown_classes = classwise_data(evaluation.curves.per_class, limit=len(evaluation.curves.per_class))
-    if conflicts & _CLASS_STATISTICS and not conflicts & _TOP_LABEL_STATISTICS:
+    if "classwise" in seen_in and "confidence" not in seen_in:
         worst = max(shown_classes.panels, key=lambda panel: panel.error_outside)
         return _reliability(worst, "main")
     return _reliability(reliability_data(evaluation.curves.top_label), "main")

@@ -16,6 +16,7 @@ from credibly._arrays.namespace import is_array, to_host
 SCHEMA_VERSION = 1
 
 Tail = Literal["greater", "two-sided"]
+Notion = Literal["confidence", "classwise", "distribution"]
 
 
 def jsonable(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.results.base import Result, Tail, require_level
+from credibly.results.base import Notion, Result, Tail, require_level
 from credibly.results.estimates import Estimate
 
 
@@ -313,9 +313,6 @@ class SimplexPicture(Result):
     mean: HostArray
     label: int | None = None
     target: HostArray | None = None
-
-
-Notion = Literal["confidence", "classwise", "distribution"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
-from credibly.results.base import Tail
+from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
 
 LabelKind = Literal["classes", "counts", "reals"]
@@ -72,6 +72,40 @@ class Traits:
     multiplicities: bool
     duplicate_invariant: bool
     range: tuple[float, float] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """What a statistic is called and what its values mean, in words for people.
+
+    Attributes
+    ----------
+    title : str
+        Its name as people write it.
+    meaning : str
+        One plain sentence of what it measures.
+    formula : str
+        The formula on one line.
+    above, below : str
+        What a value above, or below, what chance explains says about the model. A statistic whose tail is
+        "greater" alarms only above.
+    notion : {"distribution", "confidence", "classwise"}
+        Which kind of calibration it looks at: of the whole distribution, of the most probable class, of each
+        class on its own.
+    citation : str
+        Where it was published, in full.
+    aliases : mapping of str to str
+        Other names that people ask for, in lower case, each with a remark on how it differs, or "".
+    """
+
+    title: str
+    meaning: str
+    formula: str = ""
+    above: str = "larger than chance explains"
+    below: str = "smaller than chance explains"
+    notion: Notion = "distribution"
+    citation: str = ""
+    aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +211,7 @@ class Statistic(ABC):
     name: ClassVar[str]
     traits: ClassVar[Traits]
     reference: ClassVar[str]
+    story: ClassVar[Story]
     papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (

@@ -90,6 +90,60 @@ def test_a_wrong_name_is_told_the_nearest(wrong: str, right: str) -> None:
         as_statistic(wrong)
 
 
+ECES = "Which one: confidence_ece (the usual one), classwise_ece, top_label_ece."
+
+
+@pytest.mark.parametrize(
+    ("alias", "answer"),
+    [
+        ("ece", ECES),
+        ("ECE", ECES),
+        ("nll", "Which one: log_loss (for classes), gaussian_log_loss (for real values)."),
+        ("log_score", "Which one: log_loss (for classes), gaussian_log_loss (for real values)."),
+        ("Brier score", "Brier score is called brier here."),
+        ("ace", 'The nearest here is classwise_ece, with binning="equal_mass".'),
+        ("rps", "The nearest here is crps, which is for real values"),
+        ("mce", "It is the largest |observed - predicted| of the bins of `reliability_curve`."),
+        ("auroc", "Use `risk_coverage_curve` to see whether the surest answers are right"),
+    ],
+)
+def test_a_name_that_others_use_is_answered_in_words(alias: str, answer: str) -> None:
+    with pytest.raises(cr.InputError) as raised:
+        as_statistic(alias)
+    assert raised.value.remedy.startswith(answer)
+
+
+def test_the_package_answers_as_well() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'ece'. Which one: confidence_ece"):
+        _ = cr.ece
+    with pytest.raises(AttributeError, match=r"no attribute 'something_else'$"):
+        _ = cr.something_else
+
+
+def test_no_alias_hides_a_statistic_or_a_public_name() -> None:
+    aliases = {alias for one in cr.registered().values() for alias in one.story.aliases}
+    assert not aliases & {*cr.registered(), *cr.__all__}
+    assert not aliases & set(registry._ELSEWHERE)
+
+
+def test_a_statistic_of_another_package_must_tell_its_story(installed: list) -> None:
+    class Silent(type(cr.brier)):
+        name = "silent"
+
+        @property
+        def story(self) -> None:
+            raise AttributeError
+
+    installed.append(point("other:silent", Silent()))
+    with pytest.raises(cr.InputTypeError, match="'silent' of entry point 'other:silent' must tell its story"):
+        cr.registered()
+
+
+def test_what_is_not_registered_is_told_by_its_name() -> None:
+    assert registry.story_of("brier") is cr.brier.story
+    assert registry.story_of("share_of_zero").title == "share of zero"
+
+
 def test_a_name_like_no_other_is_told_all() -> None:
     with pytest.raises(cr.InputError, match="Known names: accuracy, brier"):
         as_statistic("zzz")

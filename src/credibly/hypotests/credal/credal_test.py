@@ -27,8 +27,8 @@ from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, CredalTask, as_class_predictions, points_of
 from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import require_order
-from credibly.results.tests import CredalTestResult, HypotestResult, Notion
-from credibly.statistics import Statistic, as_statistic
+from credibly.results.tests import CredalTestResult, HypotestResult
+from credibly.statistics import Statistic, as_statistic, story_of
 
 Weights = Literal["learned", "constant", "mean"]
 
@@ -53,15 +53,6 @@ _PAPERS = {
     "M23": "weights='constant', one search from the centre, random weights and bootstrapped instances in "
     "replicates, n_resamples=100",
     "J25": "learner='neural', split=0.5, refit=False, n_resamples=100",
-}
-
-
-_NOTIONS: dict[str, Notion] = {
-    "accuracy": "confidence",
-    "confidence_ece": "confidence",
-    "top_label_ece": "confidence",
-    "classwise_ece": "classwise",
-    "hosmer_lemeshow": "classwise",
 }
 
 
@@ -212,7 +203,7 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
     fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
     names = tuple(found.result.components) or (found.result.statistic_name,)
-    notions = {_NOTIONS.get(name, "distribution") for name in names}
+    notions = {story_of(name).notion for name in names}
     fields |= {
         "name": "credal_test",
         "hypothesis": hypothesis,
