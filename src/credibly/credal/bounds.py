@@ -14,6 +14,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, is_array, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.tiles import tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
@@ -23,6 +24,7 @@ _SPARSE = 10  # a product spends this many classes in the time of one addition
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
 
+@takes_rng
 def lower_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
@@ -69,6 +71,7 @@ def lower_probability(
     return bounds[:, 0] if single else bounds
 
 
+@takes_rng
 def upper_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
 from credibly.evaluation.predictive_checks import check_part
@@ -42,6 +42,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, decompose_brier
 
 
+@takes_rng
 def evaluate(
     predictions: Any,
     labels: Any = None,

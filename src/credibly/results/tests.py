@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.results.base import Notion, Result, Tail, require_level
+from credibly.results.base import Notion, Result, Tail, Tested, require_level
 from credibly.results.estimates import Estimate
 
 
 @dataclasses.dataclass(frozen=True)
-class HypotestResult(Result):
+class HypotestResult(Tested, Result):
     """A null hypothesis, a statistic and a p-value.
 
     Attributes

@@ -16,6 +16,7 @@ Rows are always a sequence of datasets, data in memory a sequence of one; `over_
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -200,6 +201,25 @@ class Bound(ABC):
         )
 
 
+class CallSignature:
+    """What `inspect.signature` and tab completion see of a statistic: its call, with every setting.
+
+    The class itself keeps the signature of its constructor.
+    """
+
+    def __get__(self, statistic: Statistic | None, owner: type[Statistic]) -> inspect.Signature:
+        if statistic is None:
+            raise AttributeError("__signature__")
+        _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
+        own = [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
+            )
+            for field in dataclasses.fields(statistic)
+        ]
+        return inspect.Signature([*shared, *own], return_annotation=Estimate)
+
+
 @dataclasses.dataclass(frozen=True)
 class Statistic(ABC):
     """A number computed from predictions and labels. Settings are the fields; instances are frozen.
@@ -218,6 +238,7 @@ class Statistic(ABC):
         "label counts: every instance counts once, with the shares of its raters in place of one label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
+    __signature__ = CallSignature()
 
     def __call__(
         self,
@@ -235,7 +256,7 @@ class Statistic(ABC):
         predictions : Predictions, array or Rows
             (n, k) probabilities, (n, m, k) members, any prediction object, or what `scan` returned.
         labels : array (n,) or LabelCounts
-            What was observed; chunks bring their own.
+            What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
         paper : str, optional
@@ -290,6 +311,31 @@ class Statistic(ABC):
                 )
             settings = {**self.papers[paper], **settings}
         return dataclasses.replace(self, **settings)
+
+    def _call(self) -> str:
+        """Return the call with the settings it uses where they are not given."""
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
+        return f"{self.name}(predictions, labels=None, *, sample_weight=None, paper=None{settings})"
+
+    def documentation(self) -> str:
+        """Return the docstring of the function that the statistic is to those who call it."""
+        called, own = (inspect.getdoc(one) or "" for one in (Statistic.__call__, type(self)))
+        heading = "Parameters\n----------\n"
+        shared, _, rest = called.partition(heading)[2].partition("**settings\n")
+        returned = rest.partition("\n\n")[2]
+        summary, _, below = own.partition("\n\n" + heading)
+        settings, _, below = below.partition("\n\n") if below else ("", "", "")
+        if not settings:
+            summary, _, below = own.partition("\n\nExamples\n")
+            below = below and "Examples\n" + below
+        parts = [
+            self._call(),
+            summary,
+            heading + shared.rstrip() + ("\n" + settings if settings else ""),
+            returned,
+            below,
+        ]
+        return "\n\n".join(part for part in parts if part)
 
     def settings(self) -> dict[str, Any]:
         """Return the fields as a dictionary."""

@@ -41,6 +41,10 @@ BUILTIN: tuple[Statistic, ...] = (
     mae,
 )
 
+for _statistic in BUILTIN:
+    # `help(cr.brier)` shows a docstring of the object where it has one, and the whole class where it has none
+    object.__setattr__(_statistic, "__doc__", _statistic.documentation())
+
 ENTRY_POINTS = "credibly.statistics"
 
 _RANKED = (

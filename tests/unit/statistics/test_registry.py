@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import pydoc
+import re
 import types
 from collections.abc import Iterator
 
@@ -163,3 +167,24 @@ def test_anything_else_is_refused() -> None:
 def test_the_registry_cannot_be_changed_by_its_readers():
     with pytest.raises(TypeError):
         cr.registered()["mine"] = cr.brier
+
+
+@pytest.mark.parametrize("name", list(cr.registered()))
+def test_help_shows_what_a_call_takes(name: str) -> None:
+    """Predictions, labels and every setting, in the signature and in words."""
+    statistic = cr.registered()[name]
+    settings = [field.name for field in dataclasses.fields(statistic)]
+    wanted = ["predictions", "labels", "sample_weight", "paper", *settings]
+    signature = inspect.signature(statistic)
+    assert list(signature.parameters) == wanted
+    assert {one: signature.parameters[one].default for one in settings} == statistic.settings()
+    shown = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
+    assert f"{name}(predictions, labels=None, *, sample_weight=None, paper=None" in shown
+    section = (inspect.getdoc(statistic) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^(\w+) : ", section, re.MULTILINE) == wanted
+
+
+def test_a_statistic_with_other_settings_shows_them_as_its_defaults() -> None:
+    assert inspect.signature(cr.kde_ce.with_(p=1.0)).parameters["p"].default == 1.0
+    assert "bandwidth" in inspect.signature(type(cr.kde_ce)).parameters  # the class is called with settings
+    assert "predictions" not in inspect.signature(type(cr.kde_ce)).parameters

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
     OMNIBUS,
@@ -56,6 +56,7 @@ _PAPERS = {
 }
 
 
+@takes_rng
 def credal_test(
     predictions: Any,
     labels: Any,
