@@ -362,7 +362,11 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
             return found
         if name in _ROOMS:
             return _import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        if not name.startswith("_"):  # people write cr.ece, cr.nll
+            told = _import_module("credibly.statistics.registry").called_here(name)
+            message += f". {told}" if told else ""
+        raise AttributeError(message)
 
     def __dir__() -> list[str]:
         """List the names that are not loaded yet as well."""

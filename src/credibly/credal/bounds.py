@@ -21,6 +21,7 @@ import numpy as np
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, beside, is_array, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
@@ -30,6 +31,7 @@ _SPARSE = 10  # a product spends this many classes in the time of one addition
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
 
+@takes_rng
 def lower_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
@@ -76,6 +78,7 @@ def lower_probability(
     return bounds[:, 0] if single else bounds
 
 
+@takes_rng
 def upper_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:

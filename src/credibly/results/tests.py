@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.results.base import Result, Tail, require_level
+from credibly.results.base import Notion, Result, Tail, Tested, require_level
 from credibly.results.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class HypotestResult(Result):
+class HypotestResult(Tested, Result):
     """A null hypothesis, a statistic and a p-value.
 
     Attributes
@@ -317,8 +317,6 @@ class SimplexPicture(Result):
     label: int | None = None
     target: HostArray | None = None
 
-
-Notion = Literal["confidence", "classwise", "distribution"]
 
 Method = Literal["both", "witness", "weights"]
 

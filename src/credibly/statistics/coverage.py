@@ -41,7 +41,7 @@ from credibly.predictions import (
 )
 from credibly.results.base import require_level
 from credibly.statistics.proper import share_moments
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
@@ -81,6 +81,16 @@ class IntervalCoverage(RealMean):
     name: ClassVar[str] = "picp"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
+    story: ClassVar[Story] = Story(
+        title="Interval coverage",
+        meaning="Share of labels inside the central interval of the predicted distribution, ends included.",
+        formula="mean of 1[l ≤ y ≤ u]",
+        above="intervals hold more labels than they say (too wide)",
+        below="intervals hold fewer labels than they say (too narrow)",
+        citation="Khosravi et al., Comprehensive review of neural network-based prediction intervals, IEEE "
+        "Transactions on Neural Networks, 2011.",
+        aliases={"coverage": "", "interval_coverage": ""},
+    )
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -117,6 +127,16 @@ class IntervalScore(RealMean):
     name: ClassVar[str] = "interval_score"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
+    story: ClassVar[Story] = Story(
+        title="Interval score",
+        meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
+        formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
+        above="labels lie further outside the intervals than these say",
+        below="labels lie less far outside the intervals than these say",
+        citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
+        "2007.",
+        aliases={"winkler": "", "winkler_score": ""},
+    )
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -214,6 +234,16 @@ class QuantileCalibrationError(Statistic):
     name: ClassVar[str] = "quantile_calibration_error"
     traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
+    story: ClassVar[Story] = Story(
+        title="Quantile calibration error",
+        meaning="Squared differences between levels and shares of labels below their quantiles, summed over "
+        "levels.",
+        formula="Σ_j (p_j − mean of 1[y ≤ Q(p_j)])²",
+        above="shares of labels below quantiles differ from their levels by more than chance explains",
+        citation="Kuleshov, Fenner and Ermon, Accurate uncertainties for deep learning using calibrated "
+        "regression, ICML 2018.",
+        aliases={"qce": "", "regression_ece": ""},
+    )
 
     def __post_init__(self) -> None:
         given: Any = self.levels

@@ -37,7 +37,7 @@ from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealP
 from credibly.predictions.regression import LeftOut
 from credibly.results.base import Tail, require_level
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
@@ -126,6 +126,16 @@ class RootMeanSquaredError(RealMean):
     name: ClassVar[str] = "rmse"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
+    story: ClassVar[Story] = Story(
+        title="RMSE",
+        meaning="Root of the mean squared distance between the label and the mean of the predicted "
+        "distribution.",
+        formula="√(mean of (y − E F)²)",
+        above="labels are further from the predicted means than the predictions say",
+        below="labels are closer to the predicted means than the predictions say",
+        citation="Gneiting, Making and evaluating point forecasts, JASA 2011.",
+        aliases={"root_mean_squared_error": "", "mse": "which is the root of it"},
+    )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
@@ -151,6 +161,15 @@ class MeanAbsoluteError(RealMean):
     name: ClassVar[str] = "mae"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
+    story: ClassVar[Story] = Story(
+        title="Mean absolute error",
+        meaning="Mean distance between the label and the median of the predicted distribution.",
+        formula="mean of |y − median F|",
+        above="labels are further from the predicted medians than the predictions say",
+        below="labels are closer to the predicted medians than the predictions say",
+        citation="Gneiting, Making and evaluating point forecasts, JASA 2011.",
+        aliases={"mean_absolute_error": ""},
+    )
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """|y - median|."""
@@ -180,6 +199,18 @@ class GaussianLogLoss(RealMean):
     name: ClassVar[str] = "gaussian_log_loss"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Good 1952"
+    story: ClassVar[Story] = Story(
+        title="Gaussian log loss",
+        meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
+        formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
+        above="labels that it called improbable happen too often",
+        below="labels that it called improbable happen too rarely",
+        citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
+        aliases={
+            **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for real values"),
+            "gaussian_nll": "",
+        },
+    )
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless predictions have a Gaussian density."""
@@ -243,6 +274,20 @@ class ContinuousRankedProbabilityScore(RealMean):
     name: ClassVar[str] = "crps"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Matheson and Winkler 1976"
+    story: ClassVar[Story] = Story(
+        title="CRPS",
+        meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
+        "better. Of quantiles: twice their mean pinball loss.",
+        formula="mean of E|X − y| − ½ E|X − X′|",
+        above="labels are further from the predicted distributions than these say",
+        below="labels are closer to the predicted distributions than these say",
+        citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
+        "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
+        aliases={
+            "rps": "which is for real values; ordered classes have no score of their own",
+            "pinball_loss": "which for quantiles is twice their mean pinball loss",
+        },
+    )
 
     def __post_init__(self) -> None:
         one_of("`estimator`", self.estimator, ("empirical", "fair"))

@@ -20,7 +20,7 @@ from credibly._arrays.errors import (
     require_positive,
 )
 from credibly._arrays.namespace import device, namespace
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
@@ -60,6 +60,7 @@ OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
 
 
+@takes_rng
 def calibration_test(
     predictions: Any,
     labels: Any = None,

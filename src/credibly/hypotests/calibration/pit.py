@@ -26,7 +26,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
@@ -81,6 +81,7 @@ def curve_pvalues(curves: HostArray) -> HostArray:
 SHARED_MEMBER = "one member, drawn once, generated the labels of all instances"
 
 
+@takes_rng
 def pit_test(
     predictions: Any,
     labels: Any = None,
@@ -139,6 +140,7 @@ def pit_test(
     return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
+@takes_rng
 def coverage_curve(
     predictions: Any,
     labels: Any = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import replicated, targets_of
@@ -22,6 +22,7 @@ from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
 
 
+@takes_rng
 def reliability_curve(
     predictions: Any,
     labels: Any = None,

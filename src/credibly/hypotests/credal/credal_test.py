@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
     OMNIBUS,
@@ -35,9 +35,9 @@ from credibly.hypotests.credal.witness import HYPOTHESES as VALID
 from credibly.hypotests.credal.witness import Given, WitnessCombination, witness_test
 from credibly.predictions import require_order
 from credibly.predictions.passes import without_graph
-from credibly.results.tests import CredalTestResult, HypotestResult, Method, Notion
+from credibly.results.tests import CredalTestResult, HypotestResult, Method
 from credibly.results.witness import WitnessResult
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic, as_statistic, story_of
 
 Weights = Literal["learned", "constant", "mean"]
 
@@ -65,15 +65,7 @@ _PAPERS = {
 }
 
 
-_NOTIONS: dict[str, Notion] = {
-    "accuracy": "confidence",
-    "confidence_ece": "confidence",
-    "top_label_ece": "confidence",
-    "classwise_ece": "classwise",
-    "hosmer_lemeshow": "classwise",
-}
-
-
+@takes_rng
 def credal_test(
     predictions: Any,
     labels: Any,
@@ -302,7 +294,7 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
     fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
     names = tuple(found.result.components) or (found.result.statistic_name,)
-    notions = {_NOTIONS.get(name, "distribution") for name in names}
+    notions = {story_of(name).notion for name in names}
     fields |= {
         "name": "credal_test",
         "hypothesis": hypothesis,

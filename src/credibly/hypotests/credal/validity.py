@@ -27,7 +27,7 @@ import numpy as np
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
@@ -174,6 +174,7 @@ _BYTES_PER_COUNT = 80  # a drawn count with its copies while equal counts are fo
 _SAME = 1e-6  # means closer than this, relative, are equal: another array library must choose the same one
 
 
+@takes_rng
 def validity_test(
     predictions: Any,
     counts: Any,

@@ -8,7 +8,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import (
     Gaussian,
@@ -21,6 +21,7 @@ from credibly.results.base import require_level
 from credibly.results.curves import MemberFunctions
 
 
+@takes_rng
 def member_functions(
     predictions: Any,
     x: Any,

@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, is_array, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
@@ -115,6 +115,7 @@ REAL_STATISTICS = ("picp", "quantile_calibration_error")
 PAPERS = ("P21",)
 
 
+@takes_rng
 def predictive_check(
     predictions: Any,
     labels: Any = None,
