@@ -75,6 +75,7 @@ def test_weights_by_member_alone_fail_the_control() -> None:
             sample.predictions,
             sample.labels,
             sample.features,
+            method="weights",
             learner=learner,
             split=0.5,
             refit=False,

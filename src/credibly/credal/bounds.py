@@ -253,6 +253,7 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)
 
 
+@takes_rng
 def credal_support(
     predictions: Any,
     directions: Any,

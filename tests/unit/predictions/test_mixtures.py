@@ -22,7 +22,7 @@ LEVELS = np.arange(1, 20) / 20
 def mixture(n: int, m: int, seed: int = 0) -> cr.Gaussian:
     """Members whose widths span two orders of magnitude."""
     rng = np.random.default_rng(seed)
-    return cr.Gaussian(3 * rng.normal(size=(n, m)), 10 ** rng.uniform(-1, 1, size=(n, m)))
+    return cr.Gaussian(3 * rng.normal(size=(n, m)), 10 ** rng.uniform(-1, 1, size=(n, m)), member_axis=1)
 
 
 def test_mixture_cdf_is_the_integral_of_the_density() -> None:
