@@ -71,6 +71,37 @@ def test_size(name: str, level: float, pvalues: dict[str, np.ndarray]) -> None:
     assert rejected >= (0 if name in (*UPPER_ONLY, *CONSERVATIVE) else low)
 
 
+@pytest.mark.parametrize("digits", worlds.DIGITS)
+def test_size_with_rounded_predictions(digits: int) -> None:
+    world = worlds.rounded(digits, n=60, k=4)
+    repetitions = worlds.repetitions(40, 1000)
+    tests = cr.kl_ce.with_(bandwidth=0.1), cr.kde_ce.with_(bandwidth=0.1), "skce", "log_loss"
+    found = [
+        cr.calibration_test(*world(seed), statistic=tests, n_resamples=99, rng=seed).components
+        for seed in range(repetitions)
+    ]
+    for name in found[0]:
+        for level in (0.05, 0.1):
+            rejected = sum(one[name].pvalue <= level + 1e-12 for one in found)
+            low, high = worlds.bounds(repetitions, level)
+            assert low <= rejected <= high, (name, level)
+
+
+def test_power_with_rounded_predictions_is_that_of_all_digits() -> None:
+    runs = worlds.repetitions(10, 200)
+    statistic = cr.kl_ce.with_(bandwidth=0.1)
+    power = {}
+    for digits in (None, *worlds.DIGITS):
+        world = worlds.rounded(digits, n=200, overconfidence=2.0)
+        power[digits] = np.mean(
+            [
+                cr.calibration_test(*world(seed), statistic=statistic, n_resamples=99, rng=seed).rejects()
+                for seed in range(runs)
+            ]
+        )
+    assert min(power.values()) >= 0.9, power
+
+
 # Unbiasedness
 
 
