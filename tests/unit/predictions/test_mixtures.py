@@ -230,4 +230,4 @@ def test_bad_values_and_levels(predictions: cr.Gaussian) -> None:
 def test_values_of_another_library_are_refused() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     with pytest.raises(cr.InputTypeError, match="one array library"):
-        mixture(2, 2).cdf(torch.zeros(2))
+        mixture(2, 3).cdf(torch.zeros(2))

@@ -114,8 +114,10 @@ def calibration_test(
 
     Notes
     -----
-    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level.
-    The data must not have been used to fit or recalibrate the model.
+    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. Of
+    `Samples` every label changes places with one of its draws, which is exact for any number of draws; of
+    `Quantiles` the cell of a label is drawn, and statistics that need its value are refused. The data must
+    not have been used to fit or recalibrate the model.
 
     References
     ----------

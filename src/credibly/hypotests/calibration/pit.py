@@ -120,6 +120,12 @@ def pit_test(
         Shares of labels below quantiles, simultaneous envelope and exact p-value. The difference-ECDF is its
         `difference`.
 
+    Notes
+    -----
+    Of `Samples` every label changes places with one of its draws, so that the p-value is exact for any number
+    of draws. Of `Quantiles` the cell of a label is drawn; with one level this is a binomial test. Of several
+    members with several draws each, "bayesian" tests every member and returns the one that fits best.
+
     References
     ----------
     Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society

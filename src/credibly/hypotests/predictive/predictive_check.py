@@ -174,7 +174,8 @@ def predictive_check(
 
     Notes
     -----
-    p-values are two-sided and exact for the hypothesis as it is worded. The statistic sees labels and
+    p-values are two-sided and exact for the hypothesis as it is worded; of `Samples` (n, m, s) under
+    "bayesian" they are the largest over the members. The statistic sees labels and
     the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
     chunks of rows under `memory_limit`; others need whole label vectors. Of rows that `scan` reads only sums
     over instances can be checked, `ids` are not looked at, and ``.power()`` is not offered.

@@ -13,6 +13,7 @@ from credibly.hypotests.resampling.members import LabelSource
 from credibly.predictions import Dataset
 from credibly.predictions.regression import LeftOut
 from libraries import Library
+from optional import torch
 
 NAMES = ("crps", "rmse", "mae", "picp", "interval_score", "quantile_calibration_error")
 SEED = as_seed(3)
@@ -174,6 +175,28 @@ def test_every_library_chooses_the_same(values: np.ndarray, library: Library) ->
     for name, part in expected.hypotheses.items():
         for statistic in NAMES:
             assert found.under(name).checks[statistic].pvalue == part.checks[statistic].pvalue
+
+
+@pytest.mark.parametrize("kind", ["draws", "member", "joint", "quantiles"])
+def test_the_path_of_devices_chooses_the_same(kind: str) -> None:
+    """With tensors in place of host arrays, as on a device; here on the processor."""
+    values = {"draws": DRAWS, "member": MEMBERS, "joint": MEMBERS.reshape(N, 12, 1)}.get(kind)
+    members = {"member": np.arange(6) % 3, "joint": np.arange(6) + 1}.get(kind)
+    source = LabelSource("independent" if members is None else "bayesian", SEED, members)
+    found = []
+    for asarray in (np.asarray, torch.asarray):
+        if values is None:
+            given = cr.Quantiles(asarray(np.sort(DRAWS, axis=1)), asarray(np.arange(1, 7) / 7))
+        else:
+            given = cr.Samples(asarray(values))
+        drawing = source(source.pose(Dataset(given, asarray(LABELS))))
+        if asarray is torch.asarray:
+            drawing.on_device = True
+            if kind == "quantiles":
+                drawing.levels = torch.asarray(drawing.levels)
+        found.append(np.asarray(drawing.labels(slice(0, 6)).values))
+    assert np.array_equal(*found)
+    assert len(np.unique(found[0])) > 3
 
 
 def test_weights_count_in_every_replicate() -> None:
