@@ -15,8 +15,8 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(10, 300)
-N = 120
+REPETITIONS = worlds.repetitions(8, 300)
+N = 120 if worlds.FULL else 80
 
 
 def pvalues(world: World, **settings: object) -> np.ndarray:

@@ -15,8 +15,8 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(200, 5000)
-FEWER = worlds.repetitions(100, 5000)
+REPETITIONS = worlds.repetitions(100, 5000)
+FEWER = worlds.repetitions(60, 5000)
 N, M, REPLICATES = 40, 3, 99
 LEVEL = 0.1  # 10 of 100 ranks, 5 on either side
 DISCRETE = {"picp"}
@@ -182,7 +182,7 @@ def test_golden_case_of_p21(data: str, golden_nulls: tuple) -> None:
     bound, bayesian, independent = golden_nulls
     draw, *expected = GOLDEN[data]
     rng = np.random.default_rng(8)
-    trials = worlds.repetitions(200, 2000)
+    trials = worlds.repetitions(100, 2000)
     observed = bound(Reals(np.stack([draw(rng) for _ in range(trials)])))
     for null, share in zip((bayesian, independent), expected, strict=True):
         pvalues = [monte_carlo_pvalue(value, null, "two-sided")[0] for value in observed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from credibly._arrays.errors import require_positive
 from credibly._arrays.namespace import HostArray
@@ -78,13 +78,16 @@ def shortened(text: str) -> str:
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float, layout: Literal["constrained", "none"] = "constrained") -> Figure:
     """Return an empty transparent figure, known to nobody but the caller.
 
     Parameters
     ----------
     width, height : float
         Size in inches.
+    layout : {"constrained", "none"}
+        Whether matplotlib looks for room for what stands beside axes. It draws the whole figure once more
+        for that, also where "none" is only set later.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def new_figure(width: float, height: float) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=layout)
     figure.patch.set_alpha(0)
     return figure
 
@@ -139,13 +142,11 @@ def new_axes(
     Axes
         The axes, their figure in ``.figure``.
     """
-    figure = new_figure(width, height)
     if margins is None:
-        return figure.add_subplot()
+        return new_figure(width, height).add_subplot()
     left, bottom, right, top = margins
     box = (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
-    figure.set_layout_engine("none")
-    return figure.add_axes(box)
+    return new_figure(width, height, "none").add_axes(box)
 
 
 def key(ax: Axes, below: float = 0.13) -> None:

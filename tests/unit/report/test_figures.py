@@ -97,3 +97,9 @@ def test_every_built_in_statistic_is_explained(evaluation: cr.Evaluation) -> Non
     assert all(note.meaning for note in notes)
     assert {note.name: note.formula for note in notes}["Brier score"] == "mean of ‖p − e_y‖²"
     assert len(notes) == len(evaluation.estimates) + 4
+
+
+def test_a_figure_with_given_margins_is_drawn_once() -> None:
+    """Wherever a layout is looked for, matplotlib draws everything twice."""
+    assert new_axes(2, 2, (0.5, 0.5, 0.1, 0.1)).figure.get_layout_engine() is None
+    assert new_axes(2, 2).figure.get_layout_engine() is not None
