@@ -101,9 +101,9 @@ def _statistic(name: str, value: Any) -> str:
     """Return a statistic, which is an object, as the function that people call."""
     from numpydoc.docscrape_sphinx import get_doc_object
 
-    text = str(get_doc_object(value, what="object", doc=inspect.getdoc(type(value))))
+    call, _, documented = inspect.getdoc(value).partition("\n\n")
+    text = str(get_doc_object(value, what="object", doc=documented))
     body = "\n".join(f"   {line}" if line else "" for line in text.splitlines())
-    call = f"{name}(predictions, labels, *, sample_weight=None, paper=None, **settings)"
     return f".. py:function:: {call}\n\n{body}\n"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
@@ -117,6 +118,7 @@ class MassFunction(Result):
         return summed[:, 0] if single else summed
 
 
+@takes_rng
 def mass_function(
     predictions: Any,
     *,
@@ -235,6 +237,7 @@ def clamped(masses: Array, full: int) -> Array:
     return kept / xp.sum(kept, axis=1, keepdims=True)
 
 
+@takes_rng
 def focal_budget(
     predictions: Any, n_sets: int, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> tuple[FocalSet, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly.evaluation import Evaluation, title
+from credibly.evaluation import Evaluation, story_of, title
 from credibly.plots import ClasswiseDisplay, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
@@ -14,8 +14,6 @@ from credibly.results.tests import HypotestResult
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
-_TOP_LABEL_STATISTICS = frozenset({"accuracy", "confidence_ece", "top_label_ece"})
-_CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
@@ -29,8 +27,12 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         return report_figure(display, PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
-    conflicts = {one.statistic for one in evaluation.verdicts if one.word == "conflict"}
-    if conflicts & _CLASS_STATISTICS and not conflicts & _TOP_LABEL_STATISTICS:
+    seen_in = {
+        story_of(one.statistic).notion
+        for one in evaluation.verdicts
+        if one.word == "conflict" and one.statistic is not None
+    }
+    if "classwise" in seen_in and "confidence" not in seen_in:
         classes = ClasswiseDisplay(evaluation.curves.per_class, len(evaluation.classes)).panels
         return _reliability(max(classes, key=lambda panel: panel.error_outside), "main")
     return _reliability(ReliabilityDisplay(evaluation.curves.top_label), "main")

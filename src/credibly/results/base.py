@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 Tail = Literal["greater", "two-sided"]
+Notion = Literal["confidence", "classwise", "distribution"]
 
 
 def jsonable(value: Any) -> Any:
@@ -93,9 +95,56 @@ class Result:
                 return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
         return picture(self, kind, **options).draw(ax, label=label)
 
+    def __str__(self) -> str:
+        """Show every field on a line of its own, arrays and tables by their size."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        lines = [f"  {field.name}: {_brief(getattr(self, field.name))}" for field in fields]
+        return "\n".join([type(self).__name__, *lines])
+
     def _repr_html_(self) -> str:
         """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _brief(value: Any, most: int = 6) -> str:
+    """Write a value of a result in one short line."""
+    if is_array(value):
+        shape = tuple(value.shape)
+        if not shape or 0 in shape or (len(shape) == 1 and shape[0] <= most):
+            return np.array2string(to_host(value), precision=4, separator=", ")
+        host = to_host(value)
+        numbers = host.dtype.kind in "fiu" and np.isfinite(host).any()
+        limits = f", {np.nanmin(host):.4g} to {np.nanmax(host):.4g}" if numbers else ""
+        return f"array {shape}{limits}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping) and value:
+        return f"{len(value)} by name: {_few(map(str, value), len(value), most)}"
+    if isinstance(value, (tuple, list)) and value:
+        return _few(map(_brief, value[:most]), len(value), most)
+    if isinstance(value, Result):
+        return str(value).partition("\n")[0]
+    if value is None or value == () or value == {}:
+        return "none"
+    return str(value).partition("\n")[0]
+
+
+def _few(words: Iterable[str], count: int, most: int) -> str:
+    """List the first words of `count`."""
+    shown = ", ".join(itertools.islice(words, most))
+    return shown if count <= most else f"{shown}, ... ({count} in all)"
+
+
+class Tested:
+    """A result that answers a question with a p-value, and so is neither true nor false by itself."""
+
+    def __bool__(self) -> bool:
+        raise InputTypeError(
+            "the result of a test",
+            "is neither true nor false",
+            f"got {type(self).__name__} where a yes or no is needed",
+            "Use `.rejects(level)`; of a check of several statistics, `.checks[name].rejects(level)`.",
+        )
 
 
 def require_level(level: float) -> None:

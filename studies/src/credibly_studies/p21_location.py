@@ -80,7 +80,7 @@ class LocationSize:
 def work(size: LocationSize, run: Run) -> Findings:
     """Rank data sets of four kinds among the replicates of one model, then ask for fewer members."""
     theta = ndtri((np.arange(_BELIEF) + 0.5) / _BELIEF)
-    given = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)))
+    given = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)), member_axis=1)
     example = 0.5 + run.generator(0).normal(size=size.n)
     check = predictive_check(given, example, statistics=[NAME], n_resamples=size.replicates, rng=run.seed)
     nulls = {name: check.under(name).checks[NAME].null_distribution for name in HYPOTHESES}

@@ -189,7 +189,7 @@ def _data_set(task: _Task) -> _Found:
 
 def _gaussian(outputs: HostArray) -> Gaussian:
     mean, std = mean_and_std(outputs)
-    return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T))
+    return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T), member_axis=1)
 
 
 def _spread(given: Gaussian, region: HostArray) -> tuple[float, float]:
