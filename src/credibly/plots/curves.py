@@ -120,7 +120,6 @@ class BinnedDisplay(Display):
         return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}
 
 
-@dataclasses.dataclass(frozen=True)
 class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
     """Predicted probability against observed frequency, with consistency band and counts.
 
@@ -271,7 +270,6 @@ class ClasswiseDisplay:
         return panels(self.panels, columns=columns)
 
 
-@dataclasses.dataclass(frozen=True)
 class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
     """Confidence against accuracy, before and after every recalibration that could be fitted.
 
@@ -315,7 +313,6 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationReport):
     """How far each method moves one statistic, with the interval of the paired difference.
 
@@ -398,7 +395,6 @@ def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
     return (np.nan, np.nan) if refused else estimate.interval()
 
 
-@dataclasses.dataclass(frozen=True)
 class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
     """Shares of labels against levels with a simultaneous envelope: PIT difference-ECDF or coverage curve.
 
@@ -479,7 +475,6 @@ class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
         return {"level": own.levels, "observed": own.observed, "lower": own.lower, "upper": own.upper}
 
 
-@dataclasses.dataclass(frozen=True)
 class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
     """The share of wrong answers against the share of instances answered, the surest first.
 
@@ -545,7 +540,6 @@ class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
         return found
 
 
-@dataclasses.dataclass(frozen=True)
 class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
     """Functions drawn from members beside the band of all of them (P21 Figs. 4 and 10).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -38,10 +38,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 class Display(abc.ABC):
-    """A picture of a result: a frozen dataclass whose first field is the result and whose others are options.
+    """A picture of a result. Its first field is the result, the others are options.
 
-    Subclasses give `finding`, `words`, `_marks` and `_columns`, and compute what they draw in properties.
+    Subclasses become frozen dataclasses. They give `finding`, `words`, `_marks` and `_columns`, and compute
+    what they draw in properties.
     ``class NullDisplay(Display, kind="null", of=HypotestResult)`` is what ``result.plot(kind="null")`` draws;
     of several kinds the first that needs nothing but the result is the default. A type that this room must
     not import is given by its name.
@@ -62,6 +64,7 @@ class Display(abc.ABC):
         cls, *, kind: str = "", of: type | str | tuple[type, ...] = (), **others: Any
     ) -> None:
         super().__init_subclass__(**others)
+        dataclasses.dataclass(frozen=True, eq=False)(cls)
         if kind:
             types = of if isinstance(of, tuple) else (of,)
             cls.of = tuple(one if isinstance(one, str) else one.__name__ for one in types)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import dataclasses
 import functools
 import math
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ _HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "..."}
 _LEVEL = 0.05
 
 
-@dataclasses.dataclass(frozen=True)
 class NullDisplay(Display, kind="null", of=HypotestResult):
     """The replicates of a test, its acceptance region and the observed value.
 
@@ -214,7 +212,6 @@ def _place(value: float, low: float, high: float) -> float:
     return max(-_FURTHEST, min(_FURTHEST, place))
 
 
-@dataclasses.dataclass(frozen=True)
 class CheckDisplay(_Strip, kind="strip", of=PredictiveCheck):
     """What the model expects of its statistics and what was observed, both hypotheses side by side.
 
@@ -236,7 +233,6 @@ class CheckDisplay(_Strip, kind="strip", of=PredictiveCheck):
         return {f"{title(name)}, {part.name}": part.checks[name] for name in names for part in parts}
 
 
-@dataclasses.dataclass(frozen=True)
 class BeforeAfterDisplay(_Strip, kind="before_after", of=PredictiveCheck):
     """Checks before and after recalibration (P21 Fig. 9).
 
@@ -297,7 +293,6 @@ def _worst(check: PredictiveCheck) -> str:
     return min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name
 
 
-@dataclasses.dataclass(frozen=True)
 class MemberHistogramDisplay(Display, kind="members", of=PredictiveCheck):
     """Replicates of one statistic, stacked by the member that drew them; members in the order of their means.
 
@@ -392,7 +387,6 @@ class MemberHistogramDisplay(Display, kind="members", of=PredictiveCheck):
         return {"member": self.by_member, "replicates": sizes, "mean": self.means}
 
 
-@dataclasses.dataclass(frozen=True)
 class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
     """Verdict and p-value of every group, two grouping factors as a grid, one as a column (P21 Figs. 7, 11).
 

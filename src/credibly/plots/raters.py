@@ -5,7 +5,6 @@ D21 Figures 1, 2a and 2b (Mimori et al. 2021).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ _ARC = "_arc"
 """Label of lines that stand for no model; the key leaves it out."""
 
 
-@dataclasses.dataclass(frozen=True)
 class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDecomposition):
     """Predicted against observed disagreement, with the band that the rater numbers imply.
 
@@ -80,7 +78,6 @@ class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDec
         ax.set_ylim(-0.02 * top, top)
 
 
-@dataclasses.dataclass(frozen=True)
 class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
     """Mean predicted against mean observed disagreement, class by class.
 
@@ -164,7 +161,6 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class LossMapDisplay(Display, kind="loss_map", of=LossDecomposition):
     """Calibration error against dispersion error, one point per model, with arcs of equal epistemic loss.
 
@@ -248,7 +244,6 @@ class LossMapDisplay(Display, kind="loss_map", of=LossDecomposition):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class DebiasingDisplay(Display):
     """Plug-in and unbiased epistemic loss against the number of raters.
 

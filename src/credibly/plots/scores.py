@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +21,7 @@ from credibly.plots.style import (
     SKY,
     VERMILION,
     Style,
+    apart,
     dots,
     draw_boxes,
     model_line,
@@ -43,7 +42,6 @@ _BINS = 40
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@dataclasses.dataclass(frozen=True)
 class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
     """Mean score against trade-off, one line per model, with the places where models change order.
 
@@ -140,7 +138,7 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
         }
         style: Style = {"fontsize": 7, "color": INK, "va": "center", "parse_math": False}
         names = list(self.lines)
-        for place, height in zip(finite.tolist(), _apart(ends[finite], 0.05 * top, top), strict=True):
+        for place, height in zip(finite.tolist(), apart(ends[finite], 0.05 * top, top), strict=True):
             text, end = shortened(names[place]), (self.end, ends[place])
             at = (1.06 * self.end, height)
             ax.annotate(text, end, xytext=at, annotation_clip=False, arrowprops=thread, **style)
@@ -154,19 +152,6 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
             "imprecision": slopes,
             f"score at {self.end:g}": ends,
         }
-
-
-def _apart(heights: HostArray, gap: float, top: float) -> HostArray:
-    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
-    placed = np.array(heights, dtype=np.float64)
-    order = np.argsort(placed, kind="stable").tolist()
-    for lower, upper in itertools.pairwise(order):
-        placed[upper] = max(placed[upper], placed[lower] + gap)
-    ceiling = top
-    for place in reversed(order):
-        placed[place] = min(placed[place], ceiling)
-        ceiling = placed[place] - gap
-    return placed
 
 
 class _ScoresDisplay(Display):
@@ -189,7 +174,6 @@ class _ScoresDisplay(Display):
         return {str(name): score for name, score in self.scores.items()}
 
 
-@dataclasses.dataclass(frozen=True)
 class ViolinDisplay(_ScoresDisplay, kind="violins", of=(EpistemicScore, Ranking)):
     """Distribution of one part of the score over right and over wrong predictions (C25 Figs. 2, 11, 12).
 
@@ -266,7 +250,6 @@ class ViolinDisplay(_ScoresDisplay, kind="violins", of=(EpistemicScore, Ranking)
         return {"model": self.named, "mean where right": right, "mean where wrong": wrong}
 
 
-@dataclasses.dataclass(frozen=True)
 class ScoreBarDisplay(_ScoresDisplay, kind="bars", of=(EpistemicScore, Ranking)):
     """Mean distance, imprecision and score per model (C25 Figs. 7, 10).
 
@@ -322,7 +305,6 @@ class ScoreBarDisplay(_ScoresDisplay, kind="bars", of=(EpistemicScore, Ranking))
         return {"names": self.named, **{part: self.means(part) for part in PARTS}}
 
 
-@dataclasses.dataclass(frozen=True)
 class ScoreBoxDisplay(Display, kind="boxes", of=Ranking):
     """Boxes of the score over instances, per model and trade-off (C25 Fig. 2).
 
@@ -401,7 +383,6 @@ class ScoreBoxDisplay(Display, kind="boxes", of=Ranking):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class ScoreScatterDisplay(Display, kind="instances", of=EpistemicScore):
     """Distance against imprecision of single instances (C25 Fig. 8); infinite distances are left out.
 
@@ -475,7 +456,6 @@ class ScoreScatterDisplay(Display, kind="instances", of=EpistemicScore):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class ConfidenceDisplay(Display, kind="confidence", of=EpistemicScore):
     """Entropy of the mean and imprecision of the set against confidence, bin by bin (C25 Fig. 17).
 
@@ -541,7 +521,7 @@ class ConfidenceDisplay(Display, kind="confidence", of=EpistemicScore):
         entropy, imprecision = self.in_bins("entropy"), self.in_bins("imprecision")
         return {
             "confidence": ranges(self.left, self.left + 1 / self.n_bins),
-            "instances": np.unique_counts(self._bins).counts,
+            "instances": np.unique(self._bins, return_counts=True)[1],
             "entropy": entropy[0],
             "80 % of entropy": ranges(*entropy[1:]),
             "imprecision": imprecision[0],
@@ -549,7 +529,6 @@ class ConfidenceDisplay(Display, kind="confidence", of=EpistemicScore):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class MembersDisplay(Display, kind="members", of=ScoreStability):
     """Mean score against the number of members, with the spread over choices of members (C25 Fig. 13).
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,24 +39,6 @@ _LINE = 64
 """Letters of a region's name that fit beside the picture; the rest goes on in the next line."""
 
 
-class Masses(Protocol):
-    """What the bars need of a mass function: its sets, and sums of its masses."""
-
-    masses: Any
-    focal_sets: Any
-    n_classes: int
-
-    def belief(self, events: Any = None) -> Any:
-        """Return lower probabilities of the classes, (n, k)."""
-
-    def plausibility(self, events: Any = None) -> Any:
-        """Return upper probabilities of the classes, (n, k)."""
-
-    def pignistic(self) -> Any:
-        """Return the pignistic probabilities, with ``probs`` (n, k)."""
-
-
-@dataclasses.dataclass(frozen=True)
 class MassDisplay(Display, kind="masses", of="MassFunction"):  # credal is out of reach of what draws
     """Masses of the heaviest focal sets of one instance, and what they say about every class (C25 Fig. 4).
 
@@ -77,7 +58,7 @@ class MassDisplay(Display, kind="masses", of="MassFunction"):  # credal is out o
     key_below = 0.3  # below the slanted names
     words = Words("Masses and classes", ylabel="mass, probability")
 
-    function: Masses
+    function: Any
     row: int = 0
     limit: int = 8
     class_names: Sequence[str] | None = None
@@ -160,7 +141,6 @@ class MassDisplay(Display, kind="masses", of="MassFunction"):  # credal is out o
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class SamplesDisplay(Display):
     """Sampled distributions of one instance with their average (C25 Fig. 3).
 
@@ -220,7 +200,6 @@ class SamplesDisplay(Display):
         return {"class": classes, "average": self.average, "smallest": smallest, "largest": largest}
 
 
-@dataclasses.dataclass(frozen=True)
 class SizeDisplay(Display):
     """Sizes of the sets behind right and wrong predictions.
 
@@ -288,7 +267,6 @@ class SizeDisplay(Display):
         return {"predictions": self.groups, "instances": counts, "median size": self.medians}
 
 
-@dataclasses.dataclass(frozen=True)
 class HeatDisplay(Display):
     """Instances per cell of credal size and non-specificity.
 
@@ -370,7 +348,6 @@ def rank_correlation(first: HostArray, second: HostArray) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-@dataclasses.dataclass(frozen=True)
 class CombinationDisplay(Display, kind="weights", of=CredalTestResult):
     """Weights of the heaviest points of the set against a feature.
 
@@ -444,7 +421,6 @@ class CombinationDisplay(Display, kind="weights", of=CredalTestResult):
         return {self.name: self.values, **self.weights}
 
 
-@dataclasses.dataclass(frozen=True)
 class RegionDisplay(Display, kind="regions", of=LocalDeviations):
     """Where in feature space a prediction fails: deviation of every region in standard errors, worst first.
 
@@ -520,7 +496,6 @@ class RegionDisplay(Display, kind="regions", of=LocalDeviations):
         }
 
 
-@dataclasses.dataclass(frozen=True)
 class ValidityDisplay(Display, kind="instances", of=ValidityResult):
     """Deviances of single instances, largest first, and how large the largest may be.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,7 +49,6 @@ def _draw_triangle(ax: Axes, names: Sequence[str]) -> None:
     ax.set_axis_off()
 
 
-@dataclasses.dataclass(frozen=True)
 class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
     """One set of distributions over three classes: members, hull, envelope, mean and what was observed.
 
@@ -140,7 +138,6 @@ def _area(corners: HostArray) -> float:
     return float(abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / (3**0.5 / 2)  # shoelace formula
 
 
-@dataclasses.dataclass(frozen=True)
 class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
     """A heat map over the triangle: an error at every prediction, or at every weight of three members.
 
@@ -228,7 +225,6 @@ def weights_per_instance(result: CredalTestResult, n: int, name: str) -> HostArr
     return weights
 
 
-@dataclasses.dataclass(frozen=True)
 class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult):
     """The weight of one point of the set, at the place of every prediction in the triangle.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ _SPOKEN_LEVEL = 0.05
 _NAMED_MEMBERS = 5
 
 
-@dataclasses.dataclass(frozen=True)
 class PowerDisplay(Display, kind="power", of=PowerCurve):
     """How often a check notices a distortion, by its size.
 
@@ -80,7 +78,6 @@ def _noticed(below: float | None, above: float | None) -> str:
     return " and ".join(parts) or "nothing on this grid"
 
 
-@dataclasses.dataclass(frozen=True)
 class RejectionDisplay(Display, kind="rejections", of=PowerStudy):
     """Rejection rates of all tests in one world, against the level (M23 Fig. 1, J25 Figs. 3 and 4).
 
@@ -154,7 +151,6 @@ def _by_test(tests: tuple[str, ...], name: str, places: HostArray, rates: HostAr
     return {**named, **dict(zip(("rate", "low", "high"), rates.reshape(3, -1), strict=True))}
 
 
-@dataclasses.dataclass(frozen=True)
 class DistanceDisplay(Display, kind="distance", of=PowerStudy):
     """Rejection rates against a setting, over the worlds that differ in nothing else (J25 Fig. 4).
 
@@ -244,7 +240,6 @@ class DistanceDisplay(Display, kind="distance", of=PowerStudy):
         return _by_test(self.study.tests, self.setting, self.values, self.rates)
 
 
-@dataclasses.dataclass(frozen=True)
 class WorldDisplay(Display, kind="world", of=WorldPicture):
     """Members, the band they span, the truth and the labels over the feature (J25 Fig. 9).
 
@@ -305,7 +300,6 @@ class WorldDisplay(Display, kind="world", of=WorldPicture):
         return {**means, "inside": [f"{int(own.inside[part].sum())} of {part.size}" for part in parts]}
 
 
-@dataclasses.dataclass(frozen=True)
 class WeightsDisplay(Display, kind="weights", of=WorldPicture):
     """True weights of the members over the feature.
 

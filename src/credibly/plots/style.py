@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from credibly._arrays.errors import require_positive
 from credibly._arrays.namespace import HostArray
@@ -176,6 +179,19 @@ def name_ticks(ax: Axes, names: Sequence[str]) -> None:
         range(len(names)), [shortened(name) for name in names], rotation=30, ha="right", parse_math=False
     )
     ax.set_xlim(-0.6, len(names) - 0.4)
+
+
+def apart(heights: HostArray, gap: float, top: float) -> HostArray:
+    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
+    placed = np.array(heights, dtype=np.float64)
+    order = np.argsort(placed, kind="stable").tolist()
+    for lower, upper in itertools.pairwise(order):
+        placed[upper] = max(placed[upper], placed[lower] + gap)
+    ceiling = top
+    for place in reversed(order):
+        placed[place] = min(placed[place], ceiling)
+        ceiling = placed[place] - gap
+    return placed
 
 
 def draw_boxes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ Series = Mapping[str, Mapping[str, tuple[float, Interval | None]]]
 """Values with intervals, by series and by name below the axis."""
 
 
-@dataclasses.dataclass(frozen=True)
 class IntervalsDisplay(Display):
     """Values with intervals, several series beside each other over common names.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from credibly.plots.sets import HeatDisplay, MassDisplay, SamplesDisplay, SizeDi
 from credibly.plots.simplex import SimplexDisplay
 
 
-@dataclasses.dataclass(frozen=True)
 class Steps(Display):
     names: tuple[str, ...]
     heights: np.ndarray
