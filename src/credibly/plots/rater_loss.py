@@ -51,11 +51,13 @@ class LossMapDisplay(Display):
         squares = [part * np.abs(part) for part in (self.calibration, self.dispersion)]
         best = int(np.argmin(squares[0] + squares[1]))
         part = "dispersion" if squares[1][best] >= squares[0][best] else "calibration"
-        who = f"{self.names[best]} has the smallest epistemic loss; most" if len(self.names) > 1 else "Most"
+        most = "Most of the epistemic loss"
+        if len(self.names) > 1:
+            most = f"{self.names[best]} has the smallest epistemic loss; most of it"
         return (
-            f"{who} of it is {part} loss (calibration error {shown(float(self.calibration[best]))}, "
+            f"{most} is {part} loss (calibration error {shown(float(self.calibration[best]))}, "
             f"dispersion error {shown(float(self.dispersion[best]))})."
-        ).replace("Most of it is", "Most of the epistemic loss is")
+        )
 
     @property
     def words(self) -> Words:

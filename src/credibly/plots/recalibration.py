@@ -41,11 +41,9 @@ class RecalibratedCurvesDisplay(Display):
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        gaps = [
-            f"{shown(mean_gap(curve))} {name}" for name, curve in zip(self.names, self.curves, strict=True)
-        ]
-        after = " and ".join(part.replace(" ", " after ", 1) for part in gaps[1:])
-        return f"The mean gap between confidence and accuracy is {gaps[0]} recalibration, {after}."
+        first, *others = (shown(mean_gap(curve)) for curve in self.curves)
+        after = " and ".join(f"{gap} after {name}" for gap, name in zip(others, self.names[1:], strict=True))
+        return f"The mean gap between confidence and accuracy is {first} before recalibration, {after}."
 
     @property
     def words(self) -> Words:
