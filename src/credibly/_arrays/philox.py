@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import InputTypeError, Remedy
 from credibly._arrays.namespace import Array, like, on_accelerator
 
 _WORDS = 4  # 64-bit outputs per counter value
@@ -65,7 +65,7 @@ def as_seed(rng: Any) -> Seed:
             "`rng`",
             "must be None, a non-negative int or several, or a numpy SeedSequence, BitGenerator or Generator",
             f"got {rng!r}",
-            "Use `rng=7`, or `rng=numpy.random.default_rng(7)`.",
+            Remedy("Use `rng=7`, or `rng=numpy.random.default_rng(7)`.", "Use `rng=7`."),
         )
     state = sequence.generate_state(2, np.uint64)
     return int(state[0]), int(state[1])

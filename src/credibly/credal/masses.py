@@ -14,6 +14,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
@@ -188,7 +189,10 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
         noted = f"masses on a budget of {len(sets)} sets of {k} classes, remainder on all classes"
     xp = namespace(masses)
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
-    notes = (noted, f"{below} of {masses.shape[0] * masses.shape[1]} masses are negative")
+    notes: tuple[str, ...] = (
+        noted,
+        Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1]),
+    )
     if negative == "clamp":
         masses = clamped(masses, sets.index(frozenset(range(k))))
         notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.credal.enlargement import enlarged
@@ -232,7 +232,7 @@ def _single_labels(data: FitData) -> HostArray:
             "`CredalRecalibration`",
             "takes one label per instance and no weights: the credal test is of single labels",
             "got counts or weights",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )
     return np.asarray(counts.argmax(axis=1))
 

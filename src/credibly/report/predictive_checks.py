@@ -72,8 +72,7 @@ def _finding(check: PredictiveCheck, level: float) -> str:
         words = [one.verdict(level) for one in part.checks.values()]
         counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
         said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
-    limits = (one.replace("`member_pvalue`", f'the column "{_MEMBER_COLUMN}"') for one in check.limits)
-    return " ".join([*said, *limits])
+    return " ".join([*said, *check.limits])
 
 
 def _table(part: HypothesisCheck, level: float) -> Table:

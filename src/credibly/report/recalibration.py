@@ -44,8 +44,9 @@ def _finding(found: RecalibrationReport) -> str:
             sentences.append(f"{name} could not be fitted: {one.failure}")
             continue
         change = one.changes.get("log_loss") or next(iter(one.changes.values()))
-        interval = interval_text(change.difference)
-        within = "" if interval == "none" else f" (95 % interval of the change {interval})"
+        within = ""
+        if change.difference.has_interval:
+            within = f" (95 % interval of the change {interval_text(change.difference)})"
         sentences.append(
             f"{name} moves {title(change.name)} from {shown(change.before.value)} to "
             f"{shown(change.after.value)}{within}."

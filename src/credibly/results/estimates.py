@@ -211,6 +211,11 @@ class Estimate(Result):
     def __ge__(self, other: Estimate | float) -> bool:
         return self.value >= float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether `interval` gives one; where not, it raises with the reason."""
+        return self.interval_refusal is None and self.stderr is not None
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of `interval_method`, where its coverage was checked by simulation.
 
@@ -232,7 +237,7 @@ class Estimate(Result):
         from scipy.special import ndtri
 
         require_level(level)
-        if self.interval_refusal is not None or self.stderr is None:
+        if not self.has_interval or self.stderr is None:
             reason = self.interval_refusal or "it has no standard error here"
             raise UnsupportedError(
                 f"an interval for `{self.name}`",
@@ -306,6 +311,11 @@ class RootEstimate(Estimate):
             squared.interval_refusal,
             squared=squared,
         )
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the squared error has one."""
+        return self.squared.has_interval
 
     @property
     def below_zero(self) -> bool:

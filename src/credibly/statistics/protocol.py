@@ -299,6 +299,7 @@ class Statistic(ABC):
                     "takes only its own settings",
                     f"got {name!r}",
                     nearest(name, known) if known else "It has none.",
+                    argument=name,
                 )
         if paper is not None:
             if paper not in self.papers:
@@ -307,6 +308,7 @@ class Statistic(ABC):
                     f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
                     f"got {paper!r}",
                     "Leave it out for the library's own settings.",
+                    argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
         return dataclasses.replace(self, **settings)
@@ -359,6 +361,7 @@ class Statistic(ABC):
                 f"takes {' or '.join(sorted(self.traits.labels))}",
                 f"got {kind}",
                 "Draw or choose one label per instance first.",
+                argument="labels",
             )
         return batch
 
@@ -372,6 +375,7 @@ class Statistic(ABC):
                 f"needs {what}",
                 f"got {type(predictions).__name__}",
                 "See `credibly list` for statistics of this kind.",
+                argument="predictions",
             )
 
     def plan(self, predictions: Any) -> Plan:

@@ -13,8 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import (
+    ONE_RATER,
     InputError,
     InputTypeError,
+    Remedy,
     UnsupportedError,
     one_of,
     require_positive,
@@ -276,7 +278,11 @@ def require_single_labels(labels: Any, test: str) -> None:
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of them.",
+            Remedy(
+                "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of "
+                "them.",
+                ONE_RATER,
+            ),
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import ONE_RATER, InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
@@ -287,7 +287,7 @@ def _require_single(rows: Dataset) -> None:
             "`predictive_check`",
             "draws one label per instance",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )
     if len(rows.batch) != 1:
         raise InputError(
