@@ -294,9 +294,10 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        before, *after = (f"{shown(one.error)} after {name}" for name, one in self.curves.items())
-        first = before.replace("after before", "before recalibration")
-        return f"The mean gap between confidence and accuracy is {first}, {' and '.join(after)}."
+        before, *fitted = (shown(one.error) for one in self.curves.values())
+        names = list(self.curves)[1:]
+        after = " and ".join(f"{gap} after {name}" for name, gap in zip(names, fitted, strict=True))
+        return f"The mean gap between confidence and accuracy is {before} before recalibration, {after}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         for name, one in self.curves.items():

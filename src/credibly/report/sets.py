@@ -31,10 +31,12 @@ CREDAL_METHOD = MethodNote(
 VALIDITY_METHOD = MethodNote(
     "Test of the labels' distributions",
     "With several labels per instance the distribution of labels itself can be compared with the set, which "
-    "is more than calibration asks. The deviance is 0 where the observed frequencies lie in the set. Labels "
-    "are drawn where the set is hardest to reject; single instances are adjusted for all of them by the "
-    "largest deviance.",
-    "G = 2 n min over the set of KL(counts / n || p)",
+    "is more than calibration asks. Over all instances the raters' evidence is summed: how much more "
+    "probable the other raters make a label than the set does. Its mean is at most 0 wherever in the set the "
+    "truth is. Single instances are judged by their deviance, 0 where the observed frequencies lie in the "
+    "set, and adjusted for all of them by the largest deviance. Labels are drawn where the set is hardest to "
+    "reject.",
+    "S = sum over raters of g(y) / pi(y) - 1,  G = 2 n min over the set of KL(counts / n || p)",
     "Mimori et al., Diagnostic uncertainty calibration, AISTATS 2021.",
 )
 
@@ -93,7 +95,10 @@ def validity_section(evaluation: Evaluation) -> Section | None:
         figures=(
             report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
             report_figure(
-                NullDisplay(test), "Sum of deviances under the hypothesis", "validity-null", size=(4.4, 3.2)
+                NullDisplay(test),
+                "Sum of the raters' evidence under the hypothesis",
+                "validity-null",
+                size=(4.4, 3.2),
             ),
         ),
         methods=(VALIDITY_METHOD,),
