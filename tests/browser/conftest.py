@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from browser.chromium import Chromium, find_chromium, without_chromium
+from browser.chromium import Chromium, Page, find_chromium, without_chromium
 from credibly.cli import main
 from credibly.io import demo as demo_data
 
@@ -81,9 +81,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return path_of
 
 
-@pytest.fixture(params=REPORTS)
+@pytest.fixture(scope="module", params=REPORTS)
 def report(request: pytest.FixtureRequest, chromium: Chromium, written: Callable[[str], Path]) -> Path:
     return written(request.param)
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Chromium, report: Path) -> Iterator[Page]:
+    """The report in one tab for all tests that only read it."""
+    with chromium.page(report) as page:
+        yield page
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
@@ -416,11 +417,16 @@ def test_the_oldest_versions_are_those_that_are_declared(tmp_path: Path) -> None
     assert printed == [one.replace(">=", "==") for one in declared]
 
 
-def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def machines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     specification = importlib.util.spec_from_file_location("machines", ROOT / "tools" / "test_machines.py")
-    machines = importlib.util.module_from_spec(specification)
-    monkeypatch.setitem(sys.modules, "machines", machines)  # dataclasses look their module up
-    specification.loader.exec_module(machines)
+    module = importlib.util.module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, "machines", module)  # dataclasses look their module up
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_setting_without_effect_is_found(machines: ModuleType) -> None:
     one = machines.Machine("old", "Nehalem", threads=1, workers=1, reduced_numpy=True, plain_torch=True)
     taken = {"kernels": ["Nehalem"], "threads": [1], "dispatched": [], "torch": "DEFAULT"}
     assert machines.without_effect(one, taken) == ""
@@ -431,6 +437,18 @@ def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         ("torch", "AVX2"),
     ):
         assert machines.without_effect(one, taken | {name: other}) != ""
+
+
+def test_rows_that_ran_apart_stand_in_one_table(
+    machines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machines, "FOLDER", tmp_path)
+    first, _, last = machines.MACHINES
+    machines.summarise(last, "| last | 9 |", "here")
+    machines.summarise(first, "| first | 7 |", "here")
+    machines.summarise(last, "| last | 8 |", "here")
+    table = (tmp_path / "summary.md").read_text(encoding="utf-8").splitlines()
+    assert (table[0], table[-2:]) == ("here", ["| first | 7 |", "| last | 8 |"])
 
 
 @pytest.mark.slow

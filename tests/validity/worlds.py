@@ -6,6 +6,7 @@ The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import numpy as np
 import scipy.stats
@@ -33,6 +34,31 @@ def draw(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw one label per row of the true probabilities."""
     passed = rng.random((len(truth), 1)) > truth.cumsum(axis=1)
     return np.minimum(passed.sum(axis=1), truth.shape[1] - 1)
+
+
+World = Callable[[int], tuple[np.ndarray, np.ndarray]]
+"""From a seed to predictions (n, k) and labels (n,)."""
+
+DIGITS = (2, 3, 4, 6)
+"""To which predictions in files are rounded."""
+
+
+def rounded(digits: int | None, *, n: int = 300, k: int = 5, overconfidence: float = 1.0) -> World:
+    """Predictions with so many digits after the point (None: all), rows divided by their sum.
+
+    With `overconfidence` 1 the labels follow the rounded predictions, so the model is calibrated and what it
+    calls impossible does not happen; else the model's logits are that many times those of the truth.
+    """
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        truth = temper(np.exp(rng.normal(scale=2.0, size=(n, k))), 1.0)
+        model = temper(truth, overconfidence)
+        if digits is not None:
+            model = temper(np.round(model, digits), 1.0)
+        return model, draw(model if overconfidence == 1.0 else truth, rng)
+
+    return world
 
 
 def bounds(trials: int, probability: float) -> tuple[float, float]:

@@ -67,7 +67,7 @@ def _statistic(statistic: Statistic) -> dict[str, Any]:
         "labels": sorted(statistic.traits.labels),
         "settings": statistic.settings(),
         "reference": statistic.reference,
-        "summary": _summary(statistic),
+        "summary": statistic.story.meaning,
     }
 
 

@@ -26,7 +26,10 @@ _CALLS: tuple[tuple[str, str], ...] = (
     (r"`?\bmember_axis=(\d)`?", r"`--member-axis \1`"),
     (r"`?\b(kind|labels)=[\"']?([\w./-]+)[\"']?`?", r"`--\1 \2`"),
     (r"`?\bhypothesis=[\"'](\w+)[\"']`?", r"`--hypothesis \1`"),
-    (r"None, a non-negative int, a numpy SeedSequence or a numpy Generator", "a non-negative integer"),
+    (
+        r"None, a non-negative int or several, or a numpy SeedSequence, BitGenerator or Generator",
+        "a non-negative integer",
+    ),
     (r", or `rng=numpy[^`]*`", ""),
     (r"`?\brng=(\d+)`?", r"`--seed \1`"),
     (r"`(?:Point|Ensemble)\.from_logits`", "`--kind logits`"),

@@ -14,11 +14,13 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Point
 from credibly.predictions.belief import FocalSet, check_focal_sets
+from credibly.results.base import Result
 
 Negative = Literal["keep", "clamp"]
 
@@ -26,7 +28,7 @@ OWN_MASSES = "the masses of the prediction itself"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MassFunction:
+class MassFunction(Result):
     """Masses on sets of classes, one row per instance; they may be negative.
 
     Attributes
@@ -116,6 +118,7 @@ class MassFunction:
         return summed[:, 0] if single else summed
 
 
+@takes_rng
 def mass_function(
     predictions: Any,
     *,
@@ -234,6 +237,7 @@ def clamped(masses: Array, full: int) -> Array:
     return kept / xp.sum(kept, axis=1, keepdims=True)
 
 
+@takes_rng
 def focal_budget(
     predictions: Any, n_sets: int, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> tuple[FocalSet, ...]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
+from credibly._arrays.philox import takes_rng
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.results import PredictionSummary
@@ -60,6 +61,8 @@ class Comparison(Result):
     source : mapping
         Where the data came from: paths, digests, command.
     """
+
+    drawn_as = ("ranking",)
 
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
@@ -142,6 +145,7 @@ class Comparison(Result):
         return "\n".join([self.heading, *(f"  {one}" for one in self.findings)])
 
 
+@takes_rng
 def compare(
     models: Mapping[str, Any],
     labels: Any = None,

@@ -40,6 +40,8 @@ class CredalParts(Result):
         One per test; each at the level of the evaluation by itself.
     """
 
+    drawn_as = ("regions",)
+
     tests: Mapping[str, CredalTestResult]
     regions: LocalDeviations
     verdicts: tuple[Verdict, ...]
@@ -66,6 +68,8 @@ class ValidityParts(Result):
     verdict : Verdict
         The answer over all instances.
     """
+
+    drawn_as = ("test",)
 
     test: ValidityResult
     verdict: Verdict

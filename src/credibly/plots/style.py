@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from credibly._arrays.errors import require_positive
 from credibly._arrays.namespace import HostArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
+Style = dict[str, Any]
+"""Keywords of a drawing function of matplotlib."""
 
 BLUE = "#0072b2"
 SKY = "#56b4e9"
@@ -145,11 +150,10 @@ def new_axes(
 
 def key(ax: Axes, below: float = 0.13) -> None:
     """Explain marks and colours below the axes, where nothing is drawn."""
-    legend = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2, fontsize=8, frameon=False, handlelength=1.6
-    )
+    place: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -below), "ncols": 2}
+    legend = ax.legend(fontsize=8, frameon=False, handlelength=1.6, labelcolor=INK, **place)
     for text in legend.get_texts():
-        text.set_color(INK)
+        text.set_parse_math(False)  # names of models are the user's: a dollar sign in them is no formula
 
 
 def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) -> None:
@@ -190,6 +194,76 @@ def draw_boxes(
     ax.add_patch(PathPatch(Path.make_compound_path(*corners), **style))
 
 
-def axes_or_new(ax: Any, width: float, height: float) -> Axes:
-    """Return `ax`, or the axes of a new figure where it is None."""
-    return new_axes(width, height) if ax is None else ax
+def dots(ax: Axes, x: Any, y: Any, marker: str, color: str, label: str | None = None, **style: Any) -> None:
+    """Draw marks without a line."""
+    ax.plot(x, y, linestyle="none", marker=marker, color=color, label=label, **style)
+
+
+def sorted_dots(ax: Axes, x: Any, y: Any, far: HostArray, labels: tuple[str, str], **style: Any) -> None:
+    """Draw what is as expected as circles and what is not as diamonds: never colour alone."""
+    near = style.pop("near", BLUE)
+    for chosen, marker, color, label in ((~far, "o", near, labels[0]), (far, "D", VERMILION, labels[1])):
+        if chosen.any():
+            dots(ax, x[chosen], y[chosen], marker, color, label, **style)
+
+
+def diagonal(ax: Axes, top: float = 1.0, label: str | None = None) -> None:
+    """Draw where both axes say the same."""
+    ax.plot([0, top], [0, top], color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label=label, zorder=2)
+
+
+_MODELS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Lines that stand for a model. The axes hold them: cleared axes begin again with the first colour."""
+
+
+def model_line(ax: Axes, x: Any, y: Any, label: str, **style: Any) -> Any:
+    """Draw the line of one of several models, each in the next colour, marker and dash of the axes.
+
+    Returns
+    -------
+    Line2D
+        The line. ``models_on(ax)`` counts it from now on.
+    """
+    # names of models are the user's: one that begins with "_" would be left out of the key
+    given = {**line_style(models_on(ax)), "markersize": 5, "linewidth": 1.3, **style}
+    (line,) = ax.plot(x, y, label=f" {label}" if label.startswith("_") else label, **given)
+    _MODELS.add(line)
+    return line
+
+
+def models_on(ax: Axes) -> int:
+    """Return how many models these axes show."""
+    return sum(line in _MODELS for line in ax.lines)
+
+
+def panels(displays: Sequence[Any], *, columns: int = 4) -> Figure:
+    """Draw several displays as small multiples, with one key for all.
+
+    Parameters
+    ----------
+    displays : sequence of Display
+        What to draw, such as one display per class or world.
+    columns : int
+        Panels per row.
+
+    Returns
+    -------
+    Figure
+        A new figure.
+    """
+    require_positive("`columns`", columns, "Use 4.")
+    columns = min(columns, len(displays))
+    rows = -(-len(displays) // columns)
+    figure = new_figure(2.6 * columns + 0.4, 2.5 * rows + 1.0)
+    for place, display in enumerate(displays):
+        ax = display.draw(figure.add_subplot(rows, columns, 1 + place), small=True)
+        if place + columns >= len(displays):
+            ax.set_xlabel(display.words.xlabel, color=INK, fontsize=8)
+        if place % columns == 0:
+            ax.set_ylabel(display.words.ylabel, color=INK, fontsize=8)
+    marks = {
+        name: mark for ax in figure.axes for mark, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    place_of_key: Style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+    figure.legend(list(marks.values()), list(marks), labelcolor=INK, **place_of_key)
+    return figure

@@ -6,7 +6,9 @@ import numpy as np
 
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
-from credibly.plots import Table, null_data, region_data, validity_data
+from credibly.plots import Table
+from credibly.plots.hypotests import NullDisplay
+from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.tests import CredalTestResult
 
@@ -89,9 +91,9 @@ def validity_section(evaluation: Evaluation) -> Section | None:
         verdicts=(parts.verdict,),
         tables=(("Instances that stand out after adjustment, worst first", listed),) if rows else (),
         figures=(
-            report_figure(validity_data(test), "Deviance of every instance", "validity"),
+            report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
             report_figure(
-                null_data(test), "Sum of deviances under the hypothesis", "validity-null", size=(4.4, 3.2)
+                NullDisplay(test), "Sum of deviances under the hypothesis", "validity-null", size=(4.4, 3.2)
             ),
         ),
         methods=(VALIDITY_METHOD,),
@@ -114,7 +116,7 @@ def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     found = [
         report_figure(
-            null_data(test),
+            NullDisplay(test),
             f"The best combination under the hypothesis, {name} weights",
             f"sets-{name}",
             size=(4.4, 3.2),
@@ -122,7 +124,7 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         for name, test in parts.tests.items()
         if test.null_distribution is not None
     ]
-    display = region_data(parts.regions, class_names=evaluation.classes, level=evaluation.settings["level"])
+    display = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
     name = "Where the combination fails"
     found.append(report_figure(display, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
     return found

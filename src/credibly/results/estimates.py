@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -154,7 +155,8 @@ class Estimate(Result):
     name : str
         The statistic.
     value : float
-        Its value; ``float(estimate)`` gives the same.
+        Its value. ``float(estimate)``, ``round(estimate, 3)``, ``f"{estimate:.3f}"`` and comparisons with
+        numbers or other estimates use it.
     stderr : float or None
         Standard error over instances, None where none can be trusted.
     n : int
@@ -180,6 +182,34 @@ class Estimate(Result):
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self.value, ndigits)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Estimate):
+            return type(self) is type(other) and all(
+                getattr(self, field.name) == getattr(other, field.name) for field in dataclasses.fields(self)
+            )
+        return self.value == other if isinstance(other, Real) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.value)  # as a number that it equals
+
+    def __lt__(self, other: Estimate | float) -> bool:
+        return self.value < float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __le__(self, other: Estimate | float) -> bool:
+        return self.value <= float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __gt__(self, other: Estimate | float) -> bool:
+        return self.value > float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __ge__(self, other: Estimate | float) -> bool:
+        return self.value >= float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of `interval_method`, where its coverage was checked by simulation.
@@ -233,7 +263,7 @@ def signed_root(value: float) -> float:
     return math.copysign(math.sqrt(abs(value)), value)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # comparison with numbers is inherited
 class RootEstimate(Estimate):
     """Signed square root of an estimated squared error.
 

@@ -17,7 +17,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -185,6 +185,7 @@ def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tupl
     return float(low), float(high)
 
 
+@takes_rng
 def rank_models(
     models: Mapping[str, Any],
     labels: Any = None,

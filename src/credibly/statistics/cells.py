@@ -96,6 +96,7 @@ class CellBound(Bound):
     """Cells with their fixed sums; `state` adds the observed ones."""
 
     statistic: CellStatistic
+    term_size = 1.0  # shares of labels and mean predictions, of which an error is the difference
 
     def __init__(self, statistic: CellStatistic, cells: Cells, plan: Plan, notes: tuple[str, ...]) -> None:
         super().__init__(statistic, plan.n, notes)

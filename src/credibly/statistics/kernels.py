@@ -101,6 +101,19 @@ def kernel_matrix(left: Array, right: Array, kernel: KernelName, norm: Norm, ban
     return flushed(exponential(scaled))
 
 
+def largest_term(label_kernel: Array | None) -> float:
+    """Return the largest possible |k_ij r_i' L r_j| for a kernel of at most 1.
+
+    r = e_a - p is a mixture of e_a - e_c, so r' L r is at most max (L_aa + L_cc - 2 L_ac), which is 2 for
+    the identity.
+    """
+    if label_kernel is None:
+        return 2.0
+    kernel = to_host(label_kernel)
+    own = np.diag(kernel)
+    return float(np.max(own[:, None] + own[None, :] - 2.0 * kernel))
+
+
 def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
     """Return the indices of distinct predictions among at most `most` evenly spaced rows.
 
@@ -120,10 +133,30 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
 
 
 def spaced_rows(rows: Rows, most: int) -> Array:
-    """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made."""
-    parts = list(rows.map(partial(_rows_among, spaced(rows.n, most))))
+    """Return the mean predictions of at most `most` evenly spaced rows, of which a bandwidth is made.
+
+    Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
+    """
+    chosen = spaced(rows.n, most)
+    if rows.sample.checked_weights is not None:
+        chosen = _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+    parts = list(rows.map(partial(_rows_among, chosen)))
     # of one dataset on its device, with its graph
     return parts[0] if len(parts) == 1 else np.concatenate([to_host(part) for part in parts])
+
+
+def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
+    total = float(weights.sum())
+    if total > most:
+        places = spaced(round(total), most)
+        return np.unique(np.searchsorted(np.cumsum(weights), places, side="right"))
+    present = np.flatnonzero(weights > 0)
+    return np.asarray(present[spaced(present.size, most)])
+
+
+def _weights(rows: Dataset) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = to_host(rows.checked_weights)[0]
+    return found
 
 
 def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Array:

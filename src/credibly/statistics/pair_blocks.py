@@ -16,7 +16,7 @@ from typing import Any
 from credibly._arrays.namespace import Array, moved
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import rows_within_budget, tiles
-from credibly.predictions import Dataset, Labels, Rows, as_point
+from credibly.predictions import Dataset, InMemory, Labels, Rows, as_point
 from credibly.predictions.passes import on_host
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import Planned, estimate_at_once, gathered, require_rows
@@ -134,7 +134,7 @@ class Pairs:
             return plan.notes
         return (
             *plan.notes,
-            *bound.zeros_notes(int(state["touched"][0]), plan.n),
+            *bound.zeros_notes(int(state["zeros"][0]), plan.n),
             *bound.observed_notes(state),
         )
 
@@ -144,7 +144,8 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
     require_rows(statistic, rows)
     if not meets_in_blocks(statistic, rows):
         point, labels = gathered(rows)
-        return estimate_at_once(statistic.bind(point), labels)
+        plan = statistic.plan(InMemory(Dataset(point, labels)))
+        return estimate_at_once(statistic.bind(point, plan), labels)
     pairs = Pairs.over(Planned(statistic, statistic.plan(rows)), rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound

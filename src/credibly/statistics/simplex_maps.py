@@ -17,7 +17,7 @@ from credibly.statistics.label_rows import label_values
 from credibly.statistics.pairwise import BandwidthPlan
 from credibly.statistics.protocol import Statistic
 from credibly.statistics.registry import as_statistic
-from credibly.statistics.smoother import queries_and_keys, safe_log
+from credibly.statistics.smoother import kernel_keys, with_one
 
 
 def error_over_simplex(
@@ -71,9 +71,8 @@ def error_over_simplex(
     plan = statistic.plan(Point(probs))
     assert isinstance(plan, BandwidthPlan)
     points = lattice(n_steps, inner=True)
-    _, keys, _ = queries_and_keys(probs, plan.number, np.float64)
-    queries = np.concatenate([safe_log(points, np.float64)[0], np.ones((len(points), 1))], axis=1)
-    weights = softmax(queries @ keys.T)
+    # points of the inner lattice have no zeros
+    weights = softmax(with_one(np.log(points)) @ kernel_keys(probs, plan.number, np.float64).T)
     observed = to_host(label_values(batch, namespace(point.probs), namespace(point.probs).float64))[0]
     gap = weights @ observed.T - points
     return SimplexMap(

@@ -14,7 +14,7 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace, to_host
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import Labels
-from credibly.statistics.kernels import kernel_matrix
+from credibly.statistics.kernels import kernel_matrix, largest_term
 from credibly.statistics.label_rows import label_values, replicates
 from credibly.statistics.pairwise import (
     BandwidthPlan,
@@ -61,6 +61,7 @@ class BlockBound(Bound):
         self.dtype = xp.float64 if statistic.precision == "float64" else xp.float32
         self.probs = xp.astype(as_float64(probs), self.dtype)
         self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
+        self.term_size = largest_term(label_kernel)
         self.kernels = self._kernels()  # (blocks, size, size), zero diagonal
 
     def _kernels(self) -> Array:

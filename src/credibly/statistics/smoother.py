@@ -12,10 +12,14 @@ The Dirichlet kernel on the simplex and its bandwidth.
 is the log-density at f_j of a Dirichlet distribution around f_i. It is not symmetric. As a product it reads
 queries [log f_j, 1] times keys [f_i / h, -log B].   Ouimet and Tolosana-Delgado 2022; Popordanoska et al.
 2022.
+
+At the boundary of the simplex the density is exact: 0 log 0 = 0, and f_jc = 0 < f_ic is a density of 0. So a
+row with zeros learns from rows with these zeros only, none of which can draw a label it calls impossible.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -46,15 +50,15 @@ BANDWIDTHS = np.logspace(-4, 0, 25)
 LIKELIHOOD_ROWS = 1000
 
 
-def safe_log(probs: Array, dtype: Any) -> tuple[Array, int]:
-    """Return log f, clipped at the smallest normal number of `dtype`, and how many entries that touched."""
+NOTHING = float(np.finfo(np.float64).eps)
+"""Probabilities up to this are 0 beside a sum of 1: a row that has them may stand beside one with zeros."""
+
+
+def safe_log(probs: Array, dtype: Any) -> Array:
+    """Return log f, of at least the smallest normal number of `dtype`."""
     xp = namespace(probs)
     least = float(xp.finfo(dtype).smallest_normal)
-    low = probs < least
-    touched = int(xp.sum(xp.astype(low, xp.int64)))
-    if touched:
-        probs = xp.where(low, xp.full_like(probs, least), probs)
-    return xp.log(probs), touched
+    return xp.log(xp.where(probs < least, xp.full_like(probs, least), probs))
 
 
 def log_normaliser(probs: Array, bandwidth: float) -> Array:
@@ -64,15 +68,44 @@ def log_normaliser(probs: Array, bandwidth: float) -> Array:
     return xp.sum(gammaln(alpha), axis=-1) - gammaln(xp.sum(alpha, axis=-1))
 
 
-def queries_and_keys(probs: Array, bandwidth: float, dtype: Any) -> tuple[Array, Array, int]:
-    """Return (n, k + 1) queries and keys whose product is log K, and how many zeros the logarithm met."""
+def kernel_logs(probs: Array, dtype: Any) -> tuple[Array, Array | None]:
+    """Return log f with 0 in place of log 0, and where f is 0, in `dtype`; None where it never is.
+
+    A zero adds nothing to the product with a row that is 0 there too; all other rows are `barred`.
+    """
     xp = namespace(probs)
-    exact = as_float64(probs)
-    logs, touched = safe_log(exact, dtype)
-    one = xp.ones_like(exact[:, :1])
-    queries = xp.concat([logs, one], axis=1)
-    keys = xp.concat([exact / bandwidth, -log_normaliser(exact, bandwidth)[:, None]], axis=1)
-    return xp.astype(queries, dtype), xp.astype(keys, dtype), touched
+    zeros = probs == 0
+    if not bool(xp.any(zeros)):
+        return xp.astype(safe_log(probs, dtype), dtype), None
+    filled = xp.where(zeros, xp.ones_like(probs), probs)
+    return xp.astype(safe_log(filled, dtype), dtype), xp.astype(zeros, dtype)
+
+
+def barred(logs: Array, zeros: Array, support: Array) -> Array:
+    """Return the log-densities, minus infinity where a row is positive at a zero of the other.
+
+    (r, n), zeros (r, k) of the rows, support (n, k) of the columns.
+    """
+    xp = namespace(logs)
+    return xp.where(zeros @ support.T > 0, xp.full_like(logs, -float("inf")), logs)
+
+
+def supported(probs: Array, dtype: Any) -> Array:
+    """Return where predictions are positive, in `dtype`."""
+    return namespace(probs).astype(probs > NOTHING, dtype)
+
+
+def kernel_keys(probs: Array, bandwidth: float, dtype: Any) -> Array:
+    """Return [f / h, -log B], (n, k + 1)."""
+    xp = namespace(probs)
+    keys = xp.concat([probs / bandwidth, -log_normaliser(probs, bandwidth)[:, None]], axis=1)
+    return xp.astype(keys, dtype)
+
+
+def with_one(logs: Array) -> Array:
+    """Return [log f, 1], (n, k + 1)."""
+    xp = namespace(logs)
+    return xp.concat([logs, xp.ones_like(logs[:, :1])], axis=1)
 
 
 def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
@@ -85,6 +118,8 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
         return float(BANDWIDTHS[-1]), ("all predictions are equal: every bandwidth gives one estimate",)
     points = to_host(taken(probs, chosen)).astype(np.float64, copy=False)
     scores = leave_one_out_likelihoods(points, BANDWIDTHS)
+    if not np.isfinite(scores).any():
+        return float(BANDWIDTHS[-1]), ("no two predictions have the same zeros: no bandwidth is better",)
     best = int(np.argmax(scores))
     found = float(BANDWIDTHS[best])
     of = f"{chosen.size} distinct predictions"
@@ -96,14 +131,23 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
 
 
 def leave_one_out_likelihoods(points: np.ndarray[Any, Any], grid: np.ndarray[Any, Any]) -> Any:
-    """Return the mean log-density of every point given all others, one value per bandwidth."""
+    """Return the mean log-density of every point given all others, one value per bandwidth.
+
+    Points that no other one has a positive density at are left out, whatever the bandwidth.
+    """
     n = points.shape[0]
-    cross = safe_log(points, np.float64)[0] @ points.T  # log f_j . f_i, shared by all bandwidths
+    logs_of, zeros = kernel_logs(points, np.float64)
+    cross = logs_of @ points.T  # log f_j . f_i, shared by all bandwidths
+    if zeros is not None:
+        cross = barred(cross, zeros, supported(points, np.float64))
+    np.fill_diagonal(cross, -np.inf)
+    cross = cross[np.isfinite(cross).any(axis=1)]
+    if not len(cross):
+        return np.full(grid.size, -np.inf)
     scores = np.empty(grid.size)
     for at, bandwidth in enumerate(grid):
         logs = cross / bandwidth
         logs -= log_normaliser(points, bandwidth)[None, :]
-        np.fill_diagonal(logs, -np.inf)
         scores[at] = float(np.mean(logsumexp(logs, axis=1))) - np.log(n - 1)
     return scores
 
@@ -131,27 +175,41 @@ class SmootherBound(PairwiseBound):
     """Kernel weights in tiles, and the estimate of E[y | f] for all label vectors."""
 
     statistic: SmoothedError
+    term_size = 1.0  # frequencies, of which predictions are subtracted
 
     def __init__(
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, probs, plan, statistic.precision, notes)
-        self.queries, self.keys, self.touched = queries_and_keys(self.exact, plan.number, self.dtype)
-        self.notes = (*self.notes, *self.zeros_notes(self.touched, probs.shape[0]))
+        logs, self.zeros = kernel_logs(self.exact, self.dtype)
+        self.queries, self.keys = with_one(logs), kernel_keys(self.exact, plan.number, self.dtype)
+        self.n_zeros = 0 if self.zeros is None else int(namespace(logs).sum(as_float64(self.zeros)))
+        self.notes = (*self.notes, *self.zeros_notes(self.n_zeros, probs.shape[0]))
 
-    def zeros_notes(self, touched: int, n: int) -> tuple[str, ...]:
-        """Say how many probabilities of n rows the logarithm could not read."""
-        if not touched:
+    def zeros_notes(self, n_zeros: int, n: int) -> tuple[str, ...]:
+        """Say how many probabilities of n rows are zero, and what that means for their neighbours."""
+        if not n_zeros:
             return ()
-        least = float(namespace(self.probs).finfo(self.dtype).smallest_normal)
-        note = f"{touched} of {n * self.probs.shape[1]} probabilities are read as {least:.2g}"
-        return (f"{note} inside the logarithm of the kernel",)
+        note = (
+            f"{n_zeros} of {n * self.probs.shape[1]} probabilities are 0: such an instance learns only from"
+        )
+        return (f"{note} those that have its zeros, and is left out where there are none",)
+
+    @cached_property
+    def support(self) -> Array:
+        """Where the bound predictions are positive, (n, k)."""
+        return supported(self.exact, self.dtype)
+
+    def log_kernel(self, rows: slice, other: Self) -> Array:
+        """Return log K of these rows with the rows bound by `other`, (rows, n)."""
+        with matrix_product_precision("float32", self.keys):  # exponents need every digit, also for TF32
+            logs = self.queries[rows, :] @ other.keys.T
+        return logs if self.zeros is None else barred(logs, self.zeros[rows, :], other.support)
 
     def tile(self, rows: slice, weighted: bool) -> SmootherTile:
         """Return exp(log K - largest) of these rows, each row without itself."""
         xp = namespace(self.probs)
-        with matrix_product_precision("float32", self.keys):  # exponents need every digit, also for TF32
-            logs = self.queries[rows, :] @ self.keys.T
+        logs = self.log_kernel(rows, self)
         own = None
         if weighted:
             own = xp.vecdot(self.queries[rows, :], self.keys[rows, :])
@@ -160,7 +218,7 @@ class SmootherBound(PairwiseBound):
         if own is not None:
             top = xp.maximum(top, own)
             own = xp.exp(own - top)
-        weights = flushed(exponential(_shifted(logs, top)))
+        weights = flushed(exponential(_shifted(logs, _finite(top))))
         return SmootherTile(weights, xp.sum(weights, axis=1), own)
 
     def values(self, labels: Labels) -> Array:
@@ -171,24 +229,24 @@ class SmootherBound(PairwiseBound):
             values = values * xp.astype(labels.weights, self.dtype)[:, None, :]
         return xp.reshape(values, (-1, values.shape[-1]))
 
-    def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> Array:
-        """Return E[y | f_j] for these rows, (b, k, rows)."""
+    def smoothed(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> tuple[Array, Array]:
+        """Return E[y | f_j] for these rows, (b, k, rows), and which have neighbours, (1 or b, rows)."""
         xp = namespace(values)
         b = len(labels)
         shape = (b, self.probs.shape[1], rows.stop - rows.start)
         found = xp.reshape(self.product(values, tile.weights), shape)
         if labels.weights is None:
-            return _divided(found, tile.totals[None, None, :])
+            totals = tile.totals[None, :]
+            return _divided(found, _positive(totals)[:, None, :]), totals > 0
         assert tile.own is not None
         # one copy of a row is left out; its other copies stay
         counted = xp.astype(labels.weights, self.dtype)
         others = xp.clip(counted[:, rows] - 1.0, 0.0, None) * tile.own[None, :]
         found = found + others[:, None, :] * label_values(labels.rows(rows), xp, self.dtype)
         totals = self.product(counted, tile.weights) + others
-        filled = xp.where(totals > 0, totals, xp.ones_like(totals))
-        return self._rescued(found / filled[:, None, :], totals, rows, labels)
+        return self._rescued(found / _positive(totals)[:, None, :], totals, rows, labels)
 
-    def _rescued(self, found: Array, totals: Array, rows: slice, labels: Labels) -> Array:
+    def _rescued(self, found: Array, totals: Array, rows: slice, labels: Labels) -> tuple[Array, Array]:
         """Fill in rows whose weights all vanished next to that of instances with weight zero."""
         xp = namespace(found)
         counted = labels.weights
@@ -196,51 +254,56 @@ class SmootherBound(PairwiseBound):
         present = counted[:, rows] > 0
         lost = (totals <= 0) & present
         if not bool(xp.any(lost)):
-            return found
-        parts = []
+            return found, totals > 0
+        parts, known = [], []
         at = xp.arange(self.n, device=device(found))
         for d in range(found.shape[0]):
-            columns = []
+            columns, seen = [], []
             weights = counted[d if counted.shape[0] > 1 else 0, :]
             onehot = label_values(labels, xp, xp.float64)[d, :, :]
             for j in range(found.shape[2]):
-                if not bool(lost[d if lost.shape[0] > 1 else 0, j]):
-                    columns.append(found[d, :, j])
+                one = d if totals.shape[0] > 1 else 0
+                columns.append(found[d, :, j])
+                seen.append(bool(totals[one, j] > 0))
+                if not bool(lost[one, j]):
                     continue
                 row = rows.start + j
                 left = xp.where(at == row, xp.clip(weights - 1.0, 0.0, None), weights)
-                if not bool(xp.any(left > 0)):
-                    raise _lonely(self.statistic.name)
-                logs = as_float64(self.keys @ self.queries[row, :])
-                logs = xp.where(
-                    left > 0, logs + xp.log(xp.where(left > 0, left, xp.ones_like(left))), -xp.inf
-                )
-                columns.append(xp.astype(onehot @ softmax(logs), found.dtype))
+                logs = as_float64(self.log_kernel(slice(row, row + 1), self)[0, :]) + _log(left)
+                if bool(xp.any(logs > -xp.inf)):
+                    columns[-1], seen[-1] = xp.astype(onehot @ softmax(logs), found.dtype), True
             parts.append(xp.stack(columns, axis=1))
-        return xp.stack(parts, axis=0)
+            known.append(seen)
+        return xp.stack(parts, axis=0), xp.asarray(known, device=device(found))
 
     def contribution(self, tile: SmootherTile, rows: slice, values: Array, labels: Labels) -> State:
         """Add the deviation of every row's estimate from its prediction."""
-        return self._deviations(self.smoothed(tile, rows, values, labels), rows, labels)
+        return self._deviations(*self.smoothed(tile, rows, values, labels), rows, labels)
 
-    def _deviations(self, estimate: Array, rows: slice, labels: Labels) -> State:
+    def _deviations(self, estimate: Array, known: Array, rows: slice, labels: Labels) -> State:
+        """Sum up deviations of the rows that are `known` by neighbours; the others are not there."""
         xp = namespace(estimate)
-        deviation = self.statistic.deviation(estimate, self.probs[rows, :].T)  # (b, rows)
-        if labels.weights is not None:
-            weights = labels.weights[:, rows]
+        deviation = as_float64(self.statistic.deviation(estimate, self.probs[rows, :].T))  # (b, rows)
+        weight = total_weight(labels, rows, deviation)
+        counted = None if labels.weights is None else as_float64(labels.weights[:, rows])
+        alone = xp.zeros_like(weight)
+        if not bool(xp.all(known)):
+            there = xp.astype(known, xp.float64)
+            present = 1.0 if counted is None else xp.astype(counted > 0, xp.float64)
+            alone = alone + xp.sum(present * (1.0 - there), axis=1)
+            counted = there if counted is None else counted * there
+            weight = xp.sum(counted, axis=1) + xp.zeros_like(weight)
+        if counted is not None:
             # an instance of weight zero is not there, also where its deviation would be infinite
-            deviation = xp.where(weights > 0, weights * as_float64(deviation), xp.zeros_like(weights))
-        return State(
-            deviation=xp.sum(as_float64(deviation), axis=1), weight=total_weight(labels, rows, deviation)
-        )
+            deviation = xp.where(counted > 0, counted * deviation, xp.zeros_like(deviation))
+        return State(deviation=xp.sum(deviation, axis=1), weight=weight, alone=alone)
 
     def meet(
         self, before: Neighbours | None, other: Self, labels: Labels, other_labels: Labels
     ) -> Neighbours:
         """Add the labels of another block, weighted by the kernel, to what these rows got before."""
         xp = namespace(self.probs)
-        with matrix_product_precision("float32", self.keys):
-            logs = self.queries @ other.keys.T
+        logs = self.log_kernel(slice(0, self.n), other)
         counted = other_labels.weights
         if counted is not None:
             assert counted.shape[0] == 1  # weights are those of instances, whatever the replicate
@@ -252,7 +315,7 @@ class SmootherBound(PairwiseBound):
         top = xp.max(logs, axis=1)
         if before is not None:
             top = xp.maximum(top, before.top)
-        level = xp.where(top > -xp.inf, top, xp.zeros_like(top))  # a row that has met nobody yet
+        level = _finite(top)
         weights = flushed(exponential(_shifted(logs, level)))
         values = label_values(other_labels, xp, self.dtype)
         shape = (values.shape[0], values.shape[1], top.shape[0])
@@ -265,45 +328,38 @@ class SmootherBound(PairwiseBound):
 
     def met(self, sums: Neighbours, labels: Labels) -> State:
         """Compare what the neighbours of every row were with its prediction."""
-        xp = namespace(self.probs)
-        alone = sums.totals <= 0
-        if labels.weights is not None:
-            alone = alone & (labels.weights[0, :] > 0)
-        if bool(xp.any(alone)):
-            raise _lonely(self.statistic.name)
-        totals = xp.where(sums.totals > 0, sums.totals, xp.ones_like(sums.totals))
-        state = self._deviations(
-            _divided(sums.found, totals[None, None, :]), slice(0, totals.shape[0]), labels
-        )
-        return self._with_counts(state)
+        totals = sums.totals[None, :]
+        estimate = _divided(sums.found, _positive(totals)[:, None, :])
+        return self._with_counts(self._deviations(estimate, totals > 0, slice(0, totals.shape[1]), labels))
 
     def observed_sums(self, labels: Labels) -> State:
-        """Return the state, with the numbers of probabilities that the logarithm cannot read."""
+        """Return the state, with the number of probabilities that are 0."""
         return self._with_counts(self.state(labels))
 
     def _with_counts(self, state: State) -> State:
         """Add what all rows together must be able to say."""
         xp = namespace(self.probs)
-        count = xp.ones_like(state["weight"])
-        zeros = float(xp.sum(xp.astype(self.probs == 0, xp.int64)))
-        return State(state, touched=count * float(self.touched), zeros=count * zeros)
+        return State(state, zeros=xp.full_like(state["weight"], float(self.n_zeros)))
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Say how many instances were left out."""
+        alone = int(to_host(sums["alone"])[0])
+        return (f"{alone} instances have no neighbour with their zeros and are left out",) if alone else ()
 
     def finish(self, state: State) -> Array:
         """Average over instances."""
+        if bool(namespace(state["weight"]).any(state["weight"] <= 0)):
+            raise InputError(
+                f"`{self.statistic.name}`",
+                "learns the labels of a prediction from other instances",
+                "none has a neighbour: only one instance has a positive weight, or no two share their zeros",
+                "Give more instances, or probabilities with more digits.",
+            )
         return self.statistic.error(state["deviation"] / state["weight"])
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: rows share their neighbours, and the estimate is biased near calibration."""
         return None, _SMOOTHED
-
-
-def _lonely(name: str) -> InputError:
-    return InputError(
-        f"`{name}`",
-        "learns the labels of a prediction from other instances",
-        "only one instance has a positive weight",
-        "Give at least two.",
-    )
 
 
 def _log(counted: Array) -> Array:
@@ -320,6 +376,18 @@ def _left_out(logs: Array, copies: Array | None, own: Array) -> Array:
     xp = namespace(logs)
     at = xp.arange(logs.shape[0], device=device(logs))
     return xp.where(at[:, None] == at[None, :], (own + xp.astype(copies, own.dtype))[:, None], logs)
+
+
+def _finite(top: Array) -> Array:
+    """Return the largest log-weight of every row, 0 for a row that has met nobody."""
+    xp = namespace(top)
+    return xp.where(top > -xp.inf, top, xp.zeros_like(top))
+
+
+def _positive(totals: Array) -> Array:
+    """Return sums of weights that can be divided by."""
+    xp = namespace(totals)
+    return xp.where(totals > 0, totals, xp.ones_like(totals))
 
 
 def _shifted(logs: Array, top: Array) -> Array:

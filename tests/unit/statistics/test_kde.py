@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +17,14 @@ from credibly.predictions import Classes
 from credibly.statistics.pairwise import flushed
 from credibly.statistics.smoother import (
     BANDWIDTHS,
+    kernel_keys,
+    kernel_logs,
     leave_one_out_likelihoods,
     likelihood_bandwidth,
-    queries_and_keys,
 )
 from optional import torch
 from strategies import points
+from validity import worlds
 
 
 @pytest.mark.parametrize("k", [2, 3, 6])
@@ -52,12 +55,13 @@ def test_two_instances_learn_from_each_other() -> None:
 
 def test_log_density_is_that_of_scipy() -> None:
     probs, _ = oracle.example(6, 4)
-    queries, keys, touched = queries_and_keys(probs, 0.1, np.float64)
-    assert touched == 0
+    queries, zeros = kernel_logs(probs, np.float64)
+    keys = kernel_keys(probs, 0.1, np.float64)
+    assert zeros is None
     for j in range(6):
         for i in range(6):
             expected = dirichlet.logpdf(probs[j], probs[i] / 0.1 + 1)
-            assert queries[j] @ keys[i] == pytest.approx(expected, rel=1e-12)
+            assert queries[j] @ keys[i][:-1] + keys[i][-1] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -116,10 +120,74 @@ def test_zeros_and_ones_are_counted_not_hidden() -> None:
     probs = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     value = cr.kde_ce(probs, [0, 1, 0, 1], bandwidth=0.1)
     assert float(value) == 0.0  # neighbours at the same corner have the same label
-    assert any(
-        "4 of 8 probabilities are read as 2.2e-308 inside the logarithm" in note for note in value.notes
-    )
+    assert any("4 of 8 probabilities are 0" in note for note in value.notes)
     assert float(cr.kl_ce(probs, [0, 1, 0, 1], bandwidth=0.1)) == 0.0
+
+
+def boundary_loop(probs: np.ndarray, labels: np.ndarray, h: float) -> tuple[float, float]:
+    """CE_2 and CE_KL by a double loop over SciPy's densities on the faces that rows share."""
+    squares, divergences = [], []
+    for j, at in enumerate(probs):
+        inside = at > 0
+        weights = np.zeros(len(probs))
+        for i, of in enumerate(probs):
+            if i != j and not (of[~inside] > 0).any():  # 0^0 = 1 where both are 0, else 0^(f / h) = 0
+                # the density at a zero with parameter 1: a limit that stays off the boundary
+                lifted = np.where(inside, at, 1e-300)
+                weights[i] = np.exp(dirichlet.logpdf(lifted / lifted.sum(), of / h + 1))
+        if not weights.any():
+            continue
+        estimate = np.eye(len(at))[labels].T @ weights / weights.sum()
+        squares.append(((estimate - at) ** 2).sum())
+        seen = estimate > 0
+        divergences.append(
+            (estimate[seen] * np.log(estimate[seen] / at[seen])).sum() if inside[seen].all() else math.inf
+        )
+    return math.sqrt(np.mean(squares)), float(np.mean(divergences))
+
+
+@pytest.mark.parametrize("library", [np.asarray, torch.tensor])
+@pytest.mark.parametrize("digits", [1, 2])
+def test_zeros_have_exact_weights(digits: int, library: Any) -> None:
+    probs = np.round(np.random.default_rng(0).dirichlet(np.full(4, 0.4), size=30), digits)
+    probs = probs / probs.sum(axis=1, keepdims=True)
+    labels = probs.argmax(axis=1)
+    assert (probs == 0).any()
+    root, divergence = boundary_loop(probs, labels, 0.1)
+    settings = {"bandwidth": 0.1}
+    assert float(cr.kde_ce(library(probs), library(labels), **settings)) == pytest.approx(root, rel=1e-9)
+    assert float(cr.kl_ce(library(probs), library(labels), **settings)) == pytest.approx(divergence, rel=1e-9)
+    # weights equal repetition here too, with rows left out
+    weights = np.arange(30) % 3
+    for statistic in (cr.kde_ce, cr.kl_ce):
+        repeated = statistic(probs.repeat(weights, axis=0), labels.repeat(weights), **settings)
+        found = statistic(probs, labels, sample_weight=weights, **settings)
+        assert float(found) == pytest.approx(float(repeated), rel=1e-9)
+
+
+def test_a_row_with_zeros_of_its_own_is_left_out_and_said() -> None:
+    probs = np.array([[0.5, 0.5, 0.0], [0.4, 0.3, 0.3], [0.3, 0.3, 0.4]])
+    value = cr.kde_ce(probs, [0, 0, 1], bandwidth=0.1)
+    # row 0 would learn from none; rows 1 and 2 learn from row 0 too
+    assert "1 instances have no neighbour with their zeros and are left out" in value.notes
+    assert math.isfinite(float(cr.kl_ce(probs, [2, 0, 1], bandwidth=0.1)))
+    with pytest.raises(cr.InputError, match="no two share their zeros"):
+        cr.kde_ce([[1.0, 0.0], [0.0, 1.0]], [0, 1], bandwidth=0.1)
+    # beside a sum of 1 a probability of 1e-17 is none
+    saturated = np.array([[1.0, 0.0], [1.0, 1e-17], [0.5, 0.5]])
+    assert not any("left out" in note for note in cr.kde_ce(saturated, [0, 0, 1], bandwidth=0.1).notes[2:])
+
+
+@pytest.mark.parametrize("digits", worlds.DIGITS)
+def test_rounded_predictions_are_rejected_as_full_ones_are(digits: int) -> None:
+    """With log 0 read as log 2e-308 the p-values were .99, .83, .71 and .61: all replicates were infinite."""
+    probs, labels = worlds.rounded(digits, overconfidence=3.0)(0)
+    full, _ = worlds.rounded(None, overconfidence=3.0)(0)
+    settings = {"statistic": cr.kl_ce.with_(bandwidth=0.1), "n_resamples": 199, "rng": 0}
+    found = cr.calibration_test(probs, labels, **settings)
+    assert cr.calibration_test(full, labels, **settings).pvalue == 1 / 200
+    assert found.pvalue == 1 / 200
+    assert np.isfinite(found.null_distribution).all()  # what is impossible is not drawn
 
 
 def test_divergence_is_infinite_where_it_is() -> None:

@@ -54,18 +54,6 @@ from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.skce_blocks import BlockBound
 
 
-def largest_term(label_kernel: np.ndarray[Any, Any] | None) -> float:
-    """Return the largest possible |k_ij r_i' L r_j| for a kernel of at most 1.
-
-    r = e_a - p is a mixture of e_a - e_c, so r' L r is at most max (L_aa + L_cc - 2 L_ac), which is 2 for
-    the identity.
-    """
-    if label_kernel is None:
-        return 2.0
-    own = np.diag(label_kernel)
-    return float(np.max(own[:, None] + own[None, :] - 2.0 * label_kernel))
-
-
 def independent_pairs(bound: Any) -> int:
     """Return how many pairs of rows share no row."""
     if isinstance(bound, BlockBound):
@@ -407,8 +395,7 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
 def _bound(bound: Bound, value: float) -> dict[str, Any]:
     if not isinstance(bound, (QuadraticBound, BlockBound)):
         raise _unknown(bound, "bound", "distribution-free bound")
-    kernel = None if bound.label_kernel is None else to_host(bound.label_kernel)
-    largest = largest_term(kernel)
+    largest = bound.term_size
     return {
         "pvalue": bound_pvalue(value, bound, largest),
         "acceptance_region": (_lowest(bound), bound_upper(LEVEL, bound, largest)),

@@ -18,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray
-from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
@@ -212,6 +212,7 @@ class Inflation(Result):
         )
 
 
+@takes_rng
 def inflate(
     predictions: Any,
     labels: Any,

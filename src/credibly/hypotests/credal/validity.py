@@ -27,7 +27,7 @@ import numpy as np
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
@@ -38,7 +38,6 @@ from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, credal_set
 from credibly.credal.vertices import credal_vertices
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import without_graph
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
@@ -53,6 +52,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.predictions.passes import without_graph
 from credibly.results.tests import ValidityResult
 
 ALL_CORNERS = 4
@@ -174,6 +174,7 @@ _BYTES_PER_COUNT = 80  # a drawn count with its copies while equal counts are fo
 _SAME = 1e-6  # means closer than this, relative, are equal: another array library must choose the same one
 
 
+@takes_rng
 def validity_test(
     predictions: Any,
     counts: Any,

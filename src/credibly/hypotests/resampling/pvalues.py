@@ -2,6 +2,14 @@
 
 p = (1 + #{null >= observed}) / (1 + b)           two-sided: min(1, 2 min of the two tails)
 
+Replicates that differ from the observation by rounding alone are ties. What rounding can do depends on what
+was added up: n terms of size t have a sum that is off by about sqrt(n) eps t, and at most n eps t, however
+small their sum is. `settled` gives values that are closer than
+
+    100 sqrt(n) eps max(t, |observed|)
+
+one value, so that an array library, an order of the classes or of the sums does not change a rank.
+
 From the values of a statistic to the result of its test, alone or with others.
 """
 
@@ -20,6 +28,30 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Bound, State
 
 _TIE = 100 * float(np.finfo(np.float64).eps)
+
+
+def settled(values: HostArray, term_size: float, n: int) -> HostArray:
+    """Return values (1 + b,) of a statistic, observation first, without differences that rounding explains.
+
+    Neighbours that are closer than the tolerance become the smallest of them, or the observation where that
+    is among them. The tolerance is some 1e-12 of the terms, so that chains of neighbours are ties.
+    """
+    finite = np.isfinite(values)
+    observed = abs(float(values[0])) if finite[0] else 0.0
+    slack = _TIE * np.sqrt(n) * max(term_size, observed)
+    order = np.argsort(values[finite], kind="stable")
+    ordered = values[finite][order]
+    starts = np.concatenate([[True], np.diff(ordered) > slack])
+    if starts[1:].all():
+        return values
+    group = np.cumsum(starts) - 1
+    chosen = ordered[starts]
+    if finite[0]:
+        chosen[group[order == 0]] = values[0]
+    found, own = values.copy(), np.empty_like(ordered)
+    own[order] = chosen[group]
+    found[finite] = own
+    return found
 
 
 def monte_carlo_pvalue(observed: float, null: HostArray, tail: Tail) -> tuple[float, tuple[float, float]]:
@@ -122,6 +154,18 @@ def distance(observed: float, null: HostArray) -> tuple[float, float]:
     return effect, effect / spread if spread > 0 else float("nan")
 
 
+def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
+    """Raise where so many replicates are infinite that no finite value could be rejected at 5 %."""
+    edges = acceptance_region(null, tail, (0.0, 0.0))
+    if not np.isfinite(edges).all():
+        raise UnsupportedError(
+            f"a test of `{name}`",
+            "needs finite values under the hypothesis",
+            f"{int(np.isinf(null).sum())} of {null.size} replicates are infinite: it could reject nothing",
+            "Use another statistic, or one that is bounded (`clip`).",
+        )
+
+
 def require_numbers(values: HostArray, name: str) -> None:
     """Raise if a statistic gave NaN: no rank, no p-value."""
     bad = int(np.isnan(values).sum())
@@ -155,6 +199,7 @@ def single_result(
     require_numbers(values, statistic.name)
     observed, null = float(values[0]), values[1:]
     tail = statistic.traits.tail
+    require_finite_region(null, tail, statistic.name)
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
     notes = (*bound.notes, *notes)
     reference = bound.chi_square(sums) if referred else None

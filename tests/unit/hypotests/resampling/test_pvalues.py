@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
+import credibly as cr
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     clopper_pearson,
     monte_carlo_pvalue,
     pooled_pvalues,
+    settled,
+    single_result,
     westfall_young,
 )
 
@@ -29,6 +32,25 @@ def test_rounding_does_not_break_ties() -> None:
     assert monte_carlo_pvalue(0.1 + 0.2, np.array([0.3, 0.3, 0.1]), "greater")[0] == 3 / 4
     # but 1e-12 is no rounding error
     assert monte_carlo_pvalue(0.3 + 1e-12, np.array([0.3, 0.3, 0.1]), "greater")[0] == 1 / 4
+
+
+def test_values_that_differ_by_rounding_are_settled() -> None:
+    # terms of size 1: 100 sqrt(100) eps = 2.2e-13 is rounding, however small the values are
+    values = np.array([1e-4, 1e-4 + 1e-13, 1e-4 - 1e-13, 2e-4, 2e-4 + 3e-13, math.inf])
+    found = settled(values, 1.0, 100)
+    assert found.tolist() == [1e-4, 1e-4, 1e-4, 2e-4, 2e-4 + 3e-13, math.inf]
+    assert settled(values, 0.0, 1) is values  # relative to 1e-4 nothing is close
+    assert settled(np.array([math.inf, 1.0, 1.0 + 1e-15]), 1.0, 4).tolist() == [math.inf, 1.0, 1.0]
+
+
+def test_a_region_without_end_is_refused() -> None:
+    bound = cr.kl_ce.bind([[0.5, 0.5]] * 20, bandwidth=0.1)
+    values = np.concatenate([[1.0, math.inf, math.inf], np.linspace(0, 1, 18)])
+    with pytest.raises(cr.UnsupportedError, match=r"a test of `kl_ce` needs finite values .* 2 of 20"):
+        single_result(bound, values, {})
+    # one of 39 may be infinite: the second largest decides at 5 %
+    few = np.concatenate([[1.0, math.inf], np.linspace(0, 1, 38)])
+    assert single_result(bound, few, {}).pvalue == 3 / 40
 
 
 def test_two_sided_is_twice_the_smaller_tail_and_at_most_one() -> None:
