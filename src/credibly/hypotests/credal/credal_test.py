@@ -54,7 +54,11 @@ LEARNERS: dict[str, Learner] = {
 FOLDS = 4
 """Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
-_RESAMPLES = {False: 999, True: 199}
+_RESAMPLES = 999
+
+_REFITS = {"learned": 199, "constant": 99}
+
+_REFIT_PAIRS = 1000  # instances up to which constant weights are searched again for statistics of pairs
 
 _PAPER_RESAMPLES = 100
 
@@ -118,12 +122,12 @@ def credal_test(
         Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
-        the null. By default for light learners, not for networks, nor for constant weights, which are
-        conservative without. Penalties and bandwidths are chosen once.
+        the null. By default for light learners and constant weights (up to 1000 instances for statistics of
+        pairs), not for networks. Penalties and bandwidths are chosen once.
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets.
     n_resamples : int, optional
-        Number of replicates; 999, or 199 with refits.
+        Number of replicates; 999, with refits 199, or 99 for constant weights.
     n_draws : int
         Draws that stand for a Dirichlet.
     rng : None, int or Generator
@@ -203,13 +207,13 @@ def credal_test(
     if paper == "J25":
         learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else kind == "learned" and not isinstance(one, NeuralLearner)
+    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(given))
     if split is None and cv is None:
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
     settings |= {"n_draws": n_draws, "seed": list(seed)}
     if n_resamples is None:
-        n_resamples = _PAPER_RESAMPLES if paper else _RESAMPLES[bool(again)]
+        n_resamples = _PAPER_RESAMPLES if paper else _REFITS[kind] if again else _RESAMPLES
     require_resamples(n_resamples)
     if kind == "learned":
         settings |= {"learner": one.settings(), "split": split, "cv": cv}
@@ -350,6 +354,14 @@ def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
             )
         chosen = [one.with_(paper="M23") if "M23" in one.papers else one for one in chosen]
     return chosen, several
+
+
+def _refits(kind: Weights, paper: str | None, learner: Learner, chosen: Sequence[Statistic], n: int) -> bool:
+    """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
+    if kind == "constant":
+        sums = all(one.traits.reduction == "sum" for one in chosen)
+        return paper is None and (sums or n <= _REFIT_PAIRS)
+    return kind == "learned" and not isinstance(learner, NeuralLearner)
 
 
 def _learner(given: Any) -> Learner:
