@@ -83,6 +83,7 @@ from credibly.plots.sizes import HeatDisplay, SizeDisplay, heat_data, size_data,
 from credibly.plots.style import BLUE, INK, ORANGE, VERMILION, new_axes, new_figure, printable, whole_figure
 from credibly.plots.tradeoffs import TradeoffDisplay, tradeoff_data, tradeoff_lines
 from credibly.plots.validity import ValidityDisplay, validity_data, validity_diagram
+from credibly.plots.witness import WitnessDisplay, witness_data, witness_diagram
 from credibly.plots.worlds import WeightsDisplay, WorldDisplay, weights_data, world_data, world_diagram
 
 __all__ = [
@@ -129,6 +130,7 @@ __all__ = [
     "ValidityDisplay",
     "ViolinDisplay",
     "WeightsDisplay",
+    "WitnessDisplay",
     "Words",
     "WorldDisplay",
     "before_after_data",
@@ -209,6 +211,8 @@ __all__ = [
     "violin_data",
     "weights_data",
     "whole_figure",
+    "witness_data",
+    "witness_diagram",
     "world_data",
     "world_diagram",
 ]

@@ -17,6 +17,8 @@ from credibly.plots import (
     simplex_weights_data,
     validity_data,
     validity_diagram,
+    witness_data,
+    witness_diagram,
 )
 
 
@@ -119,3 +121,20 @@ def test_deviances_of_single_instances() -> None:
     infinite = cr.validity_test([[1.0, 0.0], [0.5, 0.5]], [[1, 1], [1, 1]], n_resamples=19, rng=0)
     validity_diagram(infinite).figure.savefig(io.BytesIO(), format="png")
     assert "infinite" in validity_data(infinite).finding
+
+
+def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
+    labels = np.where(rng.random(200) < 0.8, 2, 0)
+    result = cr.credal_test(members, labels, method="witness", rng=0).validity
+    display = witness_data(result, class_names=["cat", "dog", "whale"], limit=3)
+    assert display.directions[0] == "whale, more often"
+    assert display.observed[0] > display.upper[0]
+    assert (np.diff(display.scores) <= 0).all()
+    assert "whale happens more often" in display.finding
+    assert len(display.table().rows) == len(display.directions) <= 3
+    witness_diagram(result).figure.savefig(io.BytesIO(), format="png")
+    silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
+    assert witness_data(silent).finding.startswith("No class happens more or less often")
+    witness_diagram(silent).figure.savefig(io.BytesIO(), format="png")
