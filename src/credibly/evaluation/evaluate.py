@@ -171,7 +171,7 @@ def evaluate(
         if testable and chosen:
             results = calibration_tests(rows, chosen, n_resamples, seed, tell)
     run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(rows, facts, tell=tell, **run)
+    credal, unset = credal_parts(rows, facts, classes=names, tell=tell, **run)
     validity, uncounted = validity_parts(rows, facts, tell=tell, **run)
     limits += unset + uncounted
     reals = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import functools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from credibly.plots.display import Display, Words, ranges
 from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, Style, dots, draw_boxes, sorted_dots
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult, HypotestResult
+from credibly.results.witness import WitnessDirection, WitnessResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -487,3 +489,80 @@ class GroupGridDisplay(Display, kind="groups", of=PredictiveCheck):
             "sharpness": [one.sharpness for one in results],
             "verdict": [one.verdict(self.level) for one in results],
         }
+
+
+class WitnessDisplay(Display, kind="witness", of=WitnessResult):
+    """What a witness said about classes and what happened: frequencies beside what the set allows.
+
+    Attributes
+    ----------
+    result : WitnessResult
+        The ``validity`` of ``credibly.credal_test``.
+    class_names : sequence of str, optional
+        Names of the classes.
+    limit : int
+        Most directions shown, the clearest first.
+    """
+
+    size = (5.0, 3.4)
+
+    result: WitnessResult
+    class_names: Sequence[str] | None = None
+    limit: int = 8
+
+    @property
+    def directions(self) -> dict[str, WitnessDirection]:
+        """What is drawn: a class, and whether it was said to happen more or less often than allowed."""
+        found = {}
+        for one in self.result.directions[: self.limit]:
+            own = self.class_names
+            name = f"class {one.label}" if own is None else str(own[one.label])
+            found[f"{name}, {'more' if one.more else 'less'} often"] = one
+        return found
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        told, pvalue = self.result.where(self.class_names), shown(self.result.pvalue)
+        if not told:
+            return f"No class happens more or less often than the set allows (p = {pvalue})."
+        return f"Where the witness points most clearly {told} (p = {pvalue} of the whole test)."
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words("What the set allows, and what happened", "frequency of the class")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw a bar from lower to upper bound per direction, and the frequency."""
+        drawn = list(self.directions.values())
+        places = np.arange(len(drawn))[::-1]
+        lower, upper, observed, score = (
+            np.array([getattr(one, name) for one in drawn])
+            for name in ("lower", "upper", "observed", "score")
+        )
+        width = np.maximum(upper - lower, 0.004)
+        ax.barh(places, width, left=lower, height=0.5, color=SKY, label="what the set allows")
+        for beyond, color, marker, label in (
+            (score > 0, VERMILION, "D", "observed, beyond the set"),
+            (score <= 0, BLUE, "o", "observed, within"),
+        ):
+            if beyond.any():
+                style: Style = {"linestyle": "none", "marker": marker, "color": color}
+                ax.plot(observed[beyond], places[beyond], label=label, **style)
+        ax.set_yticks(places, [f"{name} (n = {one.n})" for name, one in self.directions.items()])
+        ax.set_xlim(-0.02, 1.02)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        drawn = self.directions
+        numbers = {
+            name: [getattr(one, field) for one in drawn.values()]
+            for name, field in (
+                ("instances", "n"),
+                ("lower", "lower"),
+                ("upper", "upper"),
+                ("observed", "observed"),
+                ("standard deviations beyond", "score"),
+            )
+        }
+        return {"class": list(drawn), **numbers}

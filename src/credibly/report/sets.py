@@ -1,4 +1,4 @@
-"""The sections about sets: a calibrated combination in them, and the distribution of labels itself."""
+"""The sections about sets: the truth and a calibrated combination in them, and the labels' distribution."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
 from credibly.plots import Table
-from credibly.plots.hypotests import NullDisplay
+from credibly.plots.hypotests import NullDisplay, WitnessDisplay
 from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.tests import CredalTestResult
@@ -17,9 +17,20 @@ _QUESTIONS = {
     "learned": "weights that depend on the instance",
     "constant": "one weight vector for all instances",
 }
+WITNESS_METHOD = MethodNote(
+    "Witness test of the set",
+    "If the truth is in the set at every instance, no function of instance and class exceeds on average the "
+    "most that the set allows. Such functions are learned from the labels of other instances, and the tail "
+    "of their sum is taken at the worst distribution of every set. So the level holds for every truth in the "
+    "set, whether weights could have been learned or not. The exact p-value, 1 over an e-value, has less "
+    "power.",
+    "E[v(x, y) - max over the set of sum_c p_c v(x, c)] <= 0",
+    "Grünwald, de Heide and Koolen, Safe testing, JRSS B 2024.",
+)
 CREDAL_METHOD = MethodNote(
     "Test of the set",
-    "A set of distributions is in conflict with the labels only if no combination in it is calibrated. "
+    "The hypothesis of the papers: some combination in the set is calibrated. A set that holds the truth "
+    "holds one, so with learned weights a conflict takes the witness as well. "
     "Weights on the points of the set are found from the labels: one vector for all instances, or weights "
     "that depend on the instance and are learned on one part of the data and tested on the other. Labels are "
     "then drawn from the combination that was found. The hypothesis is about combinations that such weights "
@@ -62,11 +73,12 @@ def credal_section(evaluation: Evaluation) -> Section | None:
     )
     return Section(
         anchor="sets",
-        title="Is there a calibrated distribution in the set?",
-        finding="The mean of a set may fail where another combination in it fits. The one that fits best was "
-        "looked for, and then tested.",
+        title="Does the set hold the truth?",
+        finding="A witness looked for classes that happen more or less often than any distribution in the "
+        "set says. Beside it stand the combinations of the set that fit best: is one of them calibrated?",
         verdicts=parts.verdicts,
         tables=(
+            ("What the witness said, and what happened", _told(parts, evaluation)),
             ("Combinations of the set", Table(columns, rows)),
             (
                 "Largest local deviations of the combination, by region",
@@ -74,7 +86,7 @@ def credal_section(evaluation: Evaluation) -> Section | None:
             ),
         ),
         figures=tuple(_figures(parts, evaluation)),
-        methods=(CREDAL_METHOD,),
+        methods=(WITNESS_METHOD, CREDAL_METHOD),
     )
 
 
@@ -105,6 +117,22 @@ def validity_section(evaluation: Evaluation) -> Section | None:
     )
 
 
+def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
+    """Return the directions of the witness, the clearest first."""
+    rows = tuple(
+        (
+            evaluation.classes[one.label],
+            "more often" if one.more else "less often",
+            str(one.n),
+            f"{shown(one.lower)} to {shown(one.upper)}",
+            shown(one.observed),
+            shown(one.score),
+        )
+        for one in parts.validity.directions[:_LISTED]
+    )
+    return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
+
+
 def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
     means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
@@ -119,7 +147,11 @@ def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
-    found = [
+    found = []
+    if parts.validity.directions:
+        display = WitnessDisplay(parts.validity, class_names=evaluation.classes)
+        found.append(report_figure(display, "Where the witness points", "sets-witness", size=(7.0, 3.4)))
+    found += [
         report_figure(
             NullDisplay(test),
             f"The best combination under the hypothesis, {name} weights",

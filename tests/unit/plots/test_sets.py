@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.plots.hypotests import WitnessDisplay
 from credibly.plots.sets import CombinationDisplay, RegionDisplay, ValidityDisplay
 from credibly.plots.simplex import SimplexWeightsDisplay
 
@@ -112,3 +113,21 @@ def test_deviances_of_single_instances() -> None:
     infinite = cr.validity_test([[1.0, 0.0], [0.5, 0.5]], [[1, 1], [1, 1]], n_resamples=19, rng=0)
     ValidityDisplay(infinite).draw().figure.savefig(io.BytesIO(), format="png")
     assert "infinite" in ValidityDisplay(infinite).finding
+
+
+def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
+    labels = np.where(rng.random(200) < 0.8, 2, 0)
+    result = cr.credal_test(members, labels, method="witness", rng=0).validity
+    display = WitnessDisplay(result, class_names=["cat", "dog", "whale"], limit=3)
+    assert next(iter(display.directions)) == "whale, more often"
+    first, *others = display.directions.values()
+    assert first.observed > first.upper
+    assert all(one.score <= first.score for one in others)
+    assert "whale happens more often" in display.finding
+    assert len(display.table().rows) == len(display.directions) <= 3
+    result.plot().figure.savefig(io.BytesIO(), format="png")
+    silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
+    assert WitnessDisplay(silent).finding.startswith("No class happens more or less often")
+    silent.plot().figure.savefig(io.BytesIO(), format="png")

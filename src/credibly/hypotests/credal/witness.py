@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.credal.bounds import singleton_bounds, support_of
@@ -579,6 +579,13 @@ class WitnessCombination(Combination):
         hosted = _on_host(credal)
         columns = None
         if self.view.centre is not None:
+            if features is None:
+                raise InputError(
+                    "`features`",
+                    f"are needed: the witness saw {len(self.view.centre)} of them",
+                    "got none",
+                    "Pass the features of these instances.",
+                )
             columns = to_host(as_float64(check_features(features, given)))
         scores = self.view.scores(hosted, columns)
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
