@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import credibly
+from costs import dear_first
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -415,6 +416,33 @@ def test_the_oldest_versions_are_those_that_are_declared(tmp_path: Path) -> None
         *PYPROJECT["project"]["optional-dependencies"]["torch"],
     ]
     assert printed == [one.replace(">=", "==") for one in declared]
+
+
+class Item:
+    """What the order of tests is made of."""
+
+    def __init__(self, path: str, marker: str = "") -> None:
+        self.path, self.marker = Path(path), marker
+
+    def get_closest_marker(self, name: str) -> bool:
+        return name == self.marker
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 50])
+def test_every_worker_begins_with_dear_tests(workers: int) -> None:
+    items = [
+        Item(f"{file}.py", "slow" if file % 4 == 0 and n == 1 else "") for file in range(12) for n in range(3)
+    ]
+    ordered = dear_first(items, workers)
+    assert sorted(map(id, ordered)) == sorted(map(id, items))
+    dear = {Path(f"{file}.py") for file in (0, 4, 8)}
+    if workers <= 3:
+        size = len(items) // workers
+        for start in range(0, len(items), size):
+            inside = [item.path in dear for item in ordered[start : start + size]]
+            assert inside[:3] == [True] * 3
+            assert inside == sorted(inside, reverse=True)
+    assert dear_first(items[3:9], workers) == items[3:9]  # none is dear
 
 
 @pytest.fixture
