@@ -13,6 +13,8 @@ from credibly.results.base import Notion, Result, Tail, Tested, require_level
 from credibly.results.estimates import Estimate
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from credibly.results.witness import WitnessResult  # which is made of the results here
 
 
@@ -359,6 +361,14 @@ class CredalTestResult(HypotestResult):
     method: Method = "weights"
     validity: WitnessResult | None = None
     calibration: HypotestResult | None = None
+
+    def plot(
+        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
+    ) -> Axes:
+        """Draw the test of the weights; of a witness alone, where it points. See :meth:`Result.plot`."""
+        if kind is None and self.null_distribution is None and self.validity is not None:
+            return self.validity.plot(ax, label=label, **options)
+        return super().plot(ax, kind=kind, label=label, **options)
 
     def outcome(self, level: float = 0.05) -> Outcome:
         """Return which of the two tests reject at `level`."""

@@ -128,6 +128,10 @@ def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
     assert "whale happens more often" in display.finding
     assert len(display.table().rows) == len(display.directions) <= 3
     result.plot().figure.savefig(io.BytesIO(), format="png")
+    assert (
+        cr.credal_test(members, labels, method="witness", rng=0).plot().get_xlabel()
+        == "frequency of the class"
+    )
     silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
     assert WitnessDisplay(silent).finding.startswith("No class happens more or less often")
     silent.plot().figure.savefig(io.BytesIO(), format="png")
