@@ -48,6 +48,7 @@ ROOMS = {
     "results": "Results",
     "_arrays": "Errors and settings",
 }
+DISPLAYS = ("curves", "hypotests", "raters", "scores", "sets", "simplex", "studies")
 
 
 def setup(app: Any) -> None:
@@ -76,6 +77,8 @@ def write_api(folder: Path) -> None:
             listed.append(page.stem)
     for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
         lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
+        # kinds of pictures and their options are documented on the displays, which are no names of the room
+        lines += [f".. automodule:: credibly.plots.{name}\n" for name in DISPLAYS if room == "plots"]
         _write(folder / f"{page_name}.rst", "\n".join(lines))
         listed.append(page_name)
     toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in listed), ""])
@@ -98,9 +101,9 @@ def _statistic(name: str, value: Any) -> str:
     """Return a statistic, which is an object, as the function that people call."""
     from numpydoc.docscrape_sphinx import get_doc_object
 
-    text = str(get_doc_object(value, what="object", doc=inspect.getdoc(type(value))))
+    call, _, documented = inspect.getdoc(value).partition("\n\n")
+    text = str(get_doc_object(value, what="object", doc=documented))
     body = "\n".join(f"   {line}" if line else "" for line in text.splitlines())
-    call = f"{name}(predictions, labels, *, sample_weight=None, paper=None, **settings)"
     return f".. py:function:: {call}\n\n{body}\n"
 
 

@@ -6,18 +6,17 @@ import importlib.util
 import os
 import random
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from costs import by_file, dear_first, pytest_runtest_setup, pytest_runtest_teardown
 from libraries import Library
 from public_data import any_data_dir, data_dir, stand_in
 
-__all__ = ["any_data_dir", "data_dir", "stand_in"]
+__all__ = ["any_data_dir", "data_dir", "pytest_runtest_setup", "pytest_runtest_teardown", "stand_in"]
 
 # What is started in the background ignores Ctrl-C, and so would every command that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -36,15 +35,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle the files and the tests within each, so that what a file prepares is prepared once."""
+    """Let every worker begin with dear tests; or shuffle the files and the tests within each."""
     seed = config.getoption("shuffle")
     if seed is None:
+        if hasattr(config, "workerinput"):
+            items[:] = dear_first(items, config.workerinput["workercount"])
         return
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
     order = random.Random(seed)
-    groups = list(files.values())
+    groups = by_file(items)
     order.shuffle(groups)
     for group in groups:
         order.shuffle(group)
@@ -73,29 +71,3 @@ def library(request: pytest.FixtureRequest) -> Library:
     if request.param == "array_api_strict":
         return Library("array_api_strict", array_api_strict)
     return Library("second_device", array_api_strict, array_api_strict.Device("device1"))
-
-
-# What a test costs in seconds of one core, so that tools/slow_tests.py can keep the marker `slow` true:
-# seconds on the clock depend on what else the machine does.
-_BEFORE = pytest.StashKey[float]()
-
-
-def _processor_seconds() -> float:
-    """Return the seconds of this process and of those it started and has waited for."""
-    return sum(os.times()[:4])
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    item.stash[_BEFORE] = _processor_seconds()
-    return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    try:
-        return (yield)
-    finally:
-        marked = any(item.get_closest_marker(name) for name in ("slow", "validity", "browser"))
-        item.user_properties.append(("cpu", f"{_processor_seconds() - item.stash[_BEFORE]:.3f}"))
-        item.user_properties.append(("quick", "no" if marked else "yes"))

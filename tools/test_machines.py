@@ -2,6 +2,9 @@
 
 The last digits of a sum depend on all of these. A test that passes under every row states what credibly
 promises, and not what one processor happens to compute.
+
+Any Python will do that has what the tests need: the one that runs this runs them, on the sources beside it.
+`--only NAME` runs one row, so that rows can run side by side; build/machines/summary.md has the rows so far.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import argparse
 import dataclasses
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -18,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path("build/machines")
+TABLE = "| machine | setting | passed | skipped | failed | seconds |\n|---|---|---|---|---|---|"
+SOURCES = [str(Path(__file__).resolve().parents[1] / each) for each in ("src", "studies/src")]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SAME_KERNEL = {"Prescott": {"Prescott", "Katmai"}, "Zen": {"Zen", "Haswell"}}
 """OpenBLAS calls a kernel by the first name it has; Zen runs Haswell's."""
@@ -82,6 +88,7 @@ print(json.dumps({
     "threads": sorted({p["num_threads"] for p in pools}),
     "dispatched": [name for name in core.__cpu_dispatch__ if has[name]],
     "features": [name for name in has if has[name]],
+    "numpy": numpy.__version__,
     "torch": capability,
 }))
 """
@@ -125,8 +132,14 @@ def run(machine: Machine, environment: dict[str, str], more: list[str]) -> tuple
     with log.open("w", encoding="utf-8") as lines:
         settings = " ".join(f"{name}={value!r}" for name, value in environment.items())
         print(settings, *command, file=lines, flush=True)
+        # commands that a test starts find the sources too, whether or not they are installed
+        paths = os.pathsep.join([*SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])])
         status = subprocess.run(
-            command, env=os.environ | environment, stdout=lines, stderr=subprocess.STDOUT, check=False
+            command,
+            env=os.environ | environment | {"PYTHONPATH": paths},
+            stdout=lines,
+            stderr=subprocess.STDOUT,
+            check=False,
         ).returncode
     seconds = time.monotonic() - began
     counts = dict.fromkeys(("tests", "skipped", "failures", "errors"), 0)
@@ -136,48 +149,62 @@ def run(machine: Machine, environment: dict[str, str], more: list[str]) -> tuple
     return status, counts, seconds
 
 
+def row(machine: Machine, here: dict[str, Any], more: list[str], *, only_look: bool) -> tuple[str, bool]:
+    """Return the machine's row of the table, and whether the settings took effect and no test failed."""
+    environment = machine.environment(here["dispatched"])
+    words = " ".join(f"{name}={value}" for name, value in environment.items() if name not in THREADS)
+    setting = f"`{words}`, threads {machine.threads}, `{' '.join(machine.arguments())}`"
+    line = f"| {machine.name} | {setting} |"
+    if INSTRUCTIONS[machine.kernel] not in here["features"]:
+        return f"{line} not run: no {INSTRUCTIONS[machine.kernel]} here | | | |", True
+    wrong = without_effect(machine, look(environment))
+    if wrong:
+        return f"{line} not run: {wrong} | | | |", False
+    if only_look:
+        return f"{line} takes effect | | | |", True
+    status, counts, seconds = run(machine, environment, more)
+    bad = counts["failures"] + counts["errors"]
+    passed = counts["tests"] - counts["skipped"] - bad
+    if status != 0:
+        print(f"pytest ended with {status}; see {FOLDER / machine.name}.log", file=sys.stderr)
+    return f"{line} {passed} | {counts['skipped']} | {bad} | {seconds:.0f} |", status == 0
+
+
+def summarise(machine: Machine, line: str, heading: str) -> None:
+    """Keep the row in a file of its own, and the table of all rows so far in summary.md.
+
+    Rows may run at the same time (`--only`): the last one to end sees all of them.
+    """
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{machine.name}.row").write_text(line + "\n", encoding="utf-8")
+    kept = [FOLDER / f"{one.name}.row" for one in MACHINES]
+    rows = [one.read_text(encoding="utf-8") for one in kept if one.exists()]
+    (FOLDER / "summary.md").write_text(f"{heading}\n{TABLE}\n" + "".join(rows), encoding="utf-8")
+
+
 def main() -> int:
     """Print a table with one row per machine; return 1 where tests failed or a setting had no effect."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, epilog="What is not named here goes to pytest.")
     parser.add_argument("--only", action="append", choices=[one.name for one in MACHINES])
     parser.add_argument("--look", action="store_true", help="only check that the settings take effect")
     given, more = parser.parse_known_args()
     here = look({})
-    dispatched = here["dispatched"]
-    print(
-        f"here: OpenBLAS {', '.join(here['kernels'])}; NumPy {' '.join(dispatched) or 'baseline'}; ", end=""
+    heading = (
+        f"Python {platform.python_version()}; OpenBLAS {', '.join(here['kernels'])}; "
+        f"NumPy {here['numpy']}, {' '.join(here['dispatched']) or 'baseline'}; "
+        f"PyTorch {here['torch'] or 'absent'}; {os.cpu_count()} processors\n"
     )
-    print(f"PyTorch {here['torch'] or 'absent'}; {os.cpu_count()} processors")
-    print("| machine | setting | passed | skipped | failed | seconds |\n|---|---|---|---|---|---|")
-    failed = False
+    print(f"{heading}\n{TABLE}")
+    good = True
     for machine in MACHINES:
         if given.only and machine.name not in given.only:
             continue
-        environment = machine.environment(dispatched)
-        words = " ".join(f"{name}={value}" for name, value in environment.items() if name not in THREADS)
-        setting = f"`{words}`, threads {machine.threads}, `{' '.join(machine.arguments())}`"
-        if INSTRUCTIONS[machine.kernel] not in here["features"]:
-            print(f"| {machine.name} | {setting} | not run: no {INSTRUCTIONS[machine.kernel]} here | | | |")
-            continue
-        wrong = without_effect(machine, look(environment))
-        if wrong:
-            failed = True
-            print(f"| {machine.name} | {setting} | not run: {wrong} | | | |")
-            continue
-        if given.look:
-            print(f"| {machine.name} | {setting} | takes effect | | | |")
-            continue
-        status, counts, seconds = run(machine, environment, more)
-        bad = counts["failures"] + counts["errors"]
-        passed = counts["tests"] - counts["skipped"] - bad
-        failed |= status != 0
-        print(
-            f"| {machine.name} | {setting} | {passed} | {counts['skipped']} | {bad} | {seconds:.0f} |",
-            flush=True,
-        )
-        if status != 0:
-            print(f"pytest ended with {status}; see {FOLDER / machine.name}.log", file=sys.stderr)
-    return int(failed)
+        line, passed = row(machine, here, more, only_look=given.look)
+        print(line, flush=True)
+        good &= passed
+        if not given.look:
+            summarise(machine, line, heading)
+    return int(not good)
 
 
 if __name__ == "__main__":

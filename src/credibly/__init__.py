@@ -40,6 +40,7 @@ if _TYPE_CHECKING:
         credal_sample,
         credal_set,
         credal_size,
+        credal_support,
         credal_vertices,
         discounted_utility,
         focal_budget,
@@ -184,6 +185,7 @@ _HOMES = {
         "credal_sample",
         "credal_set",
         "credal_size",
+        "credal_support",
         "credal_vertices",
         "discounted_utility",
         "focal_budget",
@@ -353,14 +355,18 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
     _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.pit_diagram``."""
+        """Load a name when it is first asked for: ``cr.brier``, ``cr.plots.reliability``."""
         if name in _HOME_OF:
             found = getattr(_import_module(_HOME_OF[name]), name)
             globals()[name] = found  # the next use does not come here
             return found
         if name in _ROOMS:
             return _import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        if not name.startswith("_"):  # people write cr.ece, cr.nll
+            told = _import_module("credibly.statistics.registry").called_here(name)
+            message += f". {told}" if told else ""
+        raise AttributeError(message)
 
     def __dir__() -> list[str]:
         """List the names that are not loaded yet as well."""
@@ -450,6 +456,7 @@ __all__ = [
     "credal_sample",
     "credal_set",
     "credal_size",
+    "credal_support",
     "credal_test",
     "credal_vertices",
     "crps",

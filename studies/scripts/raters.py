@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import credibly as cr
-from credibly.plots import debiasing_data, new_figure
+from credibly.plots import new_figure
+from credibly.plots.raters import DebiasingDisplay
 from credibly_studies.inputs import public_arrays
 
 RATERS = (2, 3, 5, 10)
@@ -38,7 +39,7 @@ def main(folder: str | None = None) -> None:
         whole = cr.decompose_loss(predictions, counts)
         target = whole.epistemic.value
         first = {m: cr.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}
-        displays[name] = debiasing_data(first, whole)
+        displays[name] = DebiasingDisplay(first, whole)
         for m, parts in first.items():
             held = {"unbiased": 0, "plugin": 0}
             for draw in range(DRAWS):

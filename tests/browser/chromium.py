@@ -127,15 +127,14 @@ class Chromium:
     @contextlib.contextmanager
     def page(self, file: Path, **look: Any) -> Iterator[Page]:
         """Open a file from disk with the network off; see `Page.look` for how it is looked at."""
-        context = self.call("Target.createBrowserContext")["browserContextId"]
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
         page.open(file, **look)
         try:
             yield page
         finally:
-            self.call("Target.disposeBrowserContext", browserContextId=context)
+            self.call("Target.closeTarget", targetId=target)
 
 
 class Page:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from browser.chromium import Chromium, find_chromium, without_chromium
+from browser.chromium import Chromium, Page, find_chromium, without_chromium
 from credibly.cli import main
 from credibly.io import demo as demo_data
 
@@ -18,7 +18,7 @@ HOSTILE = '<script>document.title = "run"</script>'
 
 
 def demo_report(path: Path) -> None:
-    assert main(["demo", "--out", str(path), "--quiet"]) == 0
+    assert main(["demo", "--out", str(path), "--n-resamples", "19", "--quiet"]) == 0
 
 
 def raters_report(path: Path) -> None:
@@ -81,9 +81,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return path_of
 
 
-@pytest.fixture(params=REPORTS)
+@pytest.fixture(scope="module", params=REPORTS)
 def report(request: pytest.FixtureRequest, chromium: Chromium, written: Callable[[str], Path]) -> Path:
     return written(request.param)
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Chromium, report: Path) -> Iterator[Page]:
+    """The report in one tab for all tests that only read it."""
+    with chromium.page(report) as page:
+        yield page
 
 
 @pytest.fixture

@@ -30,13 +30,13 @@ def names_by_role(page: Page) -> dict[str, list[str]]:
     return found
 
 
-def test_it_loads_itself_and_nothing_else_and_says_nothing(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        assert page.requests() == [report.resolve().as_uri()]
-        assert page.complaints() == []
-        assert re.search(r": credibly (report|comparison)$", page.evaluate("document.title"))
-        results = "JSON.parse(document.getElementById('credibly-results').textContent)"
-        assert page.evaluate(f"{results}.schema_version") == 1
+def test_it_loads_itself_and_nothing_else_and_says_nothing(opened: Page, report: Path) -> None:
+    opened.look()
+    assert opened.requests() == [report.resolve().as_uri()]
+    assert opened.complaints() == []
+    assert re.search(r": credibly (report|comparison)$", opened.evaluate("document.title"))
+    results = "JSON.parse(document.getElementById('credibly-results').textContent)"
+    assert opened.evaluate(f"{results}.schema_version") == 1
 
 
 def test_what_would_be_seen_if_it_did_otherwise(chromium: Chromium, report: Path) -> None:
@@ -56,24 +56,24 @@ def test_what_would_be_seen_if_it_did_otherwise(chromium: Chromium, report: Path
         assert "example.org" in refused
 
 
-def test_ids_are_unique_and_every_reference_has_its_target(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        assert page.evaluate(REFERENCES) == {"twice": [], "missing": [], "outside": []}
+def test_ids_are_unique_and_every_reference_has_its_target(opened: Page) -> None:
+    opened.look()
+    assert opened.evaluate(REFERENCES) == {"twice": [], "missing": [], "outside": []}
 
 
-def test_headings_go_down_one_step_at_a_time(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        levels = page.evaluate(HEADINGS)
+def test_headings_go_down_one_step_at_a_time(opened: Page) -> None:
+    opened.look()
+    levels = opened.evaluate(HEADINGS)
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
-def test_a_screen_reader_finds_its_way(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report) as page:
-        names = names_by_role(page)
-        pictures = page.evaluate("document.querySelectorAll('svg').length")
-        without_alt = page.evaluate("document.querySelectorAll('img:not([alt])').length")
+def test_a_screen_reader_finds_its_way(opened: Page) -> None:
+    opened.look()
+    names = names_by_role(opened)
+    pictures = opened.evaluate("document.querySelectorAll('svg').length")
+    without_alt = opened.evaluate("document.querySelectorAll('img:not([alt])').length")
     assert names["main"] == [""]
     assert len(names["image"]) == pictures > 0
     assert all(names["image"])  # the alternative text of every picture
@@ -84,11 +84,13 @@ def test_a_screen_reader_finds_its_way(chromium: Chromium, report: Path) -> None
 
 
 @pytest.mark.parametrize("look", [{}, {"dark": True}, {"media": "print", "dark": True}], ids=str)
-def test_every_text_can_be_read(look: dict[str, Any], chromium: Chromium, report: Path) -> None:
-    with chromium.page(report, **look) as page:
-        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        texts = page.evaluate(CONTRASTS)
-        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+def test_every_text_can_be_read(look: dict[str, Any], opened: Page) -> None:
+    opened.look(**look)
+    every = "document.querySelectorAll('details').forEach((one) => {{ one.open = {}; }})"
+    opened.evaluate(every.format("true"))
+    texts = opened.evaluate(CONTRASTS)
+    paper = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    opened.evaluate(every.format("false"))
     assert len(texts) > 200
     assert [one for one in texts if one["ratio"] < ENOUGH] == []
     light = look != {"dark": True}
@@ -96,25 +98,25 @@ def test_every_text_can_be_read(look: dict[str, Any], chromium: Chromium, report
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_fits_the_screen(width: int, chromium: Chromium, report: Path) -> None:
-    with chromium.page(report, width=width) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        picture = page.screenshot()
+def test_it_fits_the_screen(width: int, opened: Page, report: Path) -> None:
+    opened.look(width=width)
+    assert opened.evaluate("document.documentElement.scrollWidth") == width
+    picture = opened.screenshot()
     assert struct.unpack(">I", picture[16:20])[0] == width  # the width in the header of a PNG
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     (SCREENSHOTS / f"{report.stem}-{width}.png").write_bytes(picture)
 
 
-def test_the_first_screen_has_verdicts_numbers_and_the_figure(chromium: Chromium, report: Path) -> None:
+def test_the_first_screen_has_verdicts_numbers_and_the_figure(opened: Page, report: Path) -> None:
     shown = "(name) => document.querySelector(name).getBoundingClientRect()"
     own = (".advice dd", ".findings li", "#tradeoff", "#ranking tr:last-child")
     if report.stem != "comparison":
         own = (".verdict", ".verdicts li:last-child", ".cards li", ".cards li:last-child")
-    with chromium.page(report, width=1280, height=800) as page:
-        for name in ("header h1", *own, ".picture svg"):
-            box = page.evaluate(f"(({shown})({name!r})).toJSON()")
-            assert box["top"] >= 0
-            assert box["bottom"] <= 800, name
+    opened.look(width=1280, height=800)
+    for name in ("header h1", *own, ".picture svg"):
+        box = opened.evaluate(f"(({shown})({name!r})).toJSON()")
+        assert box["top"] >= 0
+        assert box["bottom"] <= 800, name
 
 
 def test_details_open_with_the_keyboard_alone(chromium: Chromium, report: Path) -> None:
@@ -146,19 +148,17 @@ def test_nothing_is_missing_without_javascript(chromium: Chromium, report: Path)
         assert page.evaluate("document.querySelector('details').open") is True
 
 
-def test_it_prints_with_the_numbers_behind_its_figures(chromium: Chromium, report: Path) -> None:
-    with chromium.page(report, media="print", width=794) as page:
-        hidden = (
-            "[...document.querySelectorAll('details table')].filter((one) => !one.checkVisibility()).length"
-        )
-        heights = (
-            "[...document.querySelectorAll('details table')].map((one) => one.getBoundingClientRect().height)"
-        )
-        assert page.evaluate("document.querySelectorAll('details table').length") > 0
-        assert page.evaluate(hidden) == 0
-        assert min(page.evaluate(heights)) > 0
-        assert page.evaluate("document.documentElement.scrollWidth") <= 794  # A4 at 96 dots per inch
-        printed = page.pdf()
+def test_it_prints_with_the_numbers_behind_its_figures(opened: Page, report: Path) -> None:
+    opened.look(media="print", width=794)
+    hidden = "[...document.querySelectorAll('details table')].filter((one) => !one.checkVisibility()).length"
+    heights = (
+        "[...document.querySelectorAll('details table')].map((one) => one.getBoundingClientRect().height)"
+    )
+    assert opened.evaluate("document.querySelectorAll('details table').length") > 0
+    assert opened.evaluate(hidden) == 0
+    assert min(opened.evaluate(heights)) > 0
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 794  # A4 at 96 dots per inch
+    printed = opened.pdf()
     assert printed.startswith(b"%PDF-")
     assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 40
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

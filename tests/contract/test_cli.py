@@ -166,6 +166,8 @@ def test_the_example_of_the_help_runs(
         assert main(["calibrate", "fit", "held-out.npz", words[2]]) == 0
     if verb == "convert":
         (folder / words[2]).unlink()
+    if verb == "demo":
+        words += ["--n-resamples", "19"]  # as many as by default: `make demo`
     assert main(words) == 0, capsys.readouterr().err
 
 

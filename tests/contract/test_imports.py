@@ -65,7 +65,7 @@ print("all")
 
 
 def test_pictures_are_there_without_another_import() -> None:
-    assert run("import credibly as cr; print(cr.plots.tradeoff_lines.__name__)") == "tradeoff_lines\n"
+    assert run("import credibly as cr; print(cr.plots.reliability.__name__)") == "reliability\n"
     assert run("import credibly as cr; print(cr.simulate.LocationWorld.__name__)") == "LocationWorld\n"
     assert run("import credibly as cr; print(hasattr(cr, 'pictures'))") == "False\n"
 
@@ -107,7 +107,7 @@ print([type(handler).__name__ for handler in handlers], logging.getLogger().hand
 
 
 def test_plots_load_when_they_are_asked_for() -> None:
-    script = "import sys, credibly as cr; cr.plots.pit_diagram; print('matplotlib.pyplot' in sys.modules)"
+    script = "import sys, credibly as cr; cr.plots.pit; print('matplotlib.pyplot' in sys.modules)"
     assert run(script).strip() == "False"
     missing = "import credibly as cr\ntry:\n    cr.plot\nexcept AttributeError as error:\n    print(error)"
     assert "has no attribute 'plot'" in run(missing)

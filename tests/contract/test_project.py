@@ -13,12 +13,14 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import credibly
+from costs import dear_first
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -416,11 +418,43 @@ def test_the_oldest_versions_are_those_that_are_declared(tmp_path: Path) -> None
     assert printed == [one.replace(">=", "==") for one in declared]
 
 
-def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+class Item:
+    """What the order of tests is made of."""
+
+    def __init__(self, path: str, marker: str = "") -> None:
+        self.path, self.marker = Path(path), marker
+
+    def get_closest_marker(self, name: str) -> bool:
+        return name == self.marker
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 50])
+def test_every_worker_begins_with_dear_tests(workers: int) -> None:
+    items = [
+        Item(f"{file}.py", "slow" if file % 4 == 0 and n == 1 else "") for file in range(12) for n in range(3)
+    ]
+    ordered = dear_first(items, workers)
+    assert sorted(map(id, ordered)) == sorted(map(id, items))
+    dear = {Path(f"{file}.py") for file in (0, 4, 8)}
+    if workers <= 3:
+        size = len(items) // workers
+        for start in range(0, len(items), size):
+            inside = [item.path in dear for item in ordered[start : start + size]]
+            assert inside[:3] == [True] * 3
+            assert inside == sorted(inside, reverse=True)
+    assert dear_first(items[3:9], workers) == items[3:9]  # none is dear
+
+
+@pytest.fixture
+def machines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     specification = importlib.util.spec_from_file_location("machines", ROOT / "tools" / "test_machines.py")
-    machines = importlib.util.module_from_spec(specification)
-    monkeypatch.setitem(sys.modules, "machines", machines)  # dataclasses look their module up
-    specification.loader.exec_module(machines)
+    module = importlib.util.module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, "machines", module)  # dataclasses look their module up
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_setting_without_effect_is_found(machines: ModuleType) -> None:
     one = machines.Machine("old", "Nehalem", threads=1, workers=1, reduced_numpy=True, plain_torch=True)
     taken = {"kernels": ["Nehalem"], "threads": [1], "dispatched": [], "torch": "DEFAULT"}
     assert machines.without_effect(one, taken) == ""
@@ -431,6 +465,18 @@ def test_a_setting_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         ("torch", "AVX2"),
     ):
         assert machines.without_effect(one, taken | {name: other}) != ""
+
+
+def test_rows_that_ran_apart_stand_in_one_table(
+    machines: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machines, "FOLDER", tmp_path)
+    first, _, last = machines.MACHINES
+    machines.summarise(last, "| last | 9 |", "here")
+    machines.summarise(first, "| first | 7 |", "here")
+    machines.summarise(last, "| last | 8 |", "here")
+    table = (tmp_path / "summary.md").read_text(encoding="utf-8").splitlines()
+    assert (table[0], table[-2:]) == ("here", ["| first | 7 |", "| last | 8 |"])
 
 
 @pytest.mark.slow

@@ -207,6 +207,10 @@ def _credal() -> Iterator[tuple[str, Case]]:
                     ),
                 )
         yield (
+            f"credal_support {kind}",
+            lambda make, given=given: cr.credal_support(given(make), given(make).mean().probs, rng=7),
+        )
+        yield (
             f"epistemic_score {kind}",
             lambda make, given=given: cr.epistemic_score(given(make), make(LABELS)),
         )

@@ -37,18 +37,25 @@ def skce(probs: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def label_estimates(probs: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Popordanoska et al. 2022: leave-one-out Dirichlet kernel estimate of E[y | f]."""
+    """Popordanoska et al. 2022: leave-one-out Dirichlet kernel estimate of E[y | f].
+
+    A density is 0 at a row that is 0 where its centre is more than rounding; rows without neighbours are NaN.
+    """
     alpha = probs / BANDWIDTH + 1
     log_beta = gammaln(alpha).sum(axis=1) - gammaln(alpha.sum(axis=1))
-    logs = np.log(np.maximum(probs, np.finfo(float).tiny)) @ (probs / BANDWIDTH).T - log_beta[None, :]
-    np.fill_diagonal(logs, -np.inf)
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    logs = np.log(np.where(probs > 0, probs, 1.0)) @ (probs / BANDWIDTH).T - log_beta[None, :]
+    impossible = ((probs[:, None, :] == 0) & (probs[None, :, :] > np.finfo(float).eps)).any(axis=2)
+    logs[impossible | np.eye(len(probs), dtype=bool)] = -np.inf
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return (weights / weights.sum(axis=1, keepdims=True)) @ np.eye(probs.shape[1])[labels]
 
 
 def kde(probs: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """CE_2, CE_1 and the divergence with predictions clipped at CLIP."""
     estimate = label_estimates(probs, labels)
+    known = np.isfinite(estimate).all(axis=1)
+    estimate, probs = estimate[known], probs[known]
     clipped = np.maximum(probs, CLIP)
     with np.errstate(divide="ignore", invalid="ignore"):
         divergence = np.where(estimate > 0, estimate * np.log(estimate / clipped), 0.0)

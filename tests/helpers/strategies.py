@@ -116,7 +116,7 @@ def gaussians(draw: Draw, n: int | None = None) -> cr.Gaussian:
     mean = draw(npst.arrays(np.float64, shape, elements=st.floats(-100, 100, width=32)))
     std = draw(npst.arrays(np.float64, shape, elements=st.sampled_from([1e-3, 1.0, 50.0])))
     dtype = draw(_DTYPES)
-    return cr.Gaussian(mean.astype(dtype), std.astype(dtype))
+    return cr.Gaussian(mean.astype(dtype), std.astype(dtype), member_axis=1 if mean.ndim == 2 else None)
 
 
 @st.composite
@@ -125,7 +125,7 @@ def samples(draw: Draw, n: int | None = None) -> cr.Samples:
     n, s, m = n or draw(instances()), draw(st.integers(1, 8)), draw(st.none() | st.integers(1, 3))
     elements = st.integers(-2, 2).map(float) | st.floats(-100, 100, width=32)
     values = draw(npst.arrays(np.float64, (n, s) if m is None else (n, m, s), elements=elements))
-    return cr.Samples(values.astype(draw(_DTYPES)))
+    return cr.Samples(values.astype(draw(_DTYPES)), member_axis=1)
 
 
 @st.composite

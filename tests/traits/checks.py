@@ -20,7 +20,7 @@ import numpy as np
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Classes, Labels, Reals
-from credibly.statistics import Statistic
+from credibly.statistics import Statistic, Story
 from optional import torch
 
 N, K, MEMBERS = 63, 4, 3
@@ -339,6 +339,24 @@ def declared_range(statistic: Statistic) -> None:
             assert low - 1e-12 <= value <= high + 1e-12, f"{value} is outside {low} to {high}"
 
 
+def story(statistic: Statistic) -> None:
+    """What people read about it is there, in sentences that can stand where they are put."""
+    told = statistic.story
+    assert isinstance(told, Story)
+    assert told.title
+    assert told.meaning.endswith((".", "?"))
+    assert told.above
+    assert told.formula
+    assert told.citation.endswith((".", ")"))
+    # "...: the model is right more often than it says."
+    for side in (told.above, told.below):
+        assert side[0].islower()
+        assert not side.endswith(".")
+    if statistic.traits.tail == "two-sided":
+        assert told.above != told.below
+    assert all(alias == alias.lower().replace(" ", "_") for alias in told.aliases)
+
+
 CHECKS: dict[str, Callable[[Statistic], None]] = {
     check.__name__: check
     for check in (
@@ -355,5 +373,6 @@ CHECKS: dict[str, Callable[[Statistic], None]] = {
         gradient,
         label_kinds,
         declared_range,
+        story,
     )
 }

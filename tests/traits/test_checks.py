@@ -11,7 +11,7 @@ import pytest
 import credibly as cr
 from credibly._arrays.namespace import as_float64, is_torch, namespace
 from credibly.predictions import Counts, Gaussian, Point, Samples, as_point
-from credibly.statistics import Bound, State, Statistic, Traits
+from credibly.statistics import Bound, State, Statistic, Story, Traits
 from credibly.statistics.proper import MeanBound, ProperScore
 from credibly.statistics.regression import RealMean, real_traits
 from traits.checks import CHECKS
@@ -25,6 +25,7 @@ HONEST = Traits(
     duplicate_invariant=True,
     range=(0.0, 2.0),
 )
+TOLD = Story("Right", "It is right.", "1 = 1", citation="This file.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Right(ProperScore):
     name: ClassVar[str] = "right"
     traits: ClassVar[Traits] = HONEST
     reference: ClassVar[str] = "-"
+    story: ClassVar[Story] = TOLD
 
     def table(self, probs: Any) -> Any:
         p = as_float64(probs)
@@ -177,6 +179,7 @@ class RightOfReals(RealMean):
     name: ClassVar[str] = "right of reals"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, float("inf")))
     reference: ClassVar[str] = "-"
+    story: ClassVar[Story] = TOLD
 
     def loss(self, predictions: Any) -> Any:
         mean = predictions.expectation()
@@ -217,6 +220,10 @@ class RealsOutOfRange(RightOfReals):
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, 100.0))
 
 
+class SaysNothing(Right):
+    story: ClassVar[Story] = Story("", "")
+
+
 WRONG: dict[type[Statistic], set[str]] = {
     FirstMemberOfReals: {"member_order"},
     LargeBatchesOfRealsDiffer: {"batch_equals_loop"},
@@ -239,6 +246,7 @@ WRONG: dict[type[Statistic], set[str]] = {
     TakesCountsSilently: {"label_kinds"},
     WrongOnCounts: {"label_kinds"},
     LeavesItsRange: {"declared_range"},
+    SaysNothing: {"story"},
 }
 
 

@@ -17,7 +17,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(200, 1000)
+REPETITIONS = worlds.repetitions(100, 1000)
 REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
 LEVELS = (0.01, 0.05, 0.1)
 CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]
@@ -141,10 +141,10 @@ def test_unbiased_estimates_of_another_truth_agree() -> None:
 
 def test_moments_agree_with_many_replicates() -> None:
     """Within 0.015 of the p-value of 10^5 replicates, for p between 0.01 and 0.99."""
-    cases, replicates = (50, 100_000) if worlds.FULL else (6, 20_000)
+    cases, replicates = (50, 100_000) if worlds.FULL else (4, 20_000)
     noise = 0.0 if worlds.FULL else 0.012  # 3.3 standard errors of 20 000 replicates at p = 1/2
     rng = np.random.default_rng(5)
-    sizes = (100, 200, 500, 1000, 2000) if worlds.FULL else (100, 200)
+    sizes = (100, 200, 500, 1000, 2000) if worlds.FULL else (100,)
     worst = 0.0
     for case in range(cases):
         n, k = sizes[case % len(sizes)], (2, 3, 5, 10)[case % 4]
@@ -166,7 +166,7 @@ def test_moments_agree_with_many_replicates() -> None:
 def test_power_grows(name: str) -> None:
     """With the number of instances, and with the temperature that was put in."""
     settings = METHODS.get(name, {"statistic": name, "n_resamples": 99})
-    repetitions = worlds.repetitions(40, 400)
+    repetitions, large = worlds.repetitions(25, 400), 400 if worlds.FULL else 300
 
     def power(n: int, exponent: float) -> float:
         rng = np.random.default_rng([6, n])
@@ -177,7 +177,7 @@ def test_power_grows(name: str) -> None:
             rejected += cr.calibration_test(probs, labels, rng=rng, **settings).rejects(0.05)
         return rejected / repetitions
 
-    weak, strong, many = power(100, 0.6), power(100, 0.15), power(400, 0.6)
+    weak, strong, many = power(100, 0.6), power(100, 0.15), power(large, 0.6)
     assert strong > weak + 0.15
     assert many > weak + 0.15
     assert strong > 0.6

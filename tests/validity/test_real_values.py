@@ -15,12 +15,11 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(200, 5000)
-FEWER = worlds.repetitions(100, 5000)
+REPETITIONS = worlds.repetitions(100, 5000)
+FEWER = worlds.repetitions(60, 5000)
 N, M, REPLICATES = 40, 3, 99
 LEVEL = 0.1  # 10 of 100 ranks, 5 on either side
 DISCRETE = {"picp"}
-EXACT = {"picp", "quantile_calibration_error"}  # of draws, where only ranks are drawn exactly
 
 
 def members(rng: np.random.Generator, n: int = N, m: int = M) -> cr.Gaussian:
@@ -104,12 +103,12 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
         null = statistic.bind(given)(Reals(given.values[np.arange(n), picked]))
         naive += monte_carlo_pvalue(result.statistic, null, result.tail)[0] <= LEVEL
     low, high = worlds.bounds(FEWER, LEVEL)
-    assert (0 if name in DISCRETE else low) <= rejected <= (high if name in EXACT else 1.5 * high)
+    assert (0 if name in DISCRETE else low) <= rejected <= high
     if name == "picp":  # a label that is one of the draws is never beyond all of them
         assert naive > 2 * high
 
 
-@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "crps", "rmse"])
+@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error"])
 def test_size_with_dense_quantiles(name: str) -> None:
     rng = np.random.default_rng(5)
     levels = np.arange(1, 100) / 100
@@ -183,7 +182,7 @@ def test_golden_case_of_p21(data: str, golden_nulls: tuple) -> None:
     bound, bayesian, independent = golden_nulls
     draw, *expected = GOLDEN[data]
     rng = np.random.default_rng(8)
-    trials = worlds.repetitions(200, 2000)
+    trials = worlds.repetitions(100, 2000)
     observed = bound(Reals(np.stack([draw(rng) for _ in range(trials)])))
     for null, share in zip((bayesian, independent), expected, strict=True):
         pvalues = [monte_carlo_pvalue(value, null, "two-sided")[0] for value in observed]

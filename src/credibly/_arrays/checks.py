@@ -19,6 +19,7 @@ from credibly._arrays.namespace import (
     namespace,
     to_host,
 )
+from credibly._arrays.notes import Note
 from credibly._arrays.tiles import tiles
 
 NOISE = 1e-6
@@ -209,8 +210,17 @@ def require_finite(array: Array, name: str) -> None:
 class InvalidRowsError(InputError):
     """Some rows of the input break a rule; `.rows` lists all of them."""
 
-    def __init__(self, subject: str, rule: str, evidence: str, remedy: str, rows: list[int]) -> None:
-        super().__init__(subject, rule, evidence, remedy)
+    def __init__(
+        self,
+        subject: str,
+        rule: str,
+        evidence: str,
+        remedy: str,
+        rows: list[int],
+        *,
+        argument: str | None = None,
+    ) -> None:
+        super().__init__(subject, rule, evidence, remedy, argument=argument)
         self.rows = rows
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -285,7 +295,7 @@ def require_distributions(
     if lowest < 0:
         negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_blocks(array))
         array = xp.where(array < 0, xp.zeros_like(array), array)
-        notes.append(f"{negative} entries of `{name}` between -1e-6 and 0 are read as 0")
+        notes.append(Note("clipped", f"entries of `{name}` between -1e-6 and 0 are read as 0", negative))
 
     def off(block: Array) -> Array:
         return xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)

@@ -31,6 +31,9 @@ T = TypeVar("T")
 AHEAD = 4
 """Inputs under way per worker: enough to keep it busy, few enough not to pile up results."""
 
+ANSWERS_WITHIN = "10s"
+"""How long a scheduler that was named may take."""
+
 RUN_AGAIN = "What was finished is kept where `out` was given: run it again."
 
 Chain = Sequence[tuple[Any, ...]]
@@ -340,7 +343,7 @@ def connected(scheduler: str | None) -> Iterator[Engine]:
         if scheduler is None:  # what workers here log of a failed task is raised in this process as well
             client = client_type(silence_logs=logging.CRITICAL, dashboard_address=":0")
         else:
-            client = client_type(scheduler, timeout="10s")
+            client = client_type(scheduler, timeout=ANSWERS_WITHIN)
     except (OSError, ValueError) as error:
         raise CrediblyError(
             f"the scheduler {scheduler!r}",

@@ -8,6 +8,32 @@ from numbers import Integral
 from typing import Any
 
 
+class Remedy(str):
+    """What to do about an error, for those who call from Python; it also knows what others can be told.
+
+    Attributes
+    ----------
+    elsewhere : str
+        The same for those who do not write Python: on the command line, about a file.
+    kind : str or None
+        What the numbers look like, where they look like another kind of prediction.
+    """
+
+    elsewhere: str
+    kind: str | None
+
+    def __new__(cls, text: str, elsewhere: str | None = None, kind: str | None = None) -> Remedy:
+        made = super().__new__(cls, text)
+        made.elsewhere, made.kind = text if elsewhere is None else elsewhere, kind
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return str(self), self.elsewhere, self.kind
+
+
+ONE_RATER = "Choose one rater per instance, and give the labels as one class each."
+
+
 class CrediblyError(Exception):
     """Base of every error the library raises on purpose.
 
@@ -21,6 +47,8 @@ class CrediblyError(Exception):
         What was found.
     remedy : str
         What to do about it.
+    argument : str, optional
+        Name of the argument that is wrong; that of the subject where the subject is nothing else.
 
     Examples
     --------
@@ -29,13 +57,31 @@ class CrediblyError(Exception):
     '`level` must lie between 0 and 1; got 95. Write 0.95.'
     """
 
-    def __init__(self, subject: str, rule: str, evidence: str, remedy: str) -> None:
+    def __init__(
+        self, subject: str, rule: str, evidence: str, remedy: str, *, argument: str | None = None
+    ) -> None:
         super().__init__(f"{subject} {rule}; {evidence}. {remedy}")
         self.subject, self.rule, self.evidence, self.remedy = subject, rule, evidence, remedy
+        self.argument = argument or _named(subject)
 
     def __reduce__(self) -> tuple[type[CrediblyError], tuple[str, str, str, str], dict[str, Any]]:
         # with the notes that a caller added on the way
         return type(self), (self.subject, self.rule, self.evidence, self.remedy), self.__dict__
+
+
+def as_problem(error: CrediblyError) -> Remedy:
+    """Return an error as a sentence for a list of problems."""
+    if not isinstance(error.remedy, Remedy):
+        return Remedy(str(error))
+    start = f"{error.subject} {error.rule}; {error.evidence}."
+    return Remedy(str(error), f"{start} {error.remedy.elsewhere}", error.remedy.kind)
+
+
+def _named(subject: str) -> str | None:
+    """Return `name` of "`name`" and "`name=value`"; None where the subject says more, or something else."""
+    parts = subject.split("`")
+    name = parts[1].partition("=")[0] if len(parts) == 3 and not parts[0] and not parts[2] else ""
+    return name if name.isidentifier() else None
 
 
 class InputError(CrediblyError, ValueError):

@@ -8,12 +8,14 @@ size, worker count or device can change a p-value.
 from __future__ import annotations
 
 import enum
+import functools
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import InputTypeError, Remedy
 from credibly._arrays.namespace import Array, like, on_accelerator
 
 _WORDS = 4  # 64-bit outputs per counter value
@@ -41,32 +43,62 @@ class Stream(enum.IntEnum):
     WEIGHTS = 13  # starts of a search for weights
     NETWORKS = 14  # first weights and mini-batches
     MODELS = 16  # rows drawn to compare models
+    ORDERS = 17  # of instances that a witness learns from
+    MIXTURE = 19  # which draws of several members stand for their mixture
 
 
 def as_seed(rng: Any) -> Seed:
-    """Turn ``rng`` (None, an int, a SeedSequence or a NumPy Generator) into a 128-bit key."""
-    if isinstance(rng, np.random.Generator):
-        words = rng.integers(0, 2**64, size=2, dtype=np.uint64, endpoint=False)
-        return int(words[0]), int(words[1])
+    """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
     if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(map(_is_word, rng)):
-        return rng[0], rng[1]  # the seed of an earlier result
+        return int(rng[0]), int(rng[1])  # the seed of an earlier result
+    if isinstance(rng, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
+        words = np.random.default_rng(rng).integers(0, 2**64, size=2, dtype=np.uint64, endpoint=False)
+        return int(words[0]), int(words[1])
     if isinstance(rng, np.random.SeedSequence):
         sequence = rng
-    elif rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
+    elif rng is None or _is_whole(rng):
         sequence = np.random.SeedSequence(None if rng is None else int(rng))
+    elif isinstance(rng, (tuple, list, np.ndarray)) and len(rng) and all(map(_is_whole, rng)):
+        sequence = np.random.SeedSequence([int(one) for one in rng])
     else:
         raise InputTypeError(
             "`rng`",
-            "must be None, a non-negative int, a numpy SeedSequence or a numpy Generator",
+            "must be None, a non-negative int or several, or a numpy SeedSequence, BitGenerator or Generator",
             f"got {rng!r}",
-            "Use `rng=7`, or `rng=numpy.random.default_rng(7)`.",
+            Remedy("Use `rng=7`, or `rng=numpy.random.default_rng(7)`.", "Use `rng=7`."),
         )
     state = sequence.generate_state(2, np.uint64)
     return int(state[0]), int(state[1])
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 0)
+
+
 def _is_word(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
+    return _is_whole(value) and value < 2**64  # type: ignore[operator]
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
+    """Answer `seed=` and `random_state=`, as other packages call it, with the name that is used here."""
+
+    @functools.wraps(function)
+    def answering(*given: P.args, **settings: P.kwargs) -> T:
+        for name in ("seed", "random_state"):
+            if name in settings:
+                raise InputTypeError(
+                    f"`{name}` of `{function.__name__}`",
+                    "is called `rng` here",
+                    f"got {name}={settings[name]!r}",
+                    f"Use `rng={settings[name]!r}`.",
+                )
+        return function(*given, **settings)
+
+    return answering
 
 
 class Uniforms:

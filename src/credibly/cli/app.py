@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return _fail(sentence(error))
     except UsageProblem as error:
-        return _fail(f"{error.format_message()} Try `{_help_of(error)}`.")
+        return _fail(f"{error.format_message().rstrip('.')}. Try `{_help_of(error)}`.")
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

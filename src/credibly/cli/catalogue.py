@@ -8,7 +8,7 @@ reference stand in their docstrings, settings in their signatures.
 from __future__ import annotations
 
 import inspect
-import re
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -67,26 +67,34 @@ def _statistic(statistic: Statistic) -> dict[str, Any]:
         "labels": sorted(statistic.traits.labels),
         "settings": statistic.settings(),
         "reference": statistic.reference,
-        "summary": _summary(statistic),
+        "summary": statistic.story.meaning,
     }
 
 
 def _function(function: Callable[..., Any]) -> dict[str, Any]:
     """Read what a function says of itself."""
     documented = inspect.getdoc(function) or ""
-    labels = re.search(r"^(?:labels|counts) : (.+)$", documented, flags=re.MULTILINE)
-    reference = re.search(r"References\n-+\n(.+?)(?:\n\n|\Z)", documented, flags=re.DOTALL)
+    given = dict(line.split(" : ", 1) for line in _section(documented, "Parameters") if " : " in line)
     parameters = inspect.signature(function).parameters.values()
     return {
         "name": function.__name__,
         "kind": _kind(function),
         "room": _room(function),
         "tail": "its own" if _kind(function) == "test" else "",
-        "labels": [labels[1]] if labels else [],
+        "labels": [given[name] for name in ("labels", "counts") if name in given],
         "settings": {one.name: one.default for one in parameters if one.default not in (one.empty, None)},
-        "reference": reference[1].replace("*", "") if reference else "",
+        "reference": "\n".join(_section(documented, "References")).replace("*", ""),
         "summary": _summary(function),
     }
+
+
+def _section(documented: str, heading: str) -> list[str]:
+    """Return the lines of a section of a numpydoc docstring, up to the next blank line."""
+    lines = documented.splitlines()
+    if heading not in lines:
+        return []
+    first = lines.index(heading) + 2  # below its rule
+    return list(itertools.takewhile(str.strip, lines[first:]))
 
 
 def _summary(documented: object) -> str:

@@ -77,7 +77,7 @@ Statistics = Annotated[
 Resamples = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Replicates of each test.")]
 Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Bins of the binned statistics.")]
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Seed; the same seed gives the same p-values.")
+    int, typer.Option("--seed", min=0, metavar="N", help="Seed; the same seed gives the same p-values.")
 ]
 FailOn = Annotated[
     Literal["conflict"] | None,

@@ -20,7 +20,7 @@ from credibly.cli.streaming import Streaming, in_memory
 from credibly.cli.wording import with_flags
 from credibly.hypotests import calibration_test, credal_test, default_statistic, validity_test
 from credibly.predictions import ClassPredictions, Counts, Point, Rows
-from credibly.results.tests import HypotestResult, ValidityResult
+from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
 from credibly.statistics import Statistic, as_statistic
 
 RESAMPLES = 999
@@ -46,6 +46,23 @@ _SMALLER = "Test a file that fits, or with `--weights mean` the mean of the set.
 Resamples = Annotated[
     int | None,
     typer.Option("--n-resamples", metavar="N", help="Replicates; 199 where weights are refitted, else 999."),
+]
+Method = Annotated[
+    Literal["both", "witness", "weights"] | None,
+    typer.Option(
+        "--method",
+        metavar="both|witness|weights",
+        help="For credal sets: ask a witness whether the set holds the truth, look for weights of a "
+        "calibrated combination, or both.  [default: both for learned weights, else weights]",
+    ),
+]
+Given = Annotated[
+    Literal["predictions", "features"] | None,
+    typer.Option(
+        "--given",
+        metavar="predictions|features",
+        help="What the witness sees; features make the claim stronger.  [default: predictions]",
+    ),
 ]
 Weights = Annotated[
     Literal["learned", "constant", "mean"] | None,
@@ -80,6 +97,8 @@ Paper = Annotated[
 class OfSets:
     """How the test of a set looks for a combination in it."""
 
+    method: Method = None
+    given: Given = None
     weights: Weights = None
     learner: Learner = None
     refit: Refit = None
@@ -87,7 +106,7 @@ class OfSets:
     cv: Folds = None
     paper: Paper = None
 
-    def given(self) -> dict[str, Any]:
+    def typed(self) -> dict[str, Any]:
         """Return the options that were typed."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
 
@@ -105,19 +124,34 @@ def test_file(
 ) -> None:
     """Test of calibration.
 
-    Could the labels have been drawn from the predictions? Of a set: from some combination in it?
+    Could the labels have been drawn from the predictions? Of a set: does it hold the truth, and is some
+    combination in it calibrated?
     With counts of several raters' labels: from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
     with streaming.opened(reading, output) as data:
-        result = _tested(data, statistic, of_sets.given(), n_resamples, counting, output)
-    results = [*result.components.values(), result]
+        result = _tested(data, statistic, of_sets.typed(), n_resamples, counting, output)
+    results, deciding = _shown(result)
     if output.as_json:
         output.json(result.to_dict())
     else:
         output.table(_table(results, data.sample.predictions.n_members))
-        output.notes([f"hypothesis: {result.hypothesis}", *map(with_flags, result.notes), *_failing(result)])
-    leave(fail_on, (one.verdict(LEVEL) for one in results))
+        told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult) else []
+        if isinstance(result, CredalTestResult) and result.validity is not None:
+            told = [f"hypothesis: {result.validity.hypothesis}", *told]
+        notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
+        output.notes(list(dict.fromkeys(notes)))
+    leave(fail_on, (one.verdict(LEVEL) for one in deciding))
+
+
+def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
+    """Return the rows of the table, and those among them that a conflict may come from."""
+    rows = [*result.components.values(), result]
+    if not isinstance(result, CredalTestResult) or result.validity is None or result.calibration is None:
+        return rows, rows
+    together = dataclasses.replace(result, statistic_name="both", components={})
+    parts = result.calibration.components.values()
+    return [result.validity, *parts, result.calibration, together], [result.validity, together]
 
 
 def _tested(
@@ -182,7 +216,7 @@ def _set_test(
     return credal_test(
         whole.predictions,
         whole.labels,
-        whole.features if weights == "learned" else None,
+        whole.features if weights == "learned" or given.get("given") == "features" else None,
         statistic=None if chosen is None else _statistics(chosen, counting.n_bins),
         n_resamples=n_resamples,
         rng=counting.seed,

@@ -3,49 +3,52 @@
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Sequence
 
 from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
-from credibly._arrays.errors import CrediblyError
+from credibly._arrays.errors import CrediblyError, Remedy
 from credibly.cli.output import printable
 
-# What a Python user would write, and what to type instead.
-_NAMES: tuple[tuple[str, str], ...] = (
-    (r"`labels=`", "`--labels`"),
-    (r"`rng=?`", "`--seed`"),
-    (r"`(kind|method|model|statistic|tradeoff|measure|divergence|budget|paper|alternative)s?=?`", r"`--\1`"),
-    (r"`(measure)=\"(\w+)\"`", r"`--\1 \2`"),
-    (r"`(member|n|chunk)_(axis|bins|resamples|rows)=?`", r"`--\1-\2`"),
-)
-_CALLS: tuple[tuple[str, str], ...] = (
-    (r"`[^`]*` \((`--[^`]+`)\)", r"\1"),  # the reader of files names both
-    (r"`?\boverwrite=True\b`?", "`--force`"),
-    (r"`?\bdrop_invalid=True\b`?", "`--drop-invalid`"),
-    (r"`?\bskip_bad_shards=True\b`?", "`--skip-bad-shards`"),
-    (r"`?\bmember_axis=(\d)`?", r"`--member-axis \1`"),
-    (r"`?\b(kind|labels)=[\"']?([\w./-]+)[\"']?`?", r"`--\1 \2`"),
-    (r"`?\bhypothesis=[\"'](\w+)[\"']`?", r"`--hypothesis \1`"),
-    (r"None, a non-negative int, a numpy SeedSequence or a numpy Generator", "a non-negative integer"),
-    (r", or `rng=numpy[^`]*`", ""),
-    (r"`?\brng=(\d+)`?", r"`--seed \1`"),
-    (r"`(?:Point|Ensemble)\.from_logits`", "`--kind logits`"),
-    (r", or use `\w+\.from_scores` to normalise on purpose", ""),
-)
+_SEVERAL = ("method", "model", "statistic", "tradeoff", "alternative")
+_ALIKE = ("kind", "labels", "measure", "divergence", "budget", "paper", "hypothesis")
+_LONGER = ("member_axis", "n_bins", "n_resamples", "chunk_rows", "drop_invalid", "skip_bad_shards")
+FLAGS: dict[str, str] = {
+    "rng": "--seed",
+    "overwrite": "--force",
+    **{name: f"--{name}" for name in _ALIKE},
+    **{name + ending: f"--{name}" for name in _SEVERAL for ending in ("", "s")},
+    **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
+}
+"""Arguments of the library, and the flags they are here."""
+_DATA = frozenset({"labels"})
+"""Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100
 """Rows that an error lists; who needs more of them has another problem."""
 
 
 def with_flags(text: str) -> str:
-    """Return a note or a remedy with flags instead of Python."""
-    return _reworded(text, (*_CALLS, *_NAMES))
+    """Return a note or a remedy with flags in place of arguments: what stands in backticks is code."""
+    if isinstance(text, Remedy):
+        text = text.elsewhere + (f" Use `--kind {text.kind}`." if text.kind else "")
+    parts = text.split("`")
+    parts[1::2] = map(_flag, parts[1::2])
+    return "`".join(parts)
+
+
+def _flag(code: str) -> str:
+    """Return `name`, `name=` or `name=value` as a flag; other code as it is."""
+    name, given, value = code.partition("=")
+    value = value.strip("\"'")
+    if name not in FLAGS or "(" in value or (name in _DATA and not given):
+        return code
+    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {value}"
 
 
 def sentence(error: CrediblyError) -> str:
     """Return an error of the library in one line."""
-    # Paths stand in the subject and in the evidence, and a path is never reworded.
-    subject, rule, remedy = _reworded(error.subject, _NAMES), with_flags(error.rule), with_flags(error.remedy)
+    # paths stand in the evidence, and a path is never reworded
+    subject, rule, remedy = with_flags(error.subject), with_flags(error.rule), with_flags(error.remedy)
     if isinstance(error, InvalidRowsError):
         remedy += all_rows(error.rows)
         if "--drop-invalid" not in remedy:
@@ -69,9 +72,3 @@ def system_sentence(error: OSError | MemoryError) -> str:
         return "the disk is full; free some space, or write to another one."
     where = f"{error.filename}: " if error.filename else ""
     return printable(f"{where}{error.strerror or error}.")
-
-
-def _reworded(text: str, rules: tuple[tuple[str, str], ...]) -> str:
-    for pattern, flag in rules:
-        text = re.sub(pattern, flag, text)
-    return text

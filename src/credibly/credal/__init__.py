@@ -1,6 +1,6 @@
 """Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
-from credibly.credal.bounds import lower_probability, upper_probability
+from credibly.credal.bounds import credal_support, lower_probability, upper_probability
 from credibly.credal.decisions import credal_decision, discounted_utility
 from credibly.credal.distance import credal_distance
 from credibly.credal.entropy import lower_entropy, upper_entropy
@@ -30,6 +30,7 @@ __all__ = [
     "credal_sample",
     "credal_set",
     "credal_size",
+    "credal_support",
     "credal_vertices",
     "discounted_utility",
     "focal_budget",

@@ -3,6 +3,12 @@
 hull        min_m P_m(A)                         max_m P_m(A)
 intervals   max(l(A), 1 - u(not A))              1 - lower(not A)
 belief      sum of masses of sets inside A       sum of masses of sets that meet A
+
+And the support function h(v) = max over the set of <v, p>, the greatest mean of a function v of the classes:
+
+hull        max_m <v, P_m>
+intervals   lower bounds first, what is left in the order of v, largest first
+belief      sum_A m(A) max_{c in A} v_c: every mass goes to the best class of its set
 """
 
 from __future__ import annotations
@@ -12,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, is_array, like, namespace, to_host
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import Array, as_float64, beside, is_array, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
+from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
@@ -23,6 +31,7 @@ _SPARSE = 10  # a product spends this many classes in the time of one addition
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
 
+@takes_rng
 def lower_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
@@ -69,6 +78,7 @@ def lower_probability(
     return bounds[:, 0] if single else bounds
 
 
+@takes_rng
 def upper_probability(
     predictions: Any, events: Any = None, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> Array:
@@ -241,3 +251,130 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
             bounds.append(xp.max(total, axis=0) if upper else xp.min(total, axis=0))
         found.append(xp.stack(bounds, axis=-1))
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)
+
+
+@takes_rng
+def credal_support(
+    predictions: Any,
+    directions: Any,
+    *,
+    return_maximiser: bool = False,
+    n_samples: int = DIRICHLET_SAMPLES,
+    rng: Any = None,
+) -> Any:
+    """Return the greatest mean that a set of distributions gives to a function of the classes.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
+    directions : array (n, k) or (b, n, k)
+        The value v of every class at every instance, or a batch of such functions.
+    return_maximiser : bool
+        Whether to return a distribution of each set that attains the maximum as well.
+    n_samples : int
+        Draws per instance where the predictions are a Dirichlet.
+    rng : None, int or Generator
+        Seed of these draws.
+
+    Returns
+    -------
+    array (n,) or (b, n)
+        The support function h(v) = max over the set of sum_c v_c p_c.
+    array (n, k) or (b, n, k)
+        A maximiser, only with ``return_maximiser=True``.
+
+    Notes
+    -----
+    Exact for every representation, without vertices or a linear program. For intervals and beliefs the
+    maximiser depends on the order of the classes by v alone, so it is the same for every increasing function
+    of v; where classes tie, it is one of several. The smallest mean is ``-credal_support(predictions, -v)``.
+
+    References
+    ----------
+    Walley, *Statistical reasoning with imprecise probabilities*, 1991.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.1, 0.4]]])
+    >>> cr.credal_support(ensemble, [[0.0, 1.0, 3.0]])  # 0.1 + 3 * 0.4
+    array([1.3])
+    """
+    credal = as_credal(predictions, n_samples, rng)
+    given = beside(
+        as_real(directions, "directions"), directions, credal._leading, "predictions and directions"
+    )
+    shape = tuple(given.shape)
+    expected = (len(credal), credal.n_classes)
+    if len(shape) not in (2, 3) or shape[-2:] != expected:
+        raise InputError(
+            "`directions`",
+            f"must have shape {expected}, or (b, {expected[0]}, {expected[1]}) for a batch",
+            f"got shape {shape}",
+            "Give one row per instance and one column per class.",
+        )
+    require_finite(given, "directions")
+    batch = as_float64(given if len(shape) == 3 else given[None, ...])
+    found, point = support_of(credal, batch)
+    if len(shape) == 2:
+        found, point = found[0, ...], point[0, ...]
+    return (found, point) if return_maximiser else found
+
+
+def support_of(credal: CredalSet, directions: Array) -> tuple[Array, Array]:
+    """Return h(v) and where it is attained, (b, n) and (b, n, k), of directions (b, n, k) in float64."""
+    xp = credal.xp
+    if isinstance(credal, Point):
+        point = xp.broadcast_to(as_float64(credal.probs), directions.shape)
+    elif isinstance(credal, Ensemble):
+        point = _best_members(credal.probs, directions)
+    else:
+        order = xp.argsort(-directions, axis=-1)
+        shares = [
+            _filled_in_order(credal, order[j, ...])
+            if isinstance(credal, Intervals)
+            else _masses_in_order(credal, order[j, ...])
+            for j in range(order.shape[0])
+        ]
+        point = xp.take_along_axis(xp.stack(shares, axis=0), xp.argsort(order, axis=-1), axis=-1)
+    return xp.sum(point * directions, axis=-1), point
+
+
+def _best_members(probs: Array, directions: Array) -> Array:
+    """Return the member with the largest <v, P_m>, (b, n, k)."""
+    xp = namespace(probs)
+    b, n, k = directions.shape
+    m = probs.shape[1]
+    found = []
+    for rows in tiles(n, rows_within_budget(8 * (m * k + m * b), 0.25)):
+        block = as_float64(probs[rows, ...])
+        means = block @ xp.permute_dims(directions[:, rows, :], (1, 2, 0))  # (rows, m, b)
+        best = xp.permute_dims(xp.argmax(means, axis=1), (1, 0))[:, :, None, None]
+        index = xp.broadcast_to(best, (b, block.shape[0], 1, k))
+        members = xp.broadcast_to(block[None, ...], (b, *block.shape))
+        found.append(xp.take_along_axis(members, index, axis=2)[:, :, 0, :])
+    return found[0] if len(found) == 1 else xp.concat(found, axis=1)
+
+
+def _filled_in_order(credal: Intervals, order: Array) -> Array:
+    """Give every class its lower bound and what is left to the first classes of the order; sorted, (n, k)."""
+    xp = credal.xp
+    lower, upper = (xp.take_along_axis(one, order, axis=-1) for one in tight_bounds(credal))
+    room = upper - lower
+    taken = xp.cumulative_sum(room, axis=-1) - room
+    left = 1.0 - xp.sum(lower, axis=-1, keepdims=True) - taken
+    return lower + xp.minimum(room, xp.where(left > 0, left, xp.zeros_like(left)))
+
+
+def _masses_in_order(credal: Belief, order: Array) -> Array:
+    """Let the first class of the order take all masses it can, then the second, ...; sorted, (n, k)."""
+    xp = credal.xp
+    left = as_float64(credal.masses)
+    holds = like(np.ascontiguousarray(credal.membership.T), left, dtype=xp.float64)  # (k, f)
+    shares = []
+    for place in range(credal.n_classes):
+        own = left * xp.take(holds, order[:, place], axis=0)
+        shares.append(xp.sum(own, axis=-1))
+        left = left - own
+    return xp.stack(shares, axis=-1)

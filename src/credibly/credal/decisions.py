@@ -17,6 +17,7 @@ import numpy as np
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_in_belief
@@ -31,6 +32,7 @@ Reward = Literal["u65", "u80", "discounted_accuracy"]
 _TIE = 1e-9  # classes this close are tied, and ties keep a class
 
 
+@takes_rng
 def credal_decision(
     predictions: Any,
     *,

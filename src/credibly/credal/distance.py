@@ -28,6 +28,7 @@ from credibly._arrays.namespace import (
     namespace,
     to_host,
 )
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.special import xlogy
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
@@ -56,6 +57,7 @@ To = Literal["nearest", "farthest", "mean"]
 DISTANCE_TOLERANCE = 1e-9
 
 
+@takes_rng
 def credal_distance(
     predictions: Any,
     labels: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.special import xlogy
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
@@ -29,6 +30,7 @@ TOLERANCE = 1e-6
 """How far a certified value may be from the true one where the caller does not say."""
 
 
+@takes_rng
 def upper_entropy(
     predictions: Any,
     *,
@@ -82,6 +84,7 @@ def upper_entropy(
     return entropy(most_even(credal, tolerance)) / log_base(base)
 
 
+@takes_rng
 def lower_entropy(
     predictions: Any,
     *,

@@ -13,6 +13,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, like, namespace
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.bounds import event_bounds
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
@@ -45,6 +46,7 @@ def event_sizes(n_classes: int) -> np.ndarray[Any, Any]:
     return np.asarray(all_events(n_classes).sum(axis=1), dtype=np.int64)
 
 
+@takes_rng
 def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None) -> Array:
     """Return the lower probability of all 2^k events.
 

@@ -14,11 +14,14 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.notes import Note
+from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Point
 from credibly.predictions.belief import FocalSet, check_focal_sets
+from credibly.results.base import Result
 
 Negative = Literal["keep", "clamp"]
 
@@ -26,7 +29,7 @@ OWN_MASSES = "the masses of the prediction itself"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class MassFunction:
+class MassFunction(Result):
     """Masses on sets of classes, one row per instance; they may be negative.
 
     Attributes
@@ -116,6 +119,7 @@ class MassFunction:
         return summed[:, 0] if single else summed
 
 
+@takes_rng
 def mass_function(
     predictions: Any,
     *,
@@ -185,7 +189,10 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
         noted = f"masses on a budget of {len(sets)} sets of {k} classes, remainder on all classes"
     xp = namespace(masses)
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
-    notes = (noted, f"{below} of {masses.shape[0] * masses.shape[1]} masses are negative")
+    notes: tuple[str, ...] = (
+        noted,
+        Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1]),
+    )
     if negative == "clamp":
         masses = clamped(masses, sets.index(frozenset(range(k))))
         notes = (notes[0], f"{below} negative masses were set to 0 and their rows renormalised")
@@ -234,6 +241,7 @@ def clamped(masses: Array, full: int) -> Array:
     return kept / xp.sum(kept, axis=1, keepdims=True)
 
 
+@takes_rng
 def focal_budget(
     predictions: Any, n_sets: int, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None
 ) -> tuple[FocalSet, ...]:

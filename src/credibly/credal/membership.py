@@ -9,6 +9,7 @@ import numpy as np
 from credibly._arrays.checks import as_real, require_distributions
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
+from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, all_events, envelope_of, event_tiles
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
@@ -22,6 +23,7 @@ _NEEDLE = 1e-6  # rounding turns a ray out of a hull that is this much thinner i
 _DOUBTFUL = 1e-4  # a ray that overshoots by less may still end within the tolerance of a very thin hull
 
 
+@takes_rng
 def credal_contains(
     predictions: Any,
     probs: Any,
@@ -93,6 +95,7 @@ def credal_contains(
     return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
 
 
+@takes_rng
 def credal_boundary(
     predictions: Any,
     towards: Any,

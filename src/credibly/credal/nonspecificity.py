@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.envelope import MAX_CLASSES, commonalities, event_tiles, require_few_classes
 from credibly.credal.event_gaps import exact_gap_sum, sampled_gap_sum
@@ -68,6 +68,7 @@ class NonspecificityEstimate(Result):
         return f"{self.measure} non-specificity, mean {self.mean:.6g}{error} (n = {len(self.values)})"
 
 
+@takes_rng
 def nonspecificity(
     predictions: Any,
     *,
@@ -137,6 +138,7 @@ def nonspecificity(
     ).values
 
 
+@takes_rng
 def nonspecificity_estimate(
     predictions: Any,
     *,

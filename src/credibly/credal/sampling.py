@@ -9,7 +9,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_positive_number
@@ -18,6 +18,7 @@ from credibly.predictions import Belief, Ensemble, Intervals, Point
 _MAX_FACET_DIMENSIONS = 6  # beyond, a hull has too many facets and chords come from linear programs
 
 
+@takes_rng
 def credal_sample(
     predictions: Any,
     n: int,

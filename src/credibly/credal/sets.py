@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.special import xlogy
 from credibly.predictions import (
     Belief,
@@ -31,6 +31,7 @@ _THRESHOLD_DRAWS = 4096
 _BISECTIONS = 60
 
 
+@takes_rng
 def credal_set(
     predictions: Any,
     *,

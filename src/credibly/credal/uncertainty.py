@@ -11,6 +11,7 @@ from typing import Any, Literal
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.memory_order import mean_entropy_of_members
 from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.philox import takes_rng
 from credibly._arrays.special import digamma
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
@@ -21,6 +22,7 @@ from credibly.predictions.ensemble import weighted_mean
 from credibly.results.base import Result
 
 
+@takes_rng
 def credal_size(
     predictions: Any,
     *,
@@ -104,6 +106,7 @@ class Uncertainty(Result):
     notes: tuple[str, ...] = ()
 
 
+@takes_rng
 def uncertainty(
     predictions: Any,
     *,

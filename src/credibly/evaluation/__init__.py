@@ -10,6 +10,7 @@ from credibly.evaluation.sets import CredalParts, ValidityParts
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import joined, shown, shown_range, title, worst_first
+from credibly.statistics import story_of
 
 __all__ = [
     "Comparison",
@@ -32,6 +33,7 @@ __all__ = [
     "shown",
     "shown_range",
     "standing_rows",
+    "story_of",
     "title",
     "worst_first",
 ]

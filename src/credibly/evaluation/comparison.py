@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
+from credibly._arrays.notes import Note
+from credibly._arrays.philox import takes_rng
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.results import PredictionSummary
@@ -60,6 +62,8 @@ class Comparison(Result):
     source : mapping
         Where the data came from: paths, digests, command.
     """
+
+    drawn_as = ("ranking",)
 
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
@@ -142,6 +146,7 @@ class Comparison(Result):
         return "\n".join([self.heading, *(f"  {one}" for one in self.findings)])
 
 
+@takes_rng
 def compare(
     models: Mapping[str, Any],
     labels: Any = None,
@@ -242,7 +247,7 @@ def compare(
         paper=paper,
         rng=rng,
         # models are counted first, then draws, of which there are many more
-        progress=lambda done, total: tell("scores" if total == len(models) else "bootstrap", done, total),
+        progress=lambda done, total: tell("scores", done, total),
     )
     given = {str(name): checked_rows(one, labels) for name, one in models.items()}
     estimates = {}
@@ -314,5 +319,5 @@ def _findings(ranking: Ranking) -> tuple[str, ...]:
 
 def _warnings(ranking: Ranking) -> tuple[str, ...]:
     """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
-    marks = ("infinitely far", "different numbers", "E depends on")
-    return tuple(note for note in ranking.notes if any(mark in note for mark in marks))
+    hard = ("infinite", "unlike members", "dependence")
+    return tuple(note for note in ranking.notes if isinstance(note, Note) and note.code in hard)

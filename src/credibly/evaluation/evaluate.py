@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
 from credibly.evaluation.predictive_checks import check_part
@@ -40,9 +39,10 @@ from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, Subsampled, decompose_brier
+from credibly.statistics import Statistic, decompose_brier
 
 
+@takes_rng
 def evaluate(
     predictions: Any,
     labels: Any = None,
@@ -171,7 +171,7 @@ def evaluate(
         if testable and chosen:
             results = calibration_tests(rows, chosen, n_resamples, seed, tell)
     run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(rows, facts, tell=tell, **run)
+    credal, unset = credal_parts(rows, facts, classes=names, tell=tell, **run)
     validity, uncounted = validity_parts(rows, facts, tell=tell, **run)
     limits += unset + uncounted
     reals = None
@@ -257,10 +257,14 @@ def _rater_notes(shared: tuple[str, ...], raters: RaterParts | None) -> tuple[st
 
 
 def _method(statistic: Statistic) -> dict[str, str]:
-    """Return what a statistic says of itself, for reports that know nothing else about it."""
-    whole = statistic.inner if isinstance(statistic, Subsampled) else statistic
-    written = inspect.getdoc(getattr(whole, "function", type(whole))) or ""
-    return {"meaning": written.partition("\n")[0], "reference": statistic.reference}
+    """Return what a statistic tells of itself, for the method notes of a report."""
+    told = statistic.story
+    return {
+        "name": told.title,
+        "meaning": told.meaning,
+        "formula": told.formula,
+        "reference": told.citation or statistic.reference,
+    }
 
 
 def _kept_only(n_classes: int) -> tuple[str, str]:

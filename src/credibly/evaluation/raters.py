@@ -29,6 +29,8 @@ class RaterParts(Result):
         Whether raters disagree as much as predicted.
     """
 
+    drawn_as = ("disagreement",)
+
     loss: LossDecomposition
     disagreement: DisagreementDecomposition
 

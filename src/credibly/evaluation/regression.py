@@ -10,7 +10,7 @@ from credibly._arrays.philox import Seed
 from credibly.evaluation.results import RealParts
 from credibly.evaluation.stages import Progress, Reasons, calibration_tests
 from credibly.hypotests import coverage_curve, pit_test
-from credibly.hypotests.resampling.replicates import require_drawable
+from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import RealPredictions, Rows
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic

@@ -63,6 +63,8 @@ class Curves(Result):
         ``"imprecision"``.
     """
 
+    drawn_as = ("top_label",)
+
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
@@ -80,6 +82,8 @@ class RealParts(Result):
     coverage : EnvelopeCurve or None
         Shares of labels inside central intervals; None where quantiles have no symmetric levels.
     """
+
+    drawn_as = ("pit",)
 
     pit: EnvelopeCurve
     coverage: EnvelopeCurve | None
@@ -133,6 +137,8 @@ class Evaluation(Result):
     validity : ValidityParts or None
         Whether the distribution of labels lies in the set, where there are several labels per instance.
     """
+
+    drawn_as = ("reals", "curves")
 
     predictions: PredictionSummary
     classes: tuple[str, ...]

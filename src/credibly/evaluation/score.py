@@ -31,6 +31,8 @@ class ScoreParts(Result):
         Number of instances there are; ``score.n`` of them were scored.
     """
 
+    drawn_as = ("score",)
+
     score: EpistemicScore
     n_all: int
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Rows, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
+from credibly.results.witness import WitnessResult
 
 SET_TEST, VALIDITY = "test of the set", "test of the labels' distributions"
 
@@ -44,6 +46,7 @@ def credal_parts(
     rows: Rows,
     summary: PredictionSummary,
     *,
+    classes: Sequence[str],
     tests: bool,
     n_resamples: int,
     level: float,
@@ -92,11 +95,21 @@ def credal_parts(
         except CrediblyError as error:
             reasons.append((f"{SET_TEST} with {weights} weights", f"{why_not(error)}; {_MEAN_ONLY}"))
         tell("set", len(found), 2)
-    if not found:
-        return None, reasons
-    regions = _regions(next(iter(found.values())), predictions, labels, columns, n_resamples, seed)
-    answers = tuple(_credal_verdict(name, one, summary, level) for name, one in found.items())
-    return CredalParts(found, regions, answers), reasons
+    validity = found["learned"].validity if "learned" in found else None
+    if validity is None:
+        alone = credal_test(predictions, labels, method="witness", rng=seed)
+        validity = alone.validity
+        assert validity is not None
+    tested = next(iter(found.values()), None)
+    if tested is None:
+        regions = _regions(alone, predictions, labels, None, n_resamples, seed)
+    else:
+        regions = _regions(tested, predictions, labels, columns, n_resamples, seed)
+    answers = (
+        _witness_verdict(validity, classes, summary, level),
+        *(_credal_verdict(name, one, summary, level) for name, one in found.items()),
+    )
+    return CredalParts(validity, found, regions, answers), reasons
 
 
 def _too_many_rows(n: int) -> str:
@@ -162,8 +175,40 @@ def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word
     return decided, decided.verdict(level)
 
 
+def _witness_verdict(
+    result: WitnessResult, classes: Sequence[str], summary: PredictionSummary, level: float
+) -> Verdict:
+    """Answer the first question about a set: does it hold the truth, given its predictions?"""
+    word, where = result.verdict(level), result.where(classes)
+    if word == "conflict":
+        finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
+    elif word == "no conflict found":
+        finding = "No conflict found: labels do not show that the set misses the truth given the predictions."
+    else:
+        finding = "Cannot tell whether the set holds the truth: too few instances for any labels to show it."
+    exact = shown(result.exact_pvalue)
+    told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
+    return Verdict(
+        word=word,
+        statistic="witness",
+        finding=finding,
+        evidence=told,
+        scope=f"n = {result.n}, m = {summary.m}, {len(result.scores)} orders",
+        size=result.effect_size,
+        limit=result.acceptance_region,
+    )
+
+
 def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSummary, level: float) -> Verdict:
     decided, word = _decided(result, level)
+    if result.outcome(level) == "weights alone" and result.validity is not None:
+        finding = f"{result.sentence(level)} A conflict takes both."
+        return _verdict(word, "credal_test", finding, decided, summary)
+    if result.outcome(level) == "witness alone":
+        finding = (
+            "The set misses the truth given the predictions, but some combination may still be calibrated."
+        )
+        return _verdict(word, "credal_test", finding, decided, summary)
     region, start = (
         shown_range(decided.acceptance_region),
         f"{title(result.statistic_name)} {shown(result.statistic)}",

@@ -13,8 +13,10 @@ from credibly._arrays.namespace import to_host
 from credibly.evaluation.verdict import Verdict
 from credibly.results.base import Result
 from credibly.results.tests import CredalTestResult, LocalDeviations, ValidityResult
+from credibly.results.witness import WitnessResult
 
 _LONG = ("weights", "test_rows", "combination")
+_PER_ROW = ("log_evalues", "excess")
 _PER_INSTANCE = (
     "deviance",
     "pvalues",
@@ -28,18 +30,23 @@ _MOST_LISTED = 100
 
 @dataclasses.dataclass(frozen=True)
 class CredalParts(Result):
-    """Whether the set holds a calibrated combination, and where it fails.
+    """Whether the set holds the truth and a calibrated combination, and where it fails.
 
     Attributes
     ----------
+    validity : WitnessResult
+        Whether the distribution of the label given the predictions is in the set: the first question.
     tests : mapping of str to CredalTestResult
         By kind of weights: ``"learned"`` depends on the instance, ``"constant"`` is one vector for all.
     regions : LocalDeviations
         Where in feature space the most flexible combination that was found fails.
     verdicts : tuple of Verdict
-        One per test; each at the level of the evaluation by itself.
+        Of the witness, then one per kind of weights; each at the level of the evaluation by itself.
     """
 
+    drawn_as = ("regions",)
+
+    validity: WitnessResult
     tests: Mapping[str, CredalTestResult]
     regions: LocalDeviations
     verdicts: tuple[Verdict, ...]
@@ -47,7 +54,11 @@ class CredalParts(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; of weights per instance only their means."""
         found = super().to_dict()
+        for long in _PER_ROW:
+            found["validity"].pop(long)
+        found["validity"]["evidence_rows"] = self.validity.evidence_rows().tolist()
         for name, test in self.tests.items():
+            found["tests"][name].pop("validity")
             means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
             for long in _LONG:
                 found["tests"][name].pop(long)
@@ -66,6 +77,8 @@ class ValidityParts(Result):
     verdict : Verdict
         The answer over all instances.
     """
+
+    drawn_as = ("test",)
 
     test: ValidityResult
     verdict: Verdict

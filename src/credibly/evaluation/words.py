@@ -12,94 +12,14 @@ from credibly.evaluation.results import PredictionSummary
 from credibly.evaluation.verdict import Verdict, Word
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.results.tests import HypotestResult
+from credibly.statistics import story_of
 
-
-@dataclasses.dataclass(frozen=True)
-class Wording:
-    """How one statistic is called and what it means when it lies above or below its acceptance region."""
-
-    title: str
-    above: str
-    below: str = ""
-
-
-_WORDINGS = {
-    "accuracy": Wording(
-        "Accuracy",
-        "the model is right more often than it says (underconfident)",
-        "the model is right less often than it says (overconfident)",
-    ),
-    "brier": Wording(
-        "Brier score",
-        "its probabilities are further from the labels than they say",
-        "its probabilities are closer to the labels than they say",
-    ),
-    "log_loss": Wording(
-        "Log loss",
-        "labels that it called improbable happen too often",
-        "labels that it called improbable happen too rarely",
-    ),
-    "confidence_ece": Wording(
-        "Confidence ECE", "stated confidence and observed accuracy differ by more than chance explains"
-    ),
-    "classwise_ece": Wording(
-        "Class-wise ECE",
-        "probabilities of single classes and their frequencies differ by more than chance explains",
-    ),
-    "top_label_ece": Wording(
-        "Top-label ECE",
-        "within predicted classes, confidence and accuracy differ by more than chance explains",
-    ),
-    "hosmer_lemeshow": Wording(
-        "Hosmer-Lemeshow",
-        "counts per class and bin differ from the expected counts by more than chance explains",
-    ),
-    "skce": Wording("SKCE", "similar predictions err in one direction by more than chance explains"),
-    "mmd_ce": Wording("MMD calibration error", "labels differ from what the predictions would draw"),
-    "kde_ce": Wording("KDE calibration error", "frequencies near predictions differ from them beyond chance"),
-    "kl_ce": Wording("KL calibration error", "recalibration would save more log loss than chance explains"),
-    "picp": Wording(
-        "Interval coverage",
-        "intervals hold more labels than they say (too wide)",
-        "intervals hold fewer labels than they say (too narrow)",
-    ),
-    "quantile_calibration_error": Wording(
-        "Quantile calibration error",
-        "shares of labels below quantiles differ from their levels by more than chance explains",
-    ),
-    "crps": Wording(
-        "CRPS",
-        "labels are further from the predicted distributions than these say",
-        "labels are closer to the predicted distributions than these say",
-    ),
-    "gaussian_log_loss": Wording(
-        "Gaussian log loss",
-        "labels that it called improbable happen too often",
-        "labels that it called improbable happen too rarely",
-    ),
-    "interval_score": Wording(
-        "Interval score",
-        "labels lie further outside the intervals than these say",
-        "labels lie less far outside the intervals than these say",
-    ),
-    "rmse": Wording(
-        "RMSE",
-        "labels are further from the predicted means than the predictions say",
-        "labels are closer to the predicted means than the predictions say",
-    ),
-    "mae": Wording(
-        "Mean absolute error",
-        "labels are further from the predicted medians than the predictions say",
-        "labels are closer to the predicted medians than the predictions say",
-    ),
-}
-_GENERIC = Wording("", "larger than chance explains", "smaller than chance explains")
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}
 
 
 def title(name: str) -> str:
     """Return a statistic's name as people write it."""
-    return _WORDINGS[name].title if name in _WORDINGS else name.replace("_", " ")
+    return story_of(name).title
 
 
 def shown(value: float) -> str:
@@ -194,9 +114,9 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     start = f"{title(name)} {shown(result.statistic)}"
     region = shown_range(result.acceptance_region)
     if word == "conflict":
-        wording = _WORDINGS.get(name, _GENERIC)
+        story = story_of(name)
         higher = result.tail == "greater" or result.effect_size > 0
-        meaning = wording.above if higher else wording.below or _GENERIC.below
+        meaning = story.above if higher else story.below
         who = "these predictions expect of themselves"
         if summary.kind == "Ensemble":
             who = "this ensemble expects of itself"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, one_of
+from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem, one_of
 from credibly.io.files import digest_of, path_text, read_content
 from credibly.io.loading import dataset_of
 from credibly.io.roles import KINDS, Content
@@ -134,7 +134,7 @@ def inspect(
     except (FileError, MissingExtraError):
         raise
     except CrediblyError as error:
-        problems.append(str(error))
+        problems.append(as_problem(error))
     file = Path(content.source)
     return Inspection(
         source=content.source,

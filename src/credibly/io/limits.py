@@ -149,8 +149,8 @@ def reworded(error: CrediblyError, **words: str) -> CrediblyError:
         words.get(name) or getattr(error, name) for name in ("subject", "rule", "evidence", "remedy")
     )
     if isinstance(error, InvalidRowsError):
-        return InvalidRowsError(subject, rule, evidence, remedy, error.rows)
-    return type(error)(subject, rule, evidence, remedy)
+        return InvalidRowsError(subject, rule, evidence, remedy, error.rows, argument=error.argument)
+    return type(error)(subject, rule, evidence, remedy, argument=error.argument)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_array, as_real, describe_rows, require_finite
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
 from credibly._arrays.namespace import Array, is_numpy, to_host
 from credibly.io.files import digest_of, is_url, local_copy, path_text, read_content
 from credibly.io.limits import located, reworded
@@ -19,8 +19,7 @@ from credibly.io.roles import KINDS, ROLES, Content, described
 from credibly.predictions import ClassPredictions, Dataset, LabelCounts, Point, Predictions, as_labels
 
 _FEW_ROWS = 256
-_NOT_ROWS = frozenset({"`levels`", "`weights`"})
-_NAMED_IN_REMEDIES = {"from_logits": "logits", "from_beliefs": "belief", "LabelCounts": "counts"}
+_NOT_ROWS = frozenset({"levels", "weights"})
 _AVERAGED = (
     "one distribution per instance: what compares members (credal test, Bayesian predictive check) cannot be "
     "run; if this is an averaged ensemble, save its members"
@@ -222,7 +221,7 @@ def assemble(content: Content, problems: list[str] | None = None) -> Dataset:
             _check_beside(content, predictions)
             break
         except InvalidRowsError as error:
-            if problems is None or error.subject in _NOT_ROWS:
+            if problems is None or error.argument in _NOT_ROWS:
                 raise _for_files(error, content) from error
             keep = np.ones(content.n, dtype=bool)
             keep[error.rows] = False
@@ -231,7 +230,7 @@ def assemble(content: Content, problems: list[str] | None = None) -> Dataset:
                     error.subject, "must leave valid rows", f"none is left: {error.evidence}", error.remedy
                 ) from error
             content.keep(keep)
-            problems.append(str(_for_files(error, content)))
+            problems.append(as_problem(_for_files(error, content)))
             words = f"{error.subject} {error.rule}; {error.evidence}"
             dropped.append(f"{len(error.rows)} rows were dropped on purpose: {words}")
         except CrediblyError as error:
@@ -291,13 +290,16 @@ def _check_beside(content: Content, predictions: Predictions) -> None:
 
 def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     """Add to an error about arrays the words that help with a file."""
-    remedy = error.remedy
-    kind = next((kind for word, kind in _NAMED_IN_REMEDIES.items() if word in remedy), None)
+    kind = error.remedy.kind if isinstance(error.remedy, Remedy) else None
+    more = ""
     if kind is not None and kind != content.kind and content.kind in ("probs", "mass"):
-        remedy += f" In a file with named arrays it must be called `{KINDS[kind].leading}`."
-    if isinstance(error, InvalidRowsError) and error.subject not in _NOT_ROWS:
-        remedy += " To leave these rows out: `drop_invalid=True` (`--drop-invalid`)."
-    return reworded(error, remedy=remedy)
+        more += f" In a file with named arrays it must be called `{KINDS[kind].leading}`."
+    if isinstance(error, InvalidRowsError) and error.argument not in _NOT_ROWS:
+        more += " To leave these rows out: `drop_invalid=True`."
+    elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
+    if kind is not None:
+        elsewhere += f" Use `kind={kind!r}`."
+    return reworded(error, remedy=Remedy(error.remedy + more, elsewhere + more))
 
 
 # Labels as they come in files: class indices, names, whole floats, counts, one column too many

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.checks import row_blocks, sum_tolerance
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, Remedy, one_of
 from credibly._arrays.namespace import Array
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, described
 
@@ -57,7 +57,7 @@ def use_canonical_names(content: Content) -> None:
                 "must be one array",
                 f"found {' and '.join(found)}",
                 f"Rename the right one to {wanted!r}"
-                + (f", or say `labels={found[0]!r}` (`--labels {found[0]}`)." if wanted == "y" else "."),
+                + (f", or say `labels={found[0]!r}`." if wanted == "y" else "."),
             )
         content.arrays[wanted] = content.arrays.pop(found[0])
         content.note(f"array {found[0]!r} is read as `{wanted}`")
@@ -75,7 +75,7 @@ def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
         del arrays["label_counts"]
         content.note(
             "the file holds `y` and `label_counts`; `y` is used. For the raters' counts: "
-            "`labels='label_counts'` (`--labels label_counts`)"
+            "`labels='label_counts'`"
         )
 
 
@@ -101,14 +101,14 @@ def _kind_by_name(content: Content, kind: str | None) -> str | None:
             "the file",
             "must hold one kind of prediction, or the kind must be said",
             f"found {', '.join(held)}",
-            " or ".join(f"`kind={name!r}` (`--kind {name}`)" for name in held) + ".",
+            " or ".join(f"`kind={name!r}`" for name in held) + ".",
         )
     if kind is not None and kind not in held:
         raise InputError(
             f"kind {kind!r}",
             f"needs the array `{KINDS[kind].leading}`",
             f"the file holds `{'`, `'.join(KINDS[name].leading for name in held)}`",
-            f"Use `kind={held[0]!r}` (`--kind {held[0]}`), or rename the array.",
+            f"Use `kind={held[0]!r}`, or rename the array.",
         )
     return kind or held[0]
 
@@ -154,7 +154,7 @@ def _kind_of_lone(content: Content, kind: str | None) -> str:
         raise _needs(kind, f"the file holds one array, {found}", together)
     elif array.ndim not in (2, 3):
         rule = f"have shape {ROLES['probs'].shape}"
-        remedy = f"{columns} if these are labels, give them with `labels=` (`--labels`)."
+        remedy = f"{columns} if these are labels, give them with `labels=`."
     elif 0 in array.shape:
         rule, remedy = "have at least one row", "Check the file."
     elif array.shape[-1] == 1 and kind in (None, "probs"):
@@ -222,18 +222,25 @@ def _looks_like(array: Array) -> tuple[str, str]:
     if high <= 1 + 1e-6:
         return (
             f"{span} but rows do not sum to 1, like beliefs of focal sets or one-against-rest scores",
-            "Save beliefs with their `focal_sets` in one .npz; normalise scores with `Point.from_scores`.",
+            Remedy(
+                "Save beliefs with their `focal_sets` in one .npz; normalise scores with "
+                "`Point.from_scores`.",
+                "Save beliefs with their `focal_sets` in one .npz; divide scores by their sum in each row.",
+            ),
         )
     if not zeros:
         return f"{span}, all positive, like Dirichlet parameters", _say("alpha")
     return (
         f"{span}, with zeros, like evidence or scores",
-        "For evidence save `alpha = evidence + 1`; scores can be normalised with `Point.from_scores`.",
+        Remedy(
+            "For evidence save `alpha = evidence + 1`; scores can be normalised with `Point.from_scores`.",
+            "For evidence save `alpha = evidence + 1`; divide scores by their sum in each row.",
+        ),
     )
 
 
 def _say(kind: str) -> str:
-    return f"If so, say `kind={kind!r}` (`--kind {kind}`)."
+    return f"If so, say `kind={kind!r}`."
 
 
 def _axis_of_classes(array: Array) -> int | None:
@@ -292,8 +299,8 @@ def _orient(content: Content, said: int | None) -> None:
                 f"`{name}`",
                 "must say which axis holds the members",
                 f"got shape {tuple(array.shape)} and {told}",
-                "Say `member_axis=0` (`--member-axis 0`) for (members, instances, ...) or `member_axis=1` "
-                "(`--member-axis 1`) for (instances, members, ...).",
+                "Say `member_axis=0` for (members, instances, ...) or `member_axis=1` "
+                "for (instances, members, ...).",
             )
         content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
 
@@ -312,7 +319,7 @@ def _require_lengths(content: Content) -> None:
             if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
                 remedy = "The predictions look transposed: instances come first."
                 if content.has_members:
-                    remedy = "Axis 1 of the predictions fits: say the other `member_axis` (`--member-axis`)."
+                    remedy = "Axis 1 of the predictions fits: say the other `member_axis`."
             raise InputError(
                 f"`{name}`", f"must have one entry per prediction ({n})", f"got {array.shape[0]}", remedy
             )

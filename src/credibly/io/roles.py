@@ -185,6 +185,14 @@ def _of_alpha(alpha: Array) -> Predictions:
     return Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
 
 
+def _of_gaussian(mean: Array, std: Array) -> Predictions:
+    return Gaussian(mean, std, member_axis=1 if mean.ndim == 2 else None)
+
+
+def _of_samples(samples: Array) -> Predictions:
+    return Samples(samples, member_axis=1)
+
+
 def _of_beliefs(beliefs: Array, focal_sets: Array) -> Predictions:
     return Belief.from_beliefs(beliefs, sets_of(focal_sets), n_classes=focal_sets.shape[-1])
 
@@ -228,8 +236,8 @@ KINDS: dict[str, Kind] = {
     "belief": Kind({"beliefs": "beliefs", "focal_sets": "focal_sets"}, _of_beliefs),
     "mass": Kind({"masses": "masses", "focal_sets": "focal_sets"}, _of_masses, (Belief,)),
     "intervals": Kind({"lower": "lower", "upper": "upper"}, Intervals, (Intervals,)),
-    "gaussian": Kind({"mean": "mean", "std": "std"}, Gaussian, (Gaussian,), axes_with_members=2),
-    "samples": Kind({"samples": "values"}, Samples, (Samples,), axes_with_members=3),
+    "gaussian": Kind({"mean": "mean", "std": "std"}, _of_gaussian, (Gaussian,), axes_with_members=2),
+    "samples": Kind({"samples": "values"}, _of_samples, (Samples,), axes_with_members=3),
     "quantiles": Kind({"values": "values", "levels": "levels"}, Quantiles, (Quantiles,)),
     "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
 }

@@ -17,7 +17,7 @@ from credibly._arrays.errors import FileError, InputTypeError
 _TAKEN = (
     "must not exist yet",
     "it is there already",
-    "Choose another name, or replace it with `overwrite=True` (`--force`).",
+    "Choose another name, or replace it with `overwrite=True`.",
 )
 """What is said of a name that is taken."""
 _STORE_MARKS = ("zarr.json", ".zgroup", ".zarray")

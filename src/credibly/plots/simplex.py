@@ -1,83 +1,90 @@
-"""A set of distributions over three classes in the triangle of all of them."""
+"""The triangle of all distributions over three classes: a set, a map of values, weights at predictions."""
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray
-from credibly.evaluation import shown
-from credibly.plots.display import Display, Table, Words, drawing_of
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, shortened
-from credibly.results.tests import SimplexPicture
+from credibly.evaluation import shown, title
+from credibly.plots.display import Display, Words, host_vector
+from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, Style, dots, shortened
+from credibly.results.curves import SimplexMap
+from credibly.results.tests import CredalTestResult, SimplexPicture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 """Where the three classes are drawn."""
+_LEAST_SUPPORT = 5.0
 
 
 def in_triangle(probs: HostArray) -> HostArray:
-    """Return where distributions (v, 3) lie in an equilateral triangle, (v, 2)."""
+    """Return where distributions (..., 3) lie in an equilateral triangle, (..., 2)."""
     return np.asarray(probs @ CORNERS)
 
 
-def from_triangle(points: HostArray) -> HostArray:
-    """Return the distributions (v, 3) drawn at points (v, 2)."""
-    return np.asarray(
-        np.column_stack([points, np.ones(len(points))])
-        @ np.linalg.inv(np.column_stack([CORNERS, np.ones(3)]))
-    )
+def _mark(
+    ax: Axes, probs: HostArray, marker: str, color: str, label: str | None = None, **style: Any
+) -> None:
+    """Draw distributions, (3,) or (v, 3), as marks."""
+    x, y = in_triangle(probs).T
+    dots(ax, x, y, marker, color, label, **style)
 
 
-@dataclasses.dataclass(frozen=True)
-class SimplexDisplay(Display):
-    """What the triangle shows, in its own coordinates.
+def _draw_triangle(ax: Axes, names: Sequence[str]) -> None:
+    """Draw the triangle and the names of its corners, which are the user's: a dollar sign is no formula."""
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=INK, linewidth=1.0)
+    for (x, y), name, align in zip(CORNERS, names, ("right", "left", "center"), strict=True):
+        style: Style = {"ha": align, "color": INK, "fontsize": 9, "parse_math": False}
+        ax.text(x, y + (0.03 if y > 0 else -0.07), shortened(name), **style)
+    ax.set_xlim(-0.12, 1.12)
+    ax.set_ylim(-0.12, 0.98)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+class SimplexDisplay(Display, kind="simplex", of=SimplexPicture):
+    """One set of distributions over three classes: members, hull, envelope, mean and what was observed.
 
     Attributes
     ----------
-    name : str
-        The prediction.
-    members : ndarray (m, 2)
-        Members of an ensemble.
-    hull, envelope : ndarray (v, 2)
-        Corners of the set and of the distributions within its lower and upper probabilities.
-    mean : ndarray (2,)
-        The mean prediction.
-    observed : ndarray (2,) or None
-        The label's corner, or the observed distribution of labels.
-    distance : float or None
-        Euclidean way, in probabilities, from what was observed to the mean.
-    class_names : tuple of str
-        Names of the corners.
+    picture : SimplexPicture
+        From `credibly.credal.simplex_picture`.
+    class_names : sequence of str
+        Names of the three corners.
     """
 
-    size: ClassVar[tuple[float, float]] = (4.6, 4.6)
+    size = (4.6, 4.6)
 
-    name: str
-    members: HostArray
-    hull: HostArray
-    envelope: HostArray
-    mean: HostArray
-    observed: HostArray | None
-    distance: float | None
-    class_names: tuple[str, str, str]
+    picture: SimplexPicture
+    class_names: Sequence[str] = ("class 0", "class 1", "class 2")
+
+    def _require(self) -> None:
+        if len(self.class_names) != 3:
+            got = f"got {len(self.class_names)}"
+            raise InputError("`class_names`", "must be three names", got, "Name every corner.")
+
+    @property
+    def observed(self) -> HostArray | None:
+        """The observed distribution of labels; a corner where there is one label."""
+        own = self.picture
+        return own.target if own.label is None else np.asarray(np.eye(3)[own.label])
 
     @property
     def area(self) -> float:
         """Area of the set as a share of the triangle."""
-        return _area(self.hull) / _area(CORNERS)
+        return _area(self.picture.hull)
 
     @property
     def envelope_area(self) -> float:
         """Area within the lower and upper probabilities as a share of the triangle."""
-        return _area(self.envelope) / _area(CORNERS)
+        return _area(self.picture.envelope)
 
     @property
     def finding(self) -> str:
@@ -90,100 +97,222 @@ class SimplexDisplay(Display):
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words(self.name)
+        return Words(f"{self.picture.kind}, instance {self.picture.row}")
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw triangle, envelope, set, members, mean and what was observed."""
         from matplotlib.patches import Polygon
 
-        ax.add_patch(Polygon(CORNERS, closed=True, fill=False, edgecolor=INK, linewidth=1.0))
-        for corners, style in (
-            (self.envelope, {"facecolor": "none", "edgecolor": ORANGE, "linestyle": (0, (4, 2))}),
-            (self.hull, {"facecolor": SKY, "edgecolor": BLUE, "alpha": 0.45}),
-        ):
-            label = "the set" if corners is self.hull else "within lower and upper probabilities"
-            ax.add_patch(Polygon(corners, closed=True, linewidth=1.4, label=label, **style))
-        if len(self.members):
-            ax.plot(*self.members.T, linestyle="none", marker="o", markersize=4, color=BLUE, label="members")
-        ax.plot(*self.mean, linestyle="none", marker="s", markersize=6, color=INK, label="mean")
+        own = self.picture
+        _draw_triangle(ax, self.class_names)
+        outline: Style = {
+            "facecolor": "none",
+            "edgecolor": ORANGE,
+            "linestyle": (0, (4, 2)),
+            "linewidth": 1.4,
+        }
+        label = "within lower and upper probabilities"
+        ax.add_patch(Polygon(in_triangle(own.envelope), label=label, **outline))
+        inside: Style = {"facecolor": SKY, "edgecolor": BLUE, "alpha": 0.45, "linewidth": 1.4}
+        ax.add_patch(Polygon(in_triangle(own.hull), label="the set", **inside))
+        if len(own.members):
+            _mark(ax, own.members, "o", BLUE, "members", markersize=4)
+        _mark(ax, own.mean, "s", INK, "mean", markersize=6)
         if self.observed is not None:
-            ax.plot(
-                *self.observed, linestyle="none", marker="*", markersize=12, color=VERMILION, label="observed"
-            )
-        for corner, name, align in zip(CORNERS, self.class_names, ("right", "left", "center"), strict=True):
-            shift = 0.03 if corner[1] > 0 else -0.07
-            ax.text(
-                corner[0],
-                corner[1] + shift,
-                shortened(name),
-                ha=align,
-                color=INK,
-                fontsize=9,
-                parse_math=False,
-            )
-        ax.set_xlim(-0.12, 1.12)
-        ax.set_ylim(-0.12, 0.98)
-        ax.set_aspect("equal")
-        ax.set_axis_off()
+            _mark(ax, self.observed, "*", VERMILION, "observed", markersize=12)
 
-    def table(self) -> Table:
+    def _columns(self) -> dict[str, Any]:
         """Return every distribution drawn."""
-        named = [("mean", self.mean[None, :]), ("member", self.members), ("corner of the set", self.hull)]
+        own = self.picture
+        named = {"mean": own.mean[None, :], "member": own.members, "corner of the set": own.hull}
         if self.observed is not None:
-            named.insert(0, ("observed", self.observed[None, :]))
-        rows = tuple((name, *map(shown, probs)) for name, points in named for probs in from_triangle(points))
-        return Table(("distribution", *self.class_names), rows)
-
-
-def simplex_data(
-    picture: SimplexPicture, *, class_names: Sequence[str] = ("class 0", "class 1", "class 2")
-) -> SimplexDisplay:
-    """Return what the triangle of one set shows.
-
-    Parameters
-    ----------
-    picture : SimplexPicture
-        From ``credibly.credal.simplex_picture``.
-    class_names : sequence of str
-        Names of the three corners.
-
-    Returns
-    -------
-    SimplexDisplay
-        The data; `draw` draws them.
-    """
-    if len(class_names) != 3:
-        raise InputError(
-            "`class_names`", "must be three names", f"got {len(class_names)}", "Name every corner."
-        )
-    observed = picture.target
-    if picture.label is not None:
-        observed = np.eye(3)[picture.label]
-    first, second, third = map(str, class_names)
-    return SimplexDisplay(
-        name=f"{picture.kind}, instance {picture.row}",
-        members=in_triangle(picture.members),
-        hull=in_triangle(picture.hull),
-        envelope=in_triangle(picture.envelope),
-        mean=in_triangle(picture.mean[None, :])[0],
-        observed=None if observed is None else in_triangle(observed[None, :])[0],
-        distance=None if observed is None else float(np.sqrt(((observed - picture.mean) ** 2).sum())),
-        class_names=(first, second, third),
-    )
-
-
-@drawing_of(simplex_data)
-def simplex_diagram(
-    picture: SimplexPicture,
-    *,
-    class_names: Sequence[str] = ("class 0", "class 1", "class 2"),
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw one set of distributions over three classes."""
-    return simplex_data(picture, class_names=class_names).draw(ax)
+            named = {"observed": self.observed[None, :], **named}
+        names = [name for name, points in named.items() for _ in points]
+        points = np.concatenate(list(named.values()))
+        return {"distribution": names, **dict(zip(self.class_names, points.T, strict=True))}
 
 
 def _area(corners: HostArray) -> float:
-    """Return the area of a polygon (shoelace formula), 0 for a point or a line."""
-    x, y = corners.T
-    return 0.5 * abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))))
+    """Return the area of a polygon of distributions as a share of the triangle: 0 for a point or a line."""
+    x, y = in_triangle(corners).T
+    return float(abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / (3**0.5 / 2)  # shoelace formula
+
+
+class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
+    """A heat map over the triangle: an error at every prediction, or at every weight of three members.
+
+    Points without a finite value, or with fewer than 5 instances behind them, stay blank.
+
+    Attributes
+    ----------
+    found : SimplexMap
+        From `credibly.error_over_simplex` or `credibly.error_over_weights`.
+    """
+
+    size = (5.2, 4.2)
+
+    found: SimplexMap
+
+    def _require(self) -> None:
+        if np.isnan(self.values).all():
+            raise UnsupportedError(
+                f"the map of `{self.found.name}`",
+                f"needs points with a finite value and at least {_LEAST_SUPPORT:g} instances",
+                f"none of {self.values.size} has",
+                "Use a larger bandwidth or a statistic that stays finite.",
+            )
+
+    @functools.cached_property
+    def values(self) -> HostArray:
+        """The number at each point; NaN where it is not drawn."""
+        own = self.found
+        drawn = np.isfinite(own.values) & (own.support is None or own.support >= _LEAST_SUPPORT)
+        return np.where(drawn, own.values, np.nan)
+
+    @property
+    def marked(self) -> HostArray:
+        """The point worth a mark: where predictions are worst, which weights are best."""
+        extreme = np.nanargmax if self.found.over == "predictions" else np.nanargmin
+        return np.asarray(self.found.points[int(extreme(self.values))])
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+        where = ", ".join(f"{share:.2f}" for share in self.marked)
+        hidden = int(np.isnan(self.values).sum())
+        blank = f" {hidden} points without enough instances are left blank." if hidden else ""
+        which = "largest at" if self.found.over == "predictions" else "smallest at weights"
+        return f"{title(self.found.name)} runs from {shown(low)} to {shown(high)}, {which} ({where}).{blank}"
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(title(self.found.name))
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw filled contours, the triangle, and a mark at the point the finding names."""
+        from matplotlib.tri import Triangulation
+
+        drawn = np.isfinite(self.values)
+        mesh = Triangulation(*in_triangle(self.found.points).T)
+        mesh.set_mask(~drawn[mesh.triangles].all(axis=1))
+        filled = ax.tripcolor(mesh, np.where(drawn, self.values, 0.0), shading="gouraud", cmap="cividis")
+        filled.set_clim(float(np.nanmin(self.values)), float(np.nanmax(self.values)))
+        _draw_triangle(ax, self.found.corners)
+        _mark(ax, self.marked, "D", VERMILION, markersize=6, fillstyle="none")
+        bar = ax.figure.colorbar(filled, ax=ax, shrink=0.7)
+        bar.set_label(title(self.found.name), color=INK)
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the points that are drawn."""
+        drawn = np.isfinite(self.values)
+        corners = dict(zip(self.found.corners, self.found.points[drawn].T, strict=True))
+        return {**corners, title(self.found.name): self.values[drawn]}
+
+
+def weights_per_instance(result: CredalTestResult, n: int, name: str) -> HostArray:
+    """Return weights per instance, (n, a); one vector for all is repeated."""
+    weights = np.asarray(result.weights, dtype=np.float64)
+    weights = np.broadcast_to(weights, (n, weights.shape[-1])) if weights.ndim == 1 else weights
+    if len(weights) != n:
+        raise InputError(
+            f"`{name}`",
+            f"must have one row per instance that was tested ({len(weights)})",
+            f"got {n}",
+            "Pass those of the data that the test was run on.",
+        )
+    return weights
+
+
+class SimplexWeightsDisplay(Display, kind="simplex_weights", of=CredalTestResult):
+    """The weight of one point of the set, at the place of every prediction in the triangle.
+
+    Attributes
+    ----------
+    result : CredalTestResult
+        From `credibly.credal_test`.
+    probs : array (n, 3)
+        One distribution over three classes per instance that the test was given: its mean prediction, say.
+    weight : int, optional
+        Which entry of `weight_names`; default: the heaviest.
+    class_names : sequence of str, optional
+        Names of the classes; default: their numbers.
+    """
+
+    size = (4.6, 4.2)
+
+    result: CredalTestResult
+    probs: Any
+    weight: int | None = None
+    class_names: Sequence[str] | None = None
+
+    def _require(self) -> None:
+        if self.places.shape[1] != 3:
+            raise InputError(
+                "`probs`",
+                "must have three classes to lie in a triangle",
+                f"got {self.places.shape[1]}",
+                'Use `kind="weights"` along the probability of one class.',
+            )
+        count = self._all.shape[1]
+        if not isinstance(self._chosen, int) or not 0 <= self._chosen < count:
+            must = f"must lie between 0 and {count - 1}"
+            raise InputError("`weight`", must, f"got {self.weight!r}", "Leave it out.")
+
+    @functools.cached_property
+    def places(self) -> HostArray:
+        """Where instances are drawn, (n, 3)."""
+        return host_vector(self.probs, "probs", 2)
+
+    @functools.cached_property
+    def _all(self) -> HostArray:
+        return weights_per_instance(self.result, len(self.places), "probs")
+
+    @property
+    def _chosen(self) -> int:
+        return int(np.argmax(self._all.mean(axis=0))) if self.weight is None else self.weight
+
+    @property
+    def weights(self) -> HostArray:
+        """Weights of the one that is shown, (n,)."""
+        return np.asarray(self._all[:, self._chosen])
+
+    @property
+    def name(self) -> str:
+        """What is weighed."""
+        return self.result.weight_names[self._chosen]
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        return tuple(map(str, range(3) if self.class_names is None else self.class_names))
+
+    def _means(self) -> dict[str, float]:
+        """Return the mean weight where each class leads."""
+        corner = self.places.argmax(axis=1)
+        held = {name: self.weights[corner == c] for c, name in enumerate(self._classes)}
+        return {name: float(own.mean()) for name, own in held.items() if own.size}
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        told = ", ".join(f"{shown(mean)} where class {name} leads" for name, mean in self._means().items())
+        return f"{self.name} has mean weight {told}."
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(f"Weight of {self.name}")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw the triangle, a dot per instance and the scale of weights."""
+        _draw_triangle(ax, self._classes)
+        style: Style = {"s": 12, "cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "linewidths": 0}
+        x, y = in_triangle(self.places).T
+        points = ax.scatter(x, y, c=self.weights, **style)
+        if not small:
+            bar = ax.figure.colorbar(points, ax=ax, shrink=0.7, label="weight")
+            bar.outline.set_visible(False)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"where this class leads": self._means(), "mean weight": self._means().values()}

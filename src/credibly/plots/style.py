@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from credibly._arrays.errors import require_positive
 from credibly._arrays.namespace import HostArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
+Style = dict[str, Any]
+"""Keywords of a drawing function of matplotlib."""
 
 BLUE = "#0072b2"
 SKY = "#56b4e9"
@@ -73,13 +81,16 @@ def shortened(text: str) -> str:
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float, layout: Literal["constrained", "none"] = "constrained") -> Figure:
     """Return an empty transparent figure, known to nobody but the caller.
 
     Parameters
     ----------
     width, height : float
         Size in inches.
+    layout : {"constrained", "none"}
+        Whether matplotlib looks for room for what stands beside axes. It draws the whole figure once more
+        for that, also where "none" is only set later.
 
     Returns
     -------
@@ -88,7 +99,7 @@ def new_figure(width: float, height: float) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=layout)
     figure.patch.set_alpha(0)
     return figure
 
@@ -134,22 +145,19 @@ def new_axes(
     Axes
         The axes, their figure in ``.figure``.
     """
-    figure = new_figure(width, height)
     if margins is None:
-        return figure.add_subplot()
+        return new_figure(width, height).add_subplot()
     left, bottom, right, top = margins
     box = (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
-    figure.set_layout_engine("none")
-    return figure.add_axes(box)
+    return new_figure(width, height, "none").add_axes(box)
 
 
 def key(ax: Axes, below: float = 0.13) -> None:
     """Explain marks and colours below the axes, where nothing is drawn."""
-    legend = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2, fontsize=8, frameon=False, handlelength=1.6
-    )
+    place: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -below), "ncols": 2}
+    legend = ax.legend(fontsize=8, frameon=False, handlelength=1.6, labelcolor=INK, **place)
     for text in legend.get_texts():
-        text.set_color(INK)
+        text.set_parse_math(False)  # names of models are the user's: a dollar sign in them is no formula
 
 
 def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) -> None:
@@ -173,6 +181,19 @@ def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     ax.set_xlim(-0.6, len(names) - 0.4)
 
 
+def apart(heights: HostArray, gap: float, top: float) -> HostArray:
+    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
+    placed = np.array(heights, dtype=np.float64)
+    order = np.argsort(placed, kind="stable").tolist()
+    for lower, upper in itertools.pairwise(order):
+        placed[upper] = max(placed[upper], placed[lower] + gap)
+    ceiling = top
+    for place in reversed(order):
+        placed[place] = min(placed[place], ceiling)
+        ceiling = placed[place] - gap
+    return placed
+
+
 def draw_boxes(
     ax: Axes, left: HostArray, right: HostArray, bottom: HostArray, top: HostArray, **style: Any
 ) -> None:
@@ -190,6 +211,76 @@ def draw_boxes(
     ax.add_patch(PathPatch(Path.make_compound_path(*corners), **style))
 
 
-def axes_or_new(ax: Any, width: float, height: float) -> Axes:
-    """Return `ax`, or the axes of a new figure where it is None."""
-    return new_axes(width, height) if ax is None else ax
+def dots(ax: Axes, x: Any, y: Any, marker: str, color: str, label: str | None = None, **style: Any) -> None:
+    """Draw marks without a line."""
+    ax.plot(x, y, linestyle="none", marker=marker, color=color, label=label, **style)
+
+
+def sorted_dots(ax: Axes, x: Any, y: Any, far: HostArray, labels: tuple[str, str], **style: Any) -> None:
+    """Draw what is as expected as circles and what is not as diamonds: never colour alone."""
+    near = style.pop("near", BLUE)
+    for chosen, marker, color, label in ((~far, "o", near, labels[0]), (far, "D", VERMILION, labels[1])):
+        if chosen.any():
+            dots(ax, x[chosen], y[chosen], marker, color, label, **style)
+
+
+def diagonal(ax: Axes, top: float = 1.0, label: str | None = None) -> None:
+    """Draw where both axes say the same."""
+    ax.plot([0, top], [0, top], color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label=label, zorder=2)
+
+
+_MODELS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Lines that stand for a model. The axes hold them: cleared axes begin again with the first colour."""
+
+
+def model_line(ax: Axes, x: Any, y: Any, label: str, **style: Any) -> Any:
+    """Draw the line of one of several models, each in the next colour, marker and dash of the axes.
+
+    Returns
+    -------
+    Line2D
+        The line. ``models_on(ax)`` counts it from now on.
+    """
+    # names of models are the user's: one that begins with "_" would be left out of the key
+    given = {**line_style(models_on(ax)), "markersize": 5, "linewidth": 1.3, **style}
+    (line,) = ax.plot(x, y, label=f" {label}" if label.startswith("_") else label, **given)
+    _MODELS.add(line)
+    return line
+
+
+def models_on(ax: Axes) -> int:
+    """Return how many models these axes show."""
+    return sum(line in _MODELS for line in ax.lines)
+
+
+def panels(displays: Sequence[Any], *, columns: int = 4) -> Figure:
+    """Draw several displays as small multiples, with one key for all.
+
+    Parameters
+    ----------
+    displays : sequence of Display
+        What to draw, such as one display per class or world.
+    columns : int
+        Panels per row.
+
+    Returns
+    -------
+    Figure
+        A new figure.
+    """
+    require_positive("`columns`", columns, "Use 4.")
+    columns = min(columns, len(displays))
+    rows = -(-len(displays) // columns)
+    figure = new_figure(2.6 * columns + 0.4, 2.5 * rows + 1.0)
+    for place, display in enumerate(displays):
+        ax = display.draw(figure.add_subplot(rows, columns, 1 + place), small=True)
+        if place + columns >= len(displays):
+            ax.set_xlabel(display.words.xlabel, color=INK, fontsize=8)
+        if place % columns == 0:
+            ax.set_ylabel(display.words.ylabel, color=INK, fontsize=8)
+    marks = {
+        name: mark for ax in figure.axes for mark, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    place_of_key: Style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+    figure.legend(list(marks.values()), list(marks), labelcolor=INK, **place_of_key)
+    return figure

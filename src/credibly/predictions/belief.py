@@ -20,7 +20,7 @@ from credibly._arrays.checks import (
     require_rows,
     require_shape,
 )
-from credibly._arrays.errors import InputError, InputTypeError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of
 from credibly._arrays.namespace import Array, as_float64, like, to_host
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
@@ -64,7 +64,11 @@ class Belief(ClassPredictions):
         masses, notes = require_distributions(
             masses,
             "masses",
-            lambda _: "If these are beliefs (lower probabilities of the sets), use `Belief.from_beliefs`.",
+            lambda _: Remedy(
+                "If these are beliefs (lower probabilities of the sets), use `Belief.from_beliefs`.",
+                "They may be beliefs, the lower probabilities of the sets.",
+                "belief",
+            ),
         )
         self._set(masses=masses, focal_sets=sets, n_classes=n_classes, notes=notes)
 

@@ -54,7 +54,7 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
         )
     if _is_value(obj, "mean") and _is_value(obj, "var"):
         variance = as_array(obj.var, "var")
-        return Gaussian(as_array(obj.mean, "mean"), namespace(variance).sqrt(variance))
+        return Gaussian(as_array(obj.mean, "mean"), namespace(variance).sqrt(variance), member_axis)
     held = next((getattr(obj, name) for name in _HELD if _is_value(obj, name)), None)
     axis = next((getattr(obj, name) for name in _SAMPLE_AXES if _is_value(obj, name)), None)
     if held is not None and axis is not None:
@@ -220,4 +220,4 @@ def _joint_draws(values: Any) -> Samples:
             f"got dtype {values.dtype}",
             "For drawn classes use `from_posterior_predictive(data, n_classes=k)`; counts: `.astype(float)`.",
         )
-    return Samples(values.reshape(-1, values.shape[-1]).T[:, :, None])
+    return Samples(values.reshape(-1, values.shape[-1]).T[:, :, None], member_axis=1)

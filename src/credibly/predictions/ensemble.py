@@ -177,16 +177,20 @@ class Ensemble(ClassPredictions):
         return Intervals(xp.min(self.probs, axis=1), xp.max(self.probs, axis=1))
 
 
-def members_second(array: Array, name: str, member_axis: int | None) -> Array:
-    """Return (n, m, ...) from either member order, as a view; refuse to guess where n equals m."""
-    require_shape(array, name, ("(n, m, k)",))
+def members_second(
+    array: Array, name: str, member_axis: int | None, shape: str = "(n, m, k)", what: str = "members"
+) -> Array:
+    """Return (n, m, ...) from either order, as a view; refuse to guess where n equals m."""
+    require_shape(array, name, (shape,))
     first, second = array.shape[:2]
+    letters = shape.strip("()").split(", ")
+    other = f"({', '.join([letters[1], letters[0], *letters[2:]])})"
     if member_axis is None and first == second > 1:
         raise InputError(
             f"`{name}`",
-            "must say which axis holds the members when there are as many members as instances",
+            f"must say which axis holds the {what} when there are as many {what} as instances",
             f"got shape {tuple(array.shape)}",
-            "Pass `member_axis=1` for (n, m, k) or `member_axis=0` for (m, n, k).",
+            f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
         )
     if member_axis not in (None, 0, 1):
         raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")

@@ -11,14 +11,16 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.merging import RowSums, Span, State, leaves
-from credibly._arrays.namespace import is_numpy, to_host
+from credibly._arrays.namespace import is_numpy, is_torch, to_host
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions, Predictions
-from credibly.predictions.dataset import Dataset, Rows
+from credibly.predictions.dataset import Dataset, InMemory, Rows
+from credibly.predictions.point import Point
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -145,6 +147,42 @@ def with_one_mean(predictions: Predictions) -> Predictions:
     kept = copy.copy(predictions)  # bound to the other, so that the two make no cycle and go together
     kept._set(mean=cache(predictions.mean))
     return kept
+
+
+def detached(rows: Rows) -> Rows:
+    """Return rows in memory outside any graph, their mean computed once; chunks as they are.
+
+    A test never goes backward through its replicates, and every statistic asks for the mean.
+    """
+    whole = rows.loaded()
+    if whole is None:
+        return rows
+    given = without_graph(whole.predictions)
+    if isinstance(given, ClassPredictions) and not isinstance(given, Point):
+        kept = copy.copy(given)
+        kept._set(mean=_Once(given))
+        given = kept
+    return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
+
+
+class _Once:
+    """The mean of predictions, computed when it is first asked for; results that hold it can be pickled."""
+
+    def __init__(self, predictions: ClassPredictions) -> None:
+        self.predictions, self.mean = predictions, None
+
+    def __call__(self) -> Any:
+        if self.mean is None:
+            self.mean = self.predictions.mean()
+        return self.mean
+
+
+def without_graph(predictions: Any) -> Any:
+    """Return the predictions outside any graph."""
+    if not is_torch(predictions._leading):
+        return predictions
+    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
+    return predictions.replace_rows(**arrays)
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:

@@ -17,6 +17,7 @@ from credibly._arrays.checks import (
     require_shape,
     row_blocks,
 )
+from credibly._arrays.errors import Remedy
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
 from credibly._arrays.special import softmax
 from credibly.predictions.base import ClassPredictions
@@ -159,10 +160,19 @@ def remedy_for(probs: Array, constructor: str) -> str:
     if values.size > _LOOKED_AT:
         values = values[: max(1, _LOOKED_AT * len(values) // values.size)]
     if (values < -0.01).any():
-        return f"They look like logits: use `{constructor}.from_logits`."
+        return Remedy(
+            f"They look like logits: use `{constructor}.from_logits`.", "They look like logits.", "logits"
+        )
     sums = values.sum(axis=0, dtype=np.float64)
     if values.ndim == 2 and len(values) > 1 and (np.abs(sums - 1) < 1e-3).all():
         return f"The columns sum to 1: transpose, `{constructor}(probs.T)`."
     if (values == np.round(values)).all() and values.max() > 1:
-        return "They look like counts: use `LabelCounts`, or `Dirichlet` if they are parameters."
-    return f"Drop or repair them, or use `{constructor}.from_scores` to normalise on purpose."
+        return Remedy(
+            "They look like counts: use `LabelCounts`, or `Dirichlet` if they are parameters.",
+            "They look like counts, or parameters of a Dirichlet.",
+            "counts",
+        )
+    return Remedy(
+        f"Drop or repair them, or use `{constructor}.from_scores` to normalise on purpose.",
+        "Drop or repair them.",
+    )

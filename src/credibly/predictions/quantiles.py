@@ -5,8 +5,7 @@ Distributions given by quantiles at common levels: straight lines between them, 
 Q(u) = v_j + t (v_{j+1} - v_j)          where the cell j and the position t depend on u and the levels only
 
 Inside, t = (u - l_j) / (l_{j+1} - l_j). Beyond the outermost levels the density falls off exponentially from
-its height in the outermost cell, which makes t a logarithm of u. Sorted draws are such a table at the levels
-j / (s + 1): a new draw falls into each of the s + 1 gaps between s old ones with the same probability.
+its height in the outermost cell, which makes t a logarithm of u.
 """
 
 from __future__ import annotations
@@ -18,31 +17,22 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_finite, require_rows, require_shape
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, beside, device, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 
 
-def draw_levels(n_draws: int, like_array: Array) -> Array:
-    """Return j / (s + 1) for j = 1, ..., s."""
-    xp = namespace(like_array)
-    return xp.arange(1, n_draws + 1, dtype=xp.float64, device=device(like_array)) / (n_draws + 1)
-
-
-def positions(levels: Array, uniform: Array, *, tail: float = 1.0) -> tuple[Array, Array]:
+def positions(levels: Array, uniform: Array) -> tuple[Array, Array]:
     """Return the cell and the position in it of uniform numbers strictly between 0 and 1, any shape.
 
-    `tail` shortens or lengthens both tails. With one level there is no cell to measure tails by: every
-    position is 0.
+    There are at least two levels: tails are measured by the outermost cells.
     """
     xp = namespace(levels)
     q = levels.shape[0]
     flat = xp.reshape(uniform, (-1,))
-    if q == 1:
-        return xp.zeros(uniform.shape, dtype=xp.int64, device=device(levels)), xp.zeros_like(uniform)
     cell = xp.clip(xp.astype(xp.searchsorted(levels, flat, side="right"), xp.int64) - 1, 0, q - 2)
     start, stop = xp.take(levels, cell), xp.take(levels, cell + 1)
-    below, above = (tail * scale for scale in _tails(levels))
+    below, above = _tails(levels)
     inside = (flat - start) / (stop - start)
     lower = below * xp.log(xp.minimum(flat, levels[0]) / levels[0])
     upper = 1.0 - above * xp.log(xp.minimum((1.0 - flat) / (1.0 - levels[-1]), xp.ones_like(flat)))
@@ -63,8 +53,6 @@ def table_quantiles(table: Array, levels: Array, wanted: Array) -> Array:
     xp = namespace(table)
     cell, position = positions(levels, wanted)
     start = xp.take(table, cell, axis=1)
-    if table.shape[1] == 1:
-        return start
     return start + position * (xp.take(table, cell + 1, axis=1) - start)
 
 
@@ -119,6 +107,12 @@ class Quantiles(RealPredictions):
         Quantiles, not decreasing along the levels.
     levels : array (q,)
         Strictly increasing, between 0 and 1.
+
+    Notes
+    -----
+    Quantiles say how often labels lie between them and no more. Tests that need only that (`picp`,
+    `quantile_calibration_error`, `pit_test`, `coverage_curve`) are exact for any number of levels; tests of
+    scores that need the value of a label are refused.
 
     Examples
     --------

@@ -24,11 +24,12 @@ from credibly._arrays.checks import (
     require_same_shape,
     require_shape,
 )
-from credibly._arrays.namespace import Array, as_float64, is_numpy, is_torch, like, namespace
+from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr, ndtri
 from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 from credibly.predictions.base import RealPredictions
+from credibly.predictions.ensemble import members_second, refuse_member_axis
 
 _NODES = 49
 
@@ -213,6 +214,9 @@ class Gaussian(RealPredictions):
         Means.
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
+    member_axis : {0, 1}, optional
+        Where the members are: 1 (the default) for (n, m), 0 for (m, n). With as many members as instances the
+        order cannot be seen and must be said.
 
     Examples
     --------
@@ -223,13 +227,18 @@ class Gaussian(RealPredictions):
 
     mean: Array
     std: Array
+    member_axis: dataclasses.InitVar[int | None] = None
     row_fields: ClassVar[tuple[str, ...]] = ("mean", "std")
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, member_axis: int | None) -> None:
         mean, std = as_real(self.mean, "mean"), as_real(self.std, "std")
         namespace(mean, std, what="`mean` and `std`")
         require_shape(mean, "mean", ("(n,)", "(n, m)"))
         require_same_shape(mean, std, ("mean", "std"))
+        if mean.ndim == 2:
+            mean, std = (members_second(part, "mean", member_axis, "(n, m)") for part in (mean, std))
+        elif member_axis is not None:
+            refuse_member_axis(mean, "mean", member_axis)
         require_finite(mean, "mean")
         require_finite(std, "std")
         require_rows(
@@ -310,7 +319,17 @@ class Samples(RealPredictions):
     Parameters
     ----------
     values : array (n, s) or (n, m, s)
-        Draws, finite.
+        Draws, finite. Any number will do: tests pool each label with its draws and are exact even for one.
+    member_axis : {0, 1}, optional
+        Where the members are, or the draws where there are no members: 1 (the default) for (n, m, s) and
+        (n, s), 0 for (m, n, s) and (s, n). With as many of them as instances the order cannot be seen and
+        must be said.
+
+    Notes
+    -----
+    Draws of an instance are independent draws from one distribution, and their order says nothing. Of
+    (n, m, s) member j drew ``values[:, j, :]``; with s = 1 a member is one joint draw of all labels, as a
+    posterior predictive distribution stores them.
 
     Examples
     --------
@@ -320,11 +339,14 @@ class Samples(RealPredictions):
     """
 
     values: Array
+    member_axis: dataclasses.InitVar[int | None] = None
     row_fields: ClassVar[tuple[str, ...]] = ("values",)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, member_axis: int | None) -> None:
         values = as_real(self.values, "values")
         require_shape(values, "values", ("(n, s)", "(n, m, s)"))
+        shape, what = ("(n, s)", "draws") if values.ndim == 2 else ("(n, m, s)", "members")
+        values = members_second(values, "values", member_axis, shape, what)
         require_finite(values, "values")
         self._set(values=values)
 
@@ -383,9 +405,7 @@ class Samples(RealPredictions):
         """
         wanted, draws = self._levels(levels), self.pooled()
         xp = namespace(draws)
-        # 0.7 * 10 is a little more than 7
-        rank = xp.ceil(wanted * draws.shape[1] * (1.0 - 4e-16))
-        return xp.take(draws, xp.astype(rank, xp.int64) - 1, axis=1)
+        return xp.take(draws, _ranks(wanted, draws.shape[1]), axis=1)
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
@@ -394,3 +414,79 @@ class Samples(RealPredictions):
 
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"
+
+
+def _ranks(levels: Array, n_draws: int) -> Array:
+    """Return the places, from 0, of the quantiles at `levels` among sorted draws."""
+    xp = namespace(levels)
+    # 0.7 * 10 is a little more than 7
+    return xp.astype(xp.ceil(levels * n_draws * (1.0 - 4e-16)), xp.int64) - 1
+
+
+class LeftOut(Samples):
+    """Draws of every instance without one of them, for each of them in turn: n p predictions of p - 1 draws.
+
+    Prediction i p + j holds the numbers of row i of the pool but number j. Quantiles and means follow from
+    the sorted row and its sum, so that all p predictions of a row cost little more than one.
+
+    Parameters
+    ----------
+    pool : array (n, p)
+        Numbers of every instance, double precision.
+    """
+
+    def __init__(self, pool: Array) -> None:
+        xp = namespace(pool)
+        self._set(pool=pool, ordered=xp.sort(pool, axis=1), notes=())
+
+    pool: Array
+    ordered: Array
+
+    @property
+    def _leading(self) -> Array:
+        return self.pool
+
+    def __len__(self) -> int:
+        return int(self.pool.shape[0] * self.pool.shape[1])
+
+    @property
+    def n_members(self) -> int:
+        """One: members are pooled."""
+        return 1
+
+    @property
+    def values(self) -> Array:
+        """The draws of every prediction, (n p, p - 1)."""
+        return self.pooled()
+
+    def pooled(self) -> Array:
+        """Return the draws of every prediction in order, (n p, p - 1)."""
+        p = self.pool.shape[1]
+        xp = namespace(self.pool)
+        return self._at(xp.arange(p - 1, dtype=xp.int64, device=device(self.pool)))
+
+    def quantile(self, levels: Any) -> Array:
+        """Return the quantiles of every prediction, (n p, l)."""
+        return self._at(_ranks(self._levels(levels), self.pool.shape[1] - 1))
+
+    def expectation(self) -> Array:
+        """Return the mean of every prediction, (n p,)."""
+        xp = namespace(self.pool)
+        p = self.pool.shape[1]
+        centre = self.ordered[:, p // 2][:, None]  # the sum loses fewer digits around it
+        away = self.pool - centre
+        mean = centre + (xp.sum(away, axis=1, keepdims=True) - away) / (p - 1)
+        return xp.reshape(mean, (-1,))
+
+    def below(self, *, strict: bool = True) -> Array:
+        """Return how many numbers of its row are below (or at most) each number of the pool, (n, p)."""
+        return count_at_most(self.ordered, self.pool.T, strict=strict).T
+
+    def _at(self, ranks: Array) -> Array:
+        """Return the draws at places `ranks` (l,) of every prediction, (n p, l)."""
+        xp = namespace(self.pool)
+        n, p = self.pool.shape
+        # equal numbers leave the same draws, so the first of them may be the one that is left out
+        place = ranks[None, None, :] + xp.astype(ranks[None, None, :] >= self.below()[:, :, None], xp.int64)
+        found = xp.take_along_axis(self.ordered, xp.reshape(place, (n, -1)), axis=1)
+        return xp.reshape(found, (n * p, ranks.shape[0]))

@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.annotators.disagreement import overall_evidence
@@ -168,6 +168,7 @@ MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
 
 
+@takes_rng
 def recalibration_report(
     predictions: Any,
     labels: Any,

@@ -4,7 +4,7 @@
 
 on log-probabilities. s below 1 draws the members together, s above 1 moves them apart. Temperatures are
 fitted on one part of the data; on the other part `credal_test` looks for the smallest s whose set it does not
-reject: the most informative set in which a calibrated combination may lie. Where it rejects them all,
+reject: the most informative set in which the truth may lie. Where it rejects them all,
 `margin` enlarges the set that the temperatures made by the smallest radius of `inflate`.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed
 from credibly.credal.enlargement import enlarged
@@ -47,12 +47,13 @@ class CredalRecalibration(Recalibration):
         What enlarges the set where no spread is accepted, see `inflate`; such data are refused without.
     held_out : float
         Share of the instances that choose the spread.
-    weights : {"learned", "constant"}
-        Which combinations count, see `credal_test`.
+    weights : {"learned", "constant"}, optional
+        Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness asks
+        whether the set holds the truth, see `credal_test`.
     level : float
         Level at which a set counts as rejected.
     n_resamples : int
-        Replicates of each test.
+        Replicates of each test of weights.
     rng : int
         Seed of the split and of the tests.
 
@@ -97,7 +98,7 @@ class CredalRecalibration(Recalibration):
     spreads: tuple[float, ...] = SPREADS
     margin: Literal["vacuous", "ball"] | None = None
     held_out: float = 0.5
-    weights: Literal["learned", "constant"] = "learned"
+    weights: Literal["learned", "constant"] | None = None
     level: float = 0.05
     n_resamples: int = 199
     rng: int = 0
@@ -112,7 +113,7 @@ class CredalRecalibration(Recalibration):
 
     def __post_init__(self) -> None:
         one_of("`temperatures`", self.temperatures, ("members", "shared", None))
-        one_of("`weights`", self.weights, ("learned", "constant"))
+        one_of("`weights`", self.weights, ("learned", "constant", None))
         one_of("`margin`", self.margin, ("vacuous", "ball", None))
         require_level(self.level)
         self.rng = require_integer(self.rng, "rng", 0)
@@ -178,7 +179,9 @@ class CredalRecalibration(Recalibration):
         self, held: ClassPredictions, labels: Array, temperatures: HostArray
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
-        words: dict[str, Any] = {"weights": self.weights, "n_resamples": self.n_resamples, "rng": self.rng}
+        words: dict[str, Any] = {"method": "witness", "rng": self.rng}
+        if self.weights is not None:
+            words |= {"method": "weights", "weights": self.weights, "n_resamples": self.n_resamples}
         found: list[float] = []
         for spread in self.spreads:
             result = credal_test(spread_out(held, temperatures, spread), labels, **words)
@@ -188,7 +191,7 @@ class CredalRecalibration(Recalibration):
         if self.margin is None:
             raise UnsupportedError(
                 "the set",
-                f"must hold a calibrated combination at a spread up to {self.spreads[-1]:g}",
+                f"must hold the truth at a spread up to {self.spreads[-1]:g}",
                 f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
                 'Give larger `spreads`, or enlarge the set beyond its members with margin="vacuous".',
             )
@@ -232,7 +235,7 @@ def _single_labels(data: FitData) -> HostArray:
             "`CredalRecalibration`",
             "takes one label per instance and no weights: the credal test is of single labels",
             "got counts or weights",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )
     return np.asarray(counts.argmax(axis=1))
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from credibly.evaluation import Comparison
-from credibly.plots import (
-    TradeoffDisplay,
-    members_data,
-    new_axes,
-    printable,
-    score_bar_data,
-    tradeoff_data,
-    violin_data,
-)
+from credibly.plots import new_axes, printable
+from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
 from credibly.report import comparison_tables as tables
 from credibly.report.html_parts import (
     MethodNote,
@@ -58,7 +51,7 @@ def render_comparison(comparison: Comparison) -> str:
 
     scripts = tuple(map(packaged, SCRIPTS))
     ranking = comparison.ranking
-    lines = tradeoff_data(ranking)
+    lines = TradeoffDisplay(ranking)
     page = template("comparison.html").render(
         style=Markup(packaged("style.css")),
         scripts=tuple(map(Markup, scripts)),
@@ -72,7 +65,7 @@ def render_comparison(comparison: Comparison) -> str:
         main=_main(lines),
         ranked=tables.ranked(comparison, 1.0),
         start=1.0,
-        most=lines.most,
+        most=lines.end,
         standings=tables.standings(comparison),
         without_points=tables.without_points(comparison),
         own=tables.own_numbers(comparison),
@@ -132,7 +125,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ranking = comparison.ranking
     found = [
         report_figure(
-            violin_data(ranking, part=part),
+            ViolinDisplay(ranking, part),
             f"{part.capitalize()} of right and wrong predictions",
             f"violins-{part}",
             size=(5.4, 4.2),
@@ -142,7 +135,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ]
     found += [
         report_figure(
-            score_bar_data(ranking, group=group),
+            ScoreBarDisplay(ranking, group),
             f"Means over {group} predictions",
             f"bars-{group}",
             size=(5.4, 4.2),
@@ -151,6 +144,6 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
         for group in ("right", "wrong")
     ]
     if any(one.n_members.size for one in ranking.stability.values()):
-        display = members_data(ranking.stability)
+        display = MembersDisplay(ranking.stability)
         found.append(report_figure(display, "Score against number of members", "members", margins=_WIDE))
     return tuple(found)

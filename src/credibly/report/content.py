@@ -61,7 +61,7 @@ def first_verdicts(evaluation: Evaluation) -> tuple[tuple[Verdict, ...], int]:
     """
     others: list[Verdict] = []
     if evaluation.credal is not None:
-        others += worst_first(evaluation.credal.verdicts)[:1]
+        others += evaluation.credal.verdicts[:1]  # the first question: does the set hold the truth?
     if evaluation.validity is not None:
         others.append(evaluation.validity.verdict)
     if evaluation.check is not None and evaluation.check.bayesian is not None:

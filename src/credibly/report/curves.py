@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from credibly.evaluation import Evaluation, shown
-from credibly.plots import Table, coverage_data, risk_coverage_data
+from credibly.plots import Table
+from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.estimates import Estimate
@@ -47,7 +48,7 @@ def real_section(evaluation: Evaluation) -> Section | None:
     rows = tuple(_row(curve) for curve in curves)
     figures: tuple[ReportFigure, ...] = ()
     if parts.coverage is not None:
-        display = coverage_data(parts.coverage)
+        display = EnvelopeDisplay(parts.coverage)
         figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 4.2)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
@@ -84,7 +85,7 @@ def risk_coverage_section(evaluation: Evaluation) -> Section | None:
     curves = None if evaluation.curves is None else evaluation.curves.risk_coverage
     if not curves:
         return None
-    display = risk_coverage_data(curves)
+    display = RiskCoverageDisplay(curves)
     rows = tuple(
         (one.by, *_cells(one.area), *_cells(one.excess), shown(one.stated_area)) for one in curves.values()
     )

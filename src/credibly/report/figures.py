@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
-from credibly.evaluation import Evaluation, title
-from credibly.plots import (
-    NullDisplay,
-    ReliabilityDisplay,
-    classwise_data,
-    new_axes,
-    null_data,
-    pit_data,
-    reliability_data,
-)
+from credibly.evaluation import Evaluation, story_of, title
+from credibly.plots import ClasswiseDisplay, new_axes
+from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
+from credibly.plots.hypotests import NullDisplay
 from credibly.report.html_parts import ReportFigure, drawn_figure, report_figure
 from credibly.results.tests import HypotestResult
 
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
-_TOP_LABEL_STATISTICS = frozenset({"accuracy", "confidence_ece", "top_label_ece"})
-_CLASS_STATISTICS = frozenset({"classwise_ece", "hosmer_lemeshow"})
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:
@@ -33,26 +23,26 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     shares of labels below quantiles.
     """
     if evaluation.reals is not None:
-        return report_figure(
-            pit_data(evaluation.reals.pit), PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3)
-        )
+        display = EnvelopeDisplay(evaluation.reals.pit)
+        return report_figure(display, PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
-    conflicts = {one.statistic for one in evaluation.verdicts if one.word == "conflict"}
-    shown_classes = classwise_data(evaluation.curves.per_class, limit=len(evaluation.curves.per_class))
-    if conflicts & _CLASS_STATISTICS and not conflicts & _TOP_LABEL_STATISTICS:
-        worst = max(shown_classes.panels, key=lambda panel: panel.error_outside)
-        return _reliability(worst, "main")
-    return _reliability(reliability_data(evaluation.curves.top_label), "main")
+    seen_in = {
+        story_of(one.statistic).notion
+        for one in evaluation.verdicts
+        if one.word == "conflict" and one.statistic is not None
+    }
+    if "classwise" in seen_in and "confidence" not in seen_in:
+        classes = ClasswiseDisplay(evaluation.curves.per_class, len(evaluation.classes)).panels
+        return _reliability(max(classes, key=lambda panel: panel.error_outside), "main")
+    return _reliability(ReliabilityDisplay(evaluation.curves.top_label), "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
     """Return a sentence about the classes and their diagrams, worst first."""
     if evaluation.curves is None:
         return "", ()
-    display = classwise_data(evaluation.curves.per_class, limit=SHOWN_CLASSES)
-    hidden = len(evaluation.classes) - len(display.panels)
-    display = dataclasses.replace(display, hidden=hidden)
+    display = ClasswiseDisplay(evaluation.curves.per_class, SHOWN_CLASSES, len(evaluation.classes))
     figures = [
         _reliability(panel, f"class-{place}", small=True) for place, panel in enumerate(display.panels)
     ]
@@ -65,8 +55,7 @@ def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
     for place, verdict in enumerate(evaluation.verdicts):
         result = evaluation.tests.get(verdict.statistic or "")
         if result is not None and verdict.limit is not None and _drawable(result):
-            display = dataclasses.replace(null_data(result), acceptance=verdict.limit)
-            found.append(_null(display, f"null-{place}"))
+            found.append(_null(NullDisplay(result, verdict.limit), f"null-{place}"))
     return tuple(found)
 
 
@@ -78,7 +67,8 @@ def _drawable(result: HypotestResult) -> bool:
 def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = False) -> ReportFigure:
     name = "Confidence against accuracy"
     if not display.is_top_label:
-        name = f"{display.name[0].upper()}{display.name[1:]}: predicted probability against frequency"
+        own = display.curve.name
+        name = f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
     if small:
         return report_figure(
             display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
@@ -89,5 +79,5 @@ def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = Fals
 
 
 def _null(display: NullDisplay, anchor: str) -> ReportFigure:
-    name = f"{title(display.name)}: replicates under the hypothesis"
+    name = f"{title(display.result.statistic_name)}: replicates under the hypothesis"
     return report_figure(display, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from credibly.evaluation import Evaluation, check_verdicts, shown, shown_range, title
-from credibly.plots import Table, check_data, group_grid_data, member_histogram_data
+from credibly.plots import Table
+from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 
@@ -71,8 +72,7 @@ def _finding(check: PredictiveCheck, level: float) -> str:
         words = [one.verdict(level) for one in part.checks.values()]
         counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
         said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
-    limits = (one.replace("`member_pvalue`", f'the column "{_MEMBER_COLUMN}"') for one in check.limits)
-    return " ".join([*said, *limits])
+    return " ".join([*said, *check.limits])
 
 
 def _table(part: HypothesisCheck, level: float) -> Table:
@@ -109,7 +109,7 @@ def _figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     lines = len(check.statistics) * len(check.hypotheses)
     found = [
         report_figure(
-            check_data(check),
+            CheckDisplay(check),
             "What the model expects, and what was observed",
             "check-strip",
             size=(7.2, 1.45 + 0.29 * lines),
@@ -120,11 +120,11 @@ def _figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     if check.bayesian is not None and _drawable(check, worst):
         name = "Replicates by the member that drew them"
         found.append(
-            report_figure(member_histogram_data(check, worst), name, "check-members", size=(4.6, 3.4))
+            report_figure(MemberHistogramDisplay(check, worst), name, "check-members", size=(4.6, 3.4))
         )
     if 1 <= len(check.factors) <= 2 and check.checks:
         name = "Predictive checks within groups"
-        found.append(report_figure(group_grid_data(check, worst, level=level), name, "check-groups"))
+        found.append(report_figure(GroupGridDisplay(check, worst, level=level), name, "check-groups"))
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from credibly.evaluation import Evaluation, RaterParts, shown
-from credibly.plots import Table, disagreement_data, loss_map_data
+from credibly.plots import Table
+from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.decompositions import LossDecomposition
 
@@ -60,10 +61,10 @@ def rater_section(evaluation: Evaluation) -> Section | None:
 def _figures(parts: RaterParts) -> list[ReportFigure]:
     found = []
     if parts.loss.calibration.stderr is not None:
-        display = loss_map_data(parts.loss)
+        display = LossMapDisplay(parts.loss)
         found.append(report_figure(display, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    found.append(report_figure(disagreement_data(parts.disagreement), name, "disagreement"))
+    found.append(report_figure(DisagreementDisplay(parts.disagreement), name, "disagreement"))
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from credibly.evaluation import Evaluation, shown, title
-from credibly.plots import Table, recalibrated_curves_data, recalibration_changes_data
+from credibly.plots import Table
+from credibly.plots.curves import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 
@@ -43,8 +44,9 @@ def _finding(found: RecalibrationReport) -> str:
             sentences.append(f"{name} could not be fitted: {one.failure}")
             continue
         change = one.changes.get("log_loss") or next(iter(one.changes.values()))
-        interval = interval_text(change.difference)
-        within = "" if interval == "none" else f" (95 % interval of the change {interval})"
+        within = ""
+        if change.difference.has_interval:
+            within = f" (95 % interval of the change {interval_text(change.difference)})"
         sentences.append(
             f"{name} moves {title(change.name)} from {shown(change.before.value)} to "
             f"{shown(change.after.value)}{within}."
@@ -73,13 +75,13 @@ def _row(change: Change) -> tuple[str, ...]:
 
 
 def _figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
-    curves = recalibrated_curves_data(found)
+    curves = RecalibratedCurvesDisplay(found)
     first = report_figure(curves, "Confidence against accuracy, before and after", "recalibrated-curves")
     names = next(one.changes for one in found.methods.values() if one.changes)
     statistic = "disagreement_calibration_loss" if "disagreement_calibration_loss" in names else "log_loss"
     if statistic not in names:
         return (first,)
-    changes = recalibration_changes_data(found, statistic)
+    changes = RecalibrationChangesDisplay(found, statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
         first,

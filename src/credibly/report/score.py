@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from credibly.evaluation import Evaluation, shown
-from credibly.plots import Table, confidence_data, score_scatter_data, violin_data
+from credibly.plots import Table
+from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
 
@@ -47,7 +48,7 @@ def score_section(evaluation: Evaluation) -> Section | None:
         figures=(
             *(
                 report_figure(
-                    violin_data(score, part=part),  # type: ignore[arg-type]
+                    ViolinDisplay(score, part),  # type: ignore[arg-type]
                     f"{part.capitalize()} of right and wrong predictions",
                     f"score-{part}",
                     size=(4.4, 4.2),
@@ -56,7 +57,7 @@ def score_section(evaluation: Evaluation) -> Section | None:
                 for part in both
             ),
             *_scatter(score),
-            report_figure(confidence_data(score), "Uncertainty against confidence", "score-confidence"),
+            report_figure(ConfidenceDisplay(score), "Uncertainty against confidence", "score-confidence"),
         ),
         methods=(METHOD,),
     )
@@ -65,7 +66,7 @@ def score_section(evaluation: Evaluation) -> Section | None:
 def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
     if score.n_infinite == score.n:
         return ()  # nothing to draw
-    display = score_scatter_data(score, most=400)
+    display = ScoreScatterDisplay(score, limit=400)
     return (report_figure(display, "Distance against imprecision", "score-scatter"),)
 
 

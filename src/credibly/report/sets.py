@@ -1,4 +1,4 @@
-"""The sections about sets: a calibrated combination in them, and the distribution of labels itself."""
+"""The sections about sets: the truth and a calibrated combination in them, and the labels' distribution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
-from credibly.plots import Table, null_data, region_data, validity_data
+from credibly.plots import Table
+from credibly.plots.hypotests import NullDisplay, WitnessDisplay
+from credibly.plots.sets import RegionDisplay, ValidityDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.tests import CredalTestResult
 
@@ -15,9 +17,20 @@ _QUESTIONS = {
     "learned": "weights that depend on the instance",
     "constant": "one weight vector for all instances",
 }
+WITNESS_METHOD = MethodNote(
+    "Witness test of the set",
+    "If the truth is in the set at every instance, no function of instance and class exceeds on average the "
+    "most that the set allows. Such functions are learned from the labels of other instances, and the tail "
+    "of their sum is taken at the worst distribution of every set. So the level holds for every truth in the "
+    "set, whether weights could have been learned or not. The exact p-value, 1 over an e-value, has less "
+    "power.",
+    "E[v(x, y) - max over the set of sum_c p_c v(x, c)] <= 0",
+    "Grünwald, de Heide and Koolen, Safe testing, JRSS B 2024.",
+)
 CREDAL_METHOD = MethodNote(
     "Test of the set",
-    "A set of distributions is in conflict with the labels only if no combination in it is calibrated. "
+    "The hypothesis of the papers: some combination in the set is calibrated. A set that holds the truth "
+    "holds one, so with learned weights a conflict takes the witness as well. "
     "Weights on the points of the set are found from the labels: one vector for all instances, or weights "
     "that depend on the instance and are learned on one part of the data and tested on the other. Labels are "
     "then drawn from the combination that was found. The hypothesis is about combinations that such weights "
@@ -29,10 +42,12 @@ CREDAL_METHOD = MethodNote(
 VALIDITY_METHOD = MethodNote(
     "Test of the labels' distributions",
     "With several labels per instance the distribution of labels itself can be compared with the set, which "
-    "is more than calibration asks. The deviance is 0 where the observed frequencies lie in the set. Labels "
-    "are drawn where the set is hardest to reject; single instances are adjusted for all of them by the "
-    "largest deviance.",
-    "G = 2 n min over the set of KL(counts / n || p)",
+    "is more than calibration asks. Over all instances the raters' evidence is summed: how much more "
+    "probable the other raters make a label than the set does. Its mean is at most 0 wherever in the set the "
+    "truth is. Single instances are judged by their deviance, 0 where the observed frequencies lie in the "
+    "set, and adjusted for all of them by the largest deviance. Labels are drawn where the set is hardest to "
+    "reject.",
+    "S = sum over raters of g(y) / pi(y) - 1,  G = 2 n min over the set of KL(counts / n || p)",
     "Mimori et al., Diagnostic uncertainty calibration, AISTATS 2021.",
 )
 
@@ -58,11 +73,12 @@ def credal_section(evaluation: Evaluation) -> Section | None:
     )
     return Section(
         anchor="sets",
-        title="Is there a calibrated distribution in the set?",
-        finding="The mean of a set may fail where another combination in it fits. The one that fits best was "
-        "looked for, and then tested.",
+        title="Does the set hold the truth?",
+        finding="A witness looked for classes that happen more or less often than any distribution in the "
+        "set says. Beside it stand the combinations of the set that fit best: is one of them calibrated?",
         verdicts=parts.verdicts,
         tables=(
+            ("What the witness said, and what happened", _told(parts, evaluation)),
             ("Combinations of the set", Table(columns, rows)),
             (
                 "Largest local deviations of the combination, by region",
@@ -70,7 +86,7 @@ def credal_section(evaluation: Evaluation) -> Section | None:
             ),
         ),
         figures=tuple(_figures(parts, evaluation)),
-        methods=(CREDAL_METHOD,),
+        methods=(WITNESS_METHOD, CREDAL_METHOD),
     )
 
 
@@ -89,13 +105,32 @@ def validity_section(evaluation: Evaluation) -> Section | None:
         verdicts=(parts.verdict,),
         tables=(("Instances that stand out after adjustment, worst first", listed),) if rows else (),
         figures=(
-            report_figure(validity_data(test), "Deviance of every instance", "validity"),
+            report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
             report_figure(
-                null_data(test), "Sum of deviances under the hypothesis", "validity-null", size=(4.4, 3.2)
+                NullDisplay(test),
+                "Sum of the raters' evidence under the hypothesis",
+                "validity-null",
+                size=(4.4, 3.2),
             ),
         ),
         methods=(VALIDITY_METHOD,),
     )
+
+
+def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
+    """Return the directions of the witness, the clearest first."""
+    rows = tuple(
+        (
+            evaluation.classes[one.label],
+            "more often" if one.more else "less often",
+            str(one.n),
+            f"{shown(one.lower)} to {shown(one.upper)}",
+            shown(one.observed),
+            shown(one.score),
+        )
+        for one in parts.validity.directions[:_LISTED]
+    )
+    return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
 def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
@@ -112,9 +147,13 @@ def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
-    found = [
+    found = []
+    if parts.validity.directions:
+        display = WitnessDisplay(parts.validity, class_names=evaluation.classes)
+        found.append(report_figure(display, "Where the witness points", "sets-witness", size=(7.0, 3.4)))
+    found += [
         report_figure(
-            null_data(test),
+            NullDisplay(test),
             f"The best combination under the hypothesis, {name} weights",
             f"sets-{name}",
             size=(4.4, 3.2),
@@ -122,7 +161,7 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         for name, test in parts.tests.items()
         if test.null_distribution is not None
     ]
-    display = region_data(parts.regions, class_names=evaluation.classes, level=evaluation.settings["level"])
+    display = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
     name = "Where the combination fails"
     found.append(report_figure(display, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
     return found

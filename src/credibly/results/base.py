@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import itertools
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SCHEMA_VERSION = 1
 
 Tail = Literal["greater", "two-sided"]
+Notion = Literal["confidence", "classwise", "distribution"]
 
 
 def jsonable(value: Any) -> Any:
@@ -45,7 +50,10 @@ def jsonable(value: Any) -> Any:
 
 
 class Result:
-    """Shared by all results: `to_dict` with the schema version and the type's name."""
+    """Shared by all results: `to_dict` with the schema version and the type's name, and `plot`."""
+
+    drawn_as: ClassVar[tuple[str, ...]] = ()
+    """Fields whose picture stands for the whole, the first that is not None; none where it has its own."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types."""
@@ -55,9 +63,88 @@ class Result:
         }
         return {"schema_version": SCHEMA_VERSION, "type": type(self).__name__, **fields}
 
+    def plot(
+        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
+    ) -> Axes:
+        """Draw this result.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; default: a new figure.
+        kind : str, optional
+            Which picture, where there are several; default: the most useful one.
+        label : str, optional
+            Name of the model. Several models on the same axes get colours of their own, and a key.
+        **options
+            Options of that picture; `credibly.plots` describes them.
+
+        Returns
+        -------
+        Axes
+            The axes, their figure in ``.figure``.
+        """
+        # A picture is made from a finished result: this method is only its handle, so the arrow from results
+        # to plots exists while it runs and not while the modules load.
+        # tach-ignore(Result.plot is the user's handle on the room that draws)
+        from credibly.plots import picture
+
+        for name in self.drawn_as:
+            part = getattr(self, name)
+            if part is not None:
+                return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
+        return picture(self, kind, **options).draw(ax, label=label)
+
+    def __str__(self) -> str:
+        """Show every field on a line of its own, arrays and tables by their size."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        lines = [f"  {field.name}: {_brief(getattr(self, field.name))}" for field in fields]
+        return "\n".join([type(self).__name__, *lines])
+
     def _repr_html_(self) -> str:
         """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _brief(value: Any, most: int = 6) -> str:
+    """Write a value of a result in one short line."""
+    if is_array(value):
+        shape = tuple(value.shape)
+        if not shape or 0 in shape or (len(shape) == 1 and shape[0] <= most):
+            return np.array2string(to_host(value), precision=4, separator=", ")
+        host = to_host(value)
+        numbers = host.dtype.kind in "fiu" and np.isfinite(host).any()
+        limits = f", {np.nanmin(host):.4g} to {np.nanmax(host):.4g}" if numbers else ""
+        return f"array {shape}{limits}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping) and value:
+        return f"{len(value)} by name: {_few(map(str, value), len(value), most)}"
+    if isinstance(value, (tuple, list)) and value:
+        return _few(map(_brief, value[:most]), len(value), most)
+    if isinstance(value, Result):
+        return str(value).partition("\n")[0]
+    if value is None or value == () or value == {}:
+        return "none"
+    return str(value).partition("\n")[0]
+
+
+def _few(words: Iterable[str], count: int, most: int) -> str:
+    """List the first words of `count`."""
+    shown = ", ".join(itertools.islice(words, most))
+    return shown if count <= most else f"{shown}, ... ({count} in all)"
+
+
+class Tested:
+    """A result that answers a question with a p-value, and so is neither true nor false by itself."""
+
+    def __bool__(self) -> bool:
+        raise InputTypeError(
+            "the result of a test",
+            "is neither true nor false",
+            f"got {type(self).__name__} where a yes or no is needed",
+            "Use `.rejects(level)`; of a check of several statistics, `.checks[name].rejects(level)`.",
+        )
 
 
 def require_level(level: float) -> None:

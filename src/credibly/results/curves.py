@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.base import Result, require_level
+from credibly.results.base import Result, Tested, require_level
 from credibly.results.estimates import Estimate
 
 
@@ -46,7 +46,7 @@ class ReliabilityCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class EnvelopeCurve(Result):
+class EnvelopeCurve(Tested, Result):
     """Observed shares against levels, and what the hypothesis gives.
 
     Attributes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -154,7 +155,8 @@ class Estimate(Result):
     name : str
         The statistic.
     value : float
-        Its value; ``float(estimate)`` gives the same.
+        Its value. ``float(estimate)``, ``round(estimate, 3)``, ``f"{estimate:.3f}"`` and comparisons with
+        numbers or other estimates use it.
     stderr : float or None
         Standard error over instances, None where none can be trusted.
     n : int
@@ -181,6 +183,39 @@ class Estimate(Result):
     def __float__(self) -> float:
         return self.value
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        return round(self.value, ndigits)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Estimate):
+            return type(self) is type(other) and all(
+                getattr(self, field.name) == getattr(other, field.name) for field in dataclasses.fields(self)
+            )
+        return self.value == other if isinstance(other, Real) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.value)  # as a number that it equals
+
+    def __lt__(self, other: Estimate | float) -> bool:
+        return self.value < float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __le__(self, other: Estimate | float) -> bool:
+        return self.value <= float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __gt__(self, other: Estimate | float) -> bool:
+        return self.value > float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    def __ge__(self, other: Estimate | float) -> bool:
+        return self.value >= float(other) if isinstance(other, (Estimate, Real)) else NotImplemented
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether `interval` gives one; where not, it raises with the reason."""
+        return self.interval_refusal is None and self.stderr is not None
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of `interval_method`, where its coverage was checked by simulation.
 
@@ -202,7 +237,7 @@ class Estimate(Result):
         from scipy.special import ndtri
 
         require_level(level)
-        if self.interval_refusal is not None or self.stderr is None:
+        if not self.has_interval or self.stderr is None:
             reason = self.interval_refusal or "it has no standard error here"
             raise UnsupportedError(
                 f"an interval for `{self.name}`",
@@ -233,7 +268,7 @@ def signed_root(value: float) -> float:
     return math.copysign(math.sqrt(abs(value)), value)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # comparison with numbers is inherited
 class RootEstimate(Estimate):
     """Signed square root of an estimated squared error.
 
@@ -276,6 +311,11 @@ class RootEstimate(Estimate):
             squared.interval_refusal,
             squared=squared,
         )
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the squared error has one."""
+        return self.squared.has_interval
 
     @property
     def below_zero(self) -> bool:

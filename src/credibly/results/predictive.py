@@ -9,13 +9,13 @@ from typing import Any, Literal
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
-from credibly.results.base import Result, require_level
+from credibly.results.base import Result, Tested, require_level
 from credibly.results.power import PowerCurve
 from credibly.results.tests import CheckResult, Word
 
 
 @dataclasses.dataclass(frozen=True)
-class HypothesisCheck(Result):
+class HypothesisCheck(Tested, Result):
     """All statistics of a predictive check under one hypothesis, on shared replicates.
 
     Attributes
@@ -50,7 +50,7 @@ class HypothesisCheck(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class PredictiveCheck(Result):
+class PredictiveCheck(Tested, Result):
     """What the model expects of its own statistics, and what was observed.
 
     Attributes

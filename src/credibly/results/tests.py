@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.results.base import Result, Tail, require_level
+from credibly.results.base import Notion, Result, Tail, Tested, require_level
 from credibly.results.estimates import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from credibly.results.witness import WitnessResult  # which is made of the results here
 
 
 @dataclasses.dataclass(frozen=True)
-class HypotestResult(Result):
+class HypotestResult(Tested, Result):
     """A null hypothesis, a statistic and a p-value.
 
     Attributes
@@ -315,14 +320,18 @@ class SimplexPicture(Result):
     target: HostArray | None = None
 
 
-Notion = Literal["confidence", "classwise", "distribution"]
+Method = Literal["both", "witness", "weights"]
+
+Outcome = Literal["both", "witness alone", "weights alone", "neither"]
+"""Which of the two tests of a set reject."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CredalTestResult(HypotestResult):
-    """Whether a set of distributions holds a calibrated combination, and the combination that was found.
+    """Whether a set of distributions holds the truth and a calibrated combination, and what was found.
 
-    The fields of :class:`HypotestResult`, and these.
+    The fields of :class:`HypotestResult`, and these. With both methods the statistic is that of the weights,
+    and the p-value the larger of two.
 
     Attributes
     ----------
@@ -336,6 +345,12 @@ class CredalTestResult(HypotestResult):
         Instances the statistic was computed on; weights were learned on the others.
     combination : object
         What `combine` and `score` apply to other instances.
+    method : {"both", "witness", "weights"}
+        Which hypotheses were tested.
+    validity : WitnessResult or None
+        Is the distribution of the label in the set? None where only weights were looked for.
+    calibration : HypotestResult or None
+        The papers' hypothesis by itself, where both were tested: is some combination calibrated?
     """
 
     weights: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
@@ -343,6 +358,87 @@ class CredalTestResult(HypotestResult):
     notion: Notion = "distribution"
     test_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
     combination: Any = dataclasses.field(default=None, repr=False)
+    method: Method = "weights"
+    validity: WitnessResult | None = None
+    calibration: HypotestResult | None = None
+
+    def plot(
+        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
+    ) -> Axes:
+        """Draw the test of the weights; of a witness alone, where it points. See :meth:`Result.plot`."""
+        if kind is None and self.null_distribution is None and self.validity is not None:
+            return self.validity.plot(ax, label=label, **options)
+        return super().plot(ax, kind=kind, label=label, **options)
+
+    def outcome(self, level: float = 0.05) -> Outcome:
+        """Return which of the two tests reject at `level`."""
+        weights = self if self.method == "weights" else self.calibration
+        rejects = (
+            self.validity is not None and self.validity.rejects(level),
+            weights is not None and weights.pvalue <= level,
+        )
+        outcomes: dict[tuple[bool, bool], Outcome] = {
+            (True, True): "both",
+            (True, False): "witness alone",
+            (False, True): "weights alone",
+            (False, False): "neither",
+        }
+        return outcomes[rejects]
+
+    def verdict(self, level: float = 0.05) -> Word:
+        """Return the answer in one of three words.
+
+        Of both methods: "conflict" where both reject, "cannot tell" where one alone does (or could not have),
+        "no conflict found" where neither does. Of one method: that method's own answer.
+        """
+        if self.method == "witness" and self.validity is not None:
+            return self.validity.verdict(level)
+        if self.validity is None or self.calibration is None:
+            return super().verdict(level)
+        if self.outcome(level) != "neither":
+            return "conflict" if self.outcome(level) == "both" else "cannot tell"
+        words = {self.validity.verdict(level), self.calibration.verdict(level)}
+        return "cannot tell" if "cannot tell" in words else "no conflict found"
+
+    def sentence(self, level: float = 0.05, class_names: Sequence[str] | None = None) -> str:
+        """Return the outcome in words.
+
+        Parameters
+        ----------
+        level : float
+            Level of both tests.
+        class_names : sequence of str, optional
+            Names of the classes.
+
+        Returns
+        -------
+        str
+            What was rejected, and where the set misses the truth.
+        """
+        found = self.outcome(level)
+        seen = "the predictions" if self.validity is None else f"the {self.validity.given}"
+        where = "" if self.validity is None else self.validity.where(class_names)
+        pointed = f": {where}" if where else ""
+        if found == "both":
+            return (
+                f"The set misses the truth, and no combination of it that was found is calibrated{pointed}."
+            )
+        if found == "witness alone":
+            told = f"The set misses the truth given {seen}{pointed}"
+            return told + ("." if self.method == "witness" else "; some combination may still be calibrated.")
+        if found == "weights alone":
+            told = "No combination that these weights can express is calibrated"
+            return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
+        if self.verdict(level) == "cannot tell":
+            return "Cannot tell: too few data for a conflict to be found."
+        return "No conflict found between the set and the labels."
+
+    def __str__(self) -> str:
+        if self.validity is None:
+            return super().__str__()
+        if self.calibration is None:
+            return str(self.validity)
+        return f"{self.verdict()}: {self.sentence()} {self.validity}; weights: {self.calibration}"
 
     def combine(self, predictions: Any, features: Any = None) -> Any:
         """Return the combination that was found, for any instances of the same model.

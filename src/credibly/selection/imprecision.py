@@ -7,6 +7,7 @@ from typing import Literal
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, as_float64
+from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed
 from credibly.credal import (
     credal_decision,
@@ -80,7 +81,8 @@ def imprecision_of(
         found = nonspecificity_estimate(credal, measure=measure, budget=budget, negative=negative, rng=seed)
         notes = found.notes
         if not found.exact:
-            notes = (*notes, f"{found.n_events} random events, standard error {found.mean_stderr:.2g}")
+            error = f", standard error {found.mean_stderr:.2g}"
+            notes = (*notes, Note("sampled", f"{found.n_events} random events", detail=error))
         if measure == "koerner":
             return found.values - 1.0, (*notes, "Koerner's measure is 1 for a point and enters as value - 1")
         return found.values / log_base(base), notes

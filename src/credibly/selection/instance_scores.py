@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.notes import Note, merged
 from credibly.credal import credal_distance
 from credibly.credal.distance import soft_target
 from credibly.credal.entropy import log_base
@@ -261,28 +261,7 @@ def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
         **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
         target=dataclasses.replace(first.target, values=values),
         few=joined(few) if few else None,
-        notes=_added_notes([part.notes for part in parts]),
-    )
-
-
-_COUNTED = re.compile(r"^(\d+)( of (\d+))? (.*)$")
-_SAMPLED = re.compile(r"^(\d+ random events), standard error .*$")
-
-
-def _added_notes(notes: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return each note once; those that begin with a count of rows or masses with the sum of the counts."""
-    order: dict[str, list[int]] = {}
-    for said in notes:
-        for note in said:
-            sampled = _SAMPLED.match(note)
-            counted = None if sampled else _COUNTED.match(note)
-            key = sampled[1] if sampled else counted[4] if counted else note
-            numbers = order.setdefault(key, [])
-            if counted:
-                own = [int(counted[1]), *([int(counted[3])] if counted[3] else [])]
-                numbers[:] = [a + b for a, b in zip(numbers, own, strict=True)] if numbers else own
-    return tuple(
-        f"{' of '.join(map(str, numbers))} {key}" if numbers else key for key, numbers in order.items()
+        notes=merged(part.notes for part in parts),
     )
 
 
@@ -324,7 +303,8 @@ def _summarised(
     xp = namespace(distance)
     infinite = int(xp.sum(xp.astype(xp.isinf(distance), xp.int64)))
     if infinite:
-        notes = (*notes, f"{infinite} instances are infinitely far: their label has probability 0 in the set")
+        far = "instances are infinitely far: their label has probability 0 in the set"
+        notes = (*notes, Note("infinite", far, infinite))
     return EpistemicScore(
         kind=kind,
         tradeoff=settings.tradeoff,

@@ -17,7 +17,8 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.notes import Note
+from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import rows_within_budget, tiles
@@ -185,6 +186,7 @@ def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tupl
     return float(low), float(high)
 
 
+@takes_rng
 def rank_models(
     models: Mapping[str, Any],
     labels: Any = None,
@@ -308,13 +310,15 @@ def rank_models(
         require_scorable(one, settings, name, stability=stability)
     if paper is not None and settings.budget is None:
         settings = dataclasses.replace(settings, budget=_shared_budget(given))
-    scores = _scores(given, settings, progress)
+    scores = _scores(given, settings, None if progress is None else _scored_half(progress, n_resamples))
     lines = _lines(scores, averages)
     names = tuple(lines)
     values = np.stack(
         [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
     )
-    draws = bootstrap_means(values, n_resamples, settings.seed, progress)
+    draws = bootstrap_means(
+        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress)
+    )
     distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
     scale = _scale(given, scores, settings) if scaled else 1.0
     drawn = (draws[:, 0::2], draws[:, 1::2])
@@ -338,6 +342,15 @@ def rank_models(
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
         notes=_notes(scores),
     )
+
+
+def _scored_half(progress: Progress, n_resamples: int) -> Progress:
+    """Tell of scores as the first half of one piece of work, of which the bootstrap is the second."""
+    return lambda done, total: progress(done * n_resamples // total, 2 * n_resamples)
+
+
+def _drawn_half(progress: Progress) -> Progress:
+    return lambda done, total: progress(total + done, 2 * total)
 
 
 def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
@@ -443,9 +456,13 @@ def _stabilities(given: Models, settings: ScoreSettings) -> dict[str, ScoreStabi
 
 def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
     """Return what concerns single models under their name."""
-    found = [f"{name}: {note}" for name, score in scores.items() for note in score.notes]
+    found = [
+        note.about(name) if isinstance(note, Note) else f"{name}: {note}"
+        for name, score in scores.items()
+        for note in score.notes
+    ]
     found += [
-        f"{name}: {one}"
+        Note("dependence", f"{name}: {one}")
         for name, score in scores.items()
         for one in score.dependences
         if abs(one.share) > NOTABLE
@@ -455,5 +472,6 @@ def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
     }
     if len(members) > 1:
         listed = ", ".join(map(str, sorted(members)))
-        found.append(f"models have different numbers of members ({listed}): more of them make larger sets")
+        unlike = f"models have different numbers of members ({listed}): more of them make larger sets"
+        found.append(Note("unlike members", unlike))
     return tuple(dict.fromkeys(found))

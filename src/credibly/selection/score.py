@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from credibly._arrays.philox import takes_rng
 from credibly.credal.distance import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
@@ -20,6 +21,7 @@ from credibly.selection.instance_scores import NOTABLE, require_scorable, scored
 from credibly.selection.settings import Paper, checked_settings
 
 
+@takes_rng
 def epistemic_score(
     predictions: Any,
     labels: Any = None,
@@ -116,5 +118,5 @@ def epistemic_score(
     found = summed_up(scored_rows(rows, settings, dependences=dependences))
     for one in found.dependences:
         if abs(one.share) > NOTABLE:
-            warnings.warn(str(one), UserWarning, stacklevel=2)
+            warnings.warn(str(one), UserWarning, stacklevel=3)
     return found

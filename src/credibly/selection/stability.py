@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import namespace
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal import focal_budget
 from credibly.credal.distance import Divergence
 from credibly.credal.entropy import log_base
@@ -34,6 +34,7 @@ EXACT = "all events"
 SINGLES = "single classes only"
 
 
+@takes_rng
 def score_stability(
     predictions: Any,
     labels: Any,

@@ -21,7 +21,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.engines import Engine, as_engine
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.io.checkpoints import Checkpoints
@@ -109,6 +109,7 @@ class _Block:
     tests: tuple[tuple[str, Test], ...]
 
 
+@takes_rng
 def power_study(
     tests: Mapping[str, Test] | Sequence[Test] | Test,
     worlds: Mapping[str, World] | Sequence[World] | World,

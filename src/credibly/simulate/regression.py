@@ -84,7 +84,7 @@ class LocationWorld(World):
         else:
             mean = np.full(n, generator.standard_normal() if self.theta is None else float(self.theta))
         values = mean + generator.standard_normal(n)
-        predictions = Gaussian(np.tile(believed, (n, 1)), np.ones((n, self.n_members)))
+        predictions = Gaussian(np.tile(believed, (n, 1)), np.ones((n, self.n_members)), member_axis=1)
         truth = Truth(mean=mean, std=np.ones(n))
         return WorldSample(predictions, values, np.zeros((n, 1)), truth, self)
 
@@ -175,7 +175,9 @@ class QuadraticWorld(World):
         x = generator.uniform(*self.x_range, size=n)
         mean = _powers(x) @ coefficients
         values = mean + self.noise * generator.standard_normal(n)
-        predictions = Gaussian(_powers(x) @ members, np.full((n, self.n_members), float(self.noise)))
+        predictions = Gaussian(
+            _powers(x) @ members, np.full((n, self.n_members), float(self.noise)), member_axis=1
+        )
         truth = Truth(mean=mean, std=np.full(n, float(self.noise)))
         return WorldSample(predictions, values, x[:, None], truth, self)
 

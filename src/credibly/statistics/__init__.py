@@ -13,8 +13,8 @@ from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
-from credibly.statistics.registry import as_statistic, registered
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
+from credibly.statistics.registry import as_statistic, registered, story_of
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
@@ -30,6 +30,7 @@ __all__ = [
     "RunningStatistic",
     "State",
     "Statistic",
+    "Story",
     "Subsampled",
     "Traits",
     "accuracy",
@@ -58,5 +59,6 @@ __all__ = [
     "rmse",
     "skce",
     "statistic",
+    "story_of",
     "top_label_ece",
 ]

@@ -27,7 +27,7 @@ from credibly.statistics.bins import (
     width_edges,
 )
 from credibly.statistics.cells import Cells, CellStatistic
-from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Traits
+from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
 from credibly.statistics.top_label import top_label
 
 
@@ -134,6 +134,15 @@ class ConfidenceECE(BinnedStatistic):
     name: ClassVar[str] = "confidence_ece"
     traits: ClassVar[Traits] = _traits()
     reference: ClassVar[str] = "Guo et al. 2017"
+    story: ClassVar[Story] = Story(
+        title="Confidence ECE",
+        meaning="Gap between confidence and accuracy, averaged over bins of confidence.",
+        formula="Σ_b |b|/n · |accuracy(b) − confidence(b)|",
+        above="stated confidence and observed accuracy differ by more than chance explains",
+        notion="confidence",
+        citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
+        aliases={"ece": "the usual one", "expected_calibration_error": "the usual one"},
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         **_C25,
         **_M23,
@@ -183,6 +192,16 @@ class TopLabelECE(ConfidenceECE):
     name: ClassVar[str] = "top_label_ece"
     traits: ClassVar[Traits] = _traits()
     reference: ClassVar[str] = "Gupta and Ramdas 2022"
+    story: ClassVar[Story] = Story(
+        title="Top-label ECE",
+        meaning="Gap between confidence and accuracy within each predicted class, averaged over classes and "
+        "bins.",
+        formula="Σ_c Σ_b |b,c|/n · |accuracy(b,c) − confidence(b,c)|",
+        above="within predicted classes, confidence and accuracy differ by more than chance explains",
+        notion="confidence",
+        citation="Gupta and Ramdas, Top-label calibration and multiclass-to-binary reductions, ICLR 2022.",
+        aliases={"ece": "", "expected_calibration_error": ""},
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def cells(self, probs: Array, plan: Plan) -> Cells:
@@ -221,6 +240,21 @@ class ClasswiseECE(BinnedStatistic):
     name: ClassVar[str] = "classwise_ece"
     traits: ClassVar[Traits] = _traits()
     reference: ClassVar[str] = "Kull et al. 2019"
+    story: ClassVar[Story] = Story(
+        title="Class-wise ECE",
+        meaning="Gap between the probability of a class and its frequency, averaged over bins and classes.",
+        formula="1/k Σ_c Σ_b |b|/n · |frequency of c in b − mean p_c in b|",
+        above="probabilities of single classes and their frequencies differ by more than chance explains",
+        notion="classwise",
+        citation="Kull et al., Beyond temperature scaling, NeurIPS 2019.",
+        aliases={
+            "ece": "",
+            "expected_calibration_error": "",
+            "ace": 'with binning="equal_mass"',
+            "sce": "",
+            "cwece": "",
+        },
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {**_C25, **_M23}
 
     def binned_values(self, probs: Array) -> Array:

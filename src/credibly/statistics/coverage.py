@@ -18,6 +18,7 @@ import dataclasses
 import itertools
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -40,7 +41,7 @@ from credibly.predictions import (
 )
 from credibly.results.base import require_level
 from credibly.statistics.proper import share_moments
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
 MOST_LEVELS = 10_000
@@ -48,8 +49,6 @@ MOST_LEVELS = 10_000
 
 class ShareBound(LossBound):
     """A share of instances: one that is not weighted is a binomial count."""
-
-    needs_ranks_only = True
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
@@ -82,6 +81,16 @@ class IntervalCoverage(RealMean):
     name: ClassVar[str] = "picp"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
+    story: ClassVar[Story] = Story(
+        title="Interval coverage",
+        meaning="Share of labels inside the central interval of the predicted distribution, ends included.",
+        formula="mean of 1[l ≤ y ≤ u]",
+        above="intervals hold more labels than they say (too wide)",
+        below="intervals hold fewer labels than they say (too narrow)",
+        citation="Khosravi et al., Comprehensive review of neural network-based prediction intervals, IEEE "
+        "Transactions on Neural Networks, 2011.",
+        aliases={"coverage": "", "interval_coverage": ""},
+    )
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -118,14 +127,19 @@ class IntervalScore(RealMean):
     name: ClassVar[str] = "interval_score"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
+    story: ClassVar[Story] = Story(
+        title="Interval score",
+        meaning="Mean width of the central interval, plus a penalty for labels outside; smaller is better.",
+        formula="mean of (u − l) + 2/α (l − y)⁺ + 2/α (y − u)⁺",
+        above="labels lie further outside the intervals than these say",
+        below="labels lie less far outside the intervals than these say",
+        citation="Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA "
+        "2007.",
+        aliases={"winkler": "", "winkler_score": ""},
+    )
 
     def __post_init__(self) -> None:
         require_level(self.level)
-
-    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        bound = super()._bind(predictions, plan)
-        bound.tail_share = (1.0 - self.level) / 2.0
-        return bound
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """Width and penalty."""
@@ -143,9 +157,25 @@ class IntervalScore(RealMean):
 class CoverageShares(Bound):
     """Shares of labels at many levels, before they become one number."""
 
-    needs_ranks_only = True
     term_size = 1.0
     levels: Array
+    looks: ClassVar[Mapping[str, bool]]
+    """Names of the counts in the state; whether ends count that are below the label, or at most the label."""
+
+    @abstractmethod
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return how many ends each of the labels (b, n) has passed, by the name of the count."""
+
+    def counted(self, places: Mapping[str, Array], weights: Array | None) -> State:
+        """Count labels (or their weights) by the ends they passed."""
+        size = self.levels.shape[0] + 1
+        counts = {name: count_cells(own, size, weights) for name, own in places.items()}
+        first = next(iter(counts.values()))
+        return State({**counts, "weight": namespace(first).sum(first, axis=1)})
+
+    def state(self, labels: Labels) -> State:
+        """Count the labels (or their weights) by the ends they passed."""
+        return self.counted(self.places(labels.values), labels.weights)
 
     @abstractmethod
     def shares(self, state: State) -> Array:
@@ -164,17 +194,17 @@ class CoverageShares(Bound):
 class QuantileErrorBound(CoverageShares):
     """How many labels are at most as large as each quantile."""
 
+    looks = {"cells": True}  # noqa: RUF012
+
     def __init__(
         self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.table, self.levels = table, levels
 
-    def state(self, labels: Labels) -> State:
-        """Count the labels (or their weights) between neighbouring quantiles."""
-        cells = count_at_most(self.table, labels.values, strict=True)
-        counts = count_cells(cells, self.table.shape[1] + 1, labels.weights)
-        return State(cells=counts, weight=namespace(counts).sum(counts, axis=1))
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return the cell between neighbouring quantiles."""
+        return {"cells": count_at_most(self.table, values, strict=True)}
 
     def shares(self, state: State) -> Array:
         """Return the share of labels at most as large as each quantile."""
@@ -204,6 +234,16 @@ class QuantileCalibrationError(Statistic):
     name: ClassVar[str] = "quantile_calibration_error"
     traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
+    story: ClassVar[Story] = Story(
+        title="Quantile calibration error",
+        meaning="Squared differences between levels and shares of labels below their quantiles, summed over "
+        "levels.",
+        formula="Σ_j (p_j − mean of 1[y ≤ Q(p_j)])²",
+        above="shares of labels below quantiles differ from their levels by more than chance explains",
+        citation="Kuleshov, Fenner and Ermon, Accurate uncertainties for deep learning using calibrated "
+        "regression, ICML 2018.",
+        aliases={"qce": "", "regression_ece": ""},
+    )
 
     def __post_init__(self) -> None:
         given: Any = self.levels
@@ -258,21 +298,18 @@ _SAME_LEVEL = 1e-9
 class CentralShares(CoverageShares):
     """How many labels lie inside each of nested intervals, the widest first."""
 
+    looks = {"reached": False, "exceeded": True}  # noqa: RUF012
+
     def __init__(self, ends: tuple[Array, Array], levels: Array, notes: tuple[str, ...]) -> None:
         super().__init__(picp, ends[0].shape[0], notes)
         (self.lower, self.upper), self.levels = ends, levels
 
-    def state(self, labels: Labels) -> State:
-        """Count labels by the number of lower ends they reach and of upper ends they exceed."""
-        size = self.lower.shape[1] + 1
-        reached = count_at_most(self.lower, labels.values)
-        exceeded = count_at_most(self.upper, labels.values, strict=True)
-        counts = count_cells(reached, size, labels.weights)
-        return State(
-            reached=counts,
-            exceeded=count_cells(exceeded, size, labels.weights),
-            weight=namespace(counts).sum(counts, axis=1),
-        )
+    def places(self, values: Array) -> dict[str, Array]:
+        """Return the number of lower ends that labels reach and of upper ends that they exceed."""
+        return {
+            "reached": count_at_most(self.lower, values),
+            "exceeded": count_at_most(self.upper, values, strict=True),
+        }
 
     def shares(self, state: State) -> Array:
         """Return 1 minus the shares below and above each interval, by rising level."""

@@ -20,7 +20,7 @@ from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
 from credibly.statistics.cells import CellBound, Cells, CellStatistic
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Traits
+from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, Traits
 from credibly.statistics.top_label import top_label
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
@@ -96,6 +96,16 @@ class HosmerLemeshow(CellStatistic):
         range=(0.0, math.inf),
     )
     reference: ClassVar[str] = "Hosmer and Lemeshow 1980; Fagerland et al. 2008"
+    story: ClassVar[Story] = Story(
+        title="Hosmer-Lemeshow",
+        meaning="Squared differences of observed and expected counts per class and bin of equal mass.",
+        formula="Σ_c Σ_b (observed − expected)² / expected",
+        above="counts per class and bin differ from the expected counts by more than chance explains",
+        notion="classwise",
+        citation="Hosmer and Lemeshow, Goodness of fit tests for the multiple logistic regression model, "
+        "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008.",
+        aliases={"hl": "", "hl_test": ""},
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_width"}}
 
     def __post_init__(self) -> None:

@@ -26,7 +26,7 @@ from credibly._arrays.namespace import Array, is_numpy, namespace, to_host
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import check_bandwidth, spaced_rows
 from credibly.statistics.pairwise import PRECISIONS, BandwidthPlan, Precision, as_number, require_pairs
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.smoother import LIKELIHOOD_ROWS, SmootherBound, likelihood_bandwidth, safe_log
 
 
@@ -114,6 +114,16 @@ class KdeCe(SmoothedError):
     name: ClassVar[str] = "kde_ce"
     traits: ClassVar[Traits] = smoother_traits((0.0, 2.0))
     reference: ClassVar[str] = "Popordanoska et al. 2022"
+    story: ClassVar[Story] = Story(
+        title="KDE calibration error",
+        meaning="Distance of predictions to the frequencies of labels near them, smoothed by a Dirichlet "
+        "kernel.",
+        formula="(mean over j of ‖m(pⱼ) − pⱼ‖ᵖ)^(1/p), m(pⱼ) = Σᵢ≠ⱼ wⱼᵢ e_yᵢ",
+        above="frequencies near predictions differ from them beyond chance",
+        citation="Popordanoska, Sayer and Blaschko, A consistent and differentiable Lp canonical calibration "
+        "error estimator, NeurIPS 2022.",
+        aliases={"ece_kde": "", "canonical_calibration_error": ""},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -190,6 +200,16 @@ class KlCe(SmoothedError):
     name: ClassVar[str] = "kl_ce"
     traits: ClassVar[Traits] = smoother_traits(None)
     reference: ClassVar[str] = "Popordanoska et al. 2024"
+    story: ClassVar[Story] = Story(
+        title="KL calibration error",
+        meaning="The part of the log loss that recalibration could remove, with frequencies m of labels near "
+        "predictions, smoothed by a Dirichlet kernel.",
+        formula="mean over j of Σ_c m_c(pⱼ) log(m_c(pⱼ) / pⱼ_c)",
+        above="recalibration would save more log loss than chance explains",
+        citation="Popordanoska et al., Consistent and asymptotically unbiased estimation of proper "
+        "calibration errors, AISTATS 2024.",
+        aliases={"kl_calibration_error": ""},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

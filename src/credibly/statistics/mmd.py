@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, as_float64, is_array, like, to_host
-from credibly.statistics.protocol import Traits
+from credibly.statistics.protocol import Story, Traits
 from credibly.statistics.skce import KERNEL_TRAITS, KernelError
 
 LABEL_KERNELS = ("delta", "ordinal")
@@ -60,6 +60,15 @@ class MmdCe(KernelError):
     name: ClassVar[str] = "mmd_ce"
     traits: ClassVar[Traits] = KERNEL_TRAITS
     reference: ClassVar[str] = "Marx et al. 2023"
+    story: ClassVar[Story] = Story(
+        title="MMD calibration error",
+        meaning="Distance of observed labels to labels drawn from the predictions, with a kernel L on "
+        "labels.",
+        formula="mean over i ≠ j of k(pᵢ, pⱼ) (e_yᵢ − pᵢ)ᵀ L (e_yⱼ − pⱼ)",
+        above="labels differ from what the predictions would draw",
+        citation="Marx, Zalouk and Ermon, Calibration by distribution matching, NeurIPS 2023.",
+        aliases={"mmd": ""},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

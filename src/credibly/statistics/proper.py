@@ -22,7 +22,7 @@ from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
 from credibly.results.estimates import Moments, standard_error_of
 from credibly.statistics.label_rows import replicates
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.top_label import top_label
 
 
@@ -163,6 +163,17 @@ class Accuracy(ProperScore):
     name: ClassVar[str] = "accuracy"
     traits: ClassVar[Traits] = _traits(False, (0.0, 1.0))
     reference: ClassVar[str] = "Wilson 1927 (its interval)"
+    story: ClassVar[Story] = Story(
+        title="Accuracy",
+        meaning="Share of instances whose most probable class is the label.",
+        formula="mean of 1[argmax p = y]",
+        above="the model is right more often than it says (underconfident)",
+        below="the model is right less often than it says (overconfident)",
+        notion="confidence",
+        citation="Interval: Wilson, Probable inference, the law of succession, and statistical inference, "
+        "JASA 1927.",
+        aliases={"acc": "", "top1": "", "accuracy_score": ""},
+    )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
@@ -222,6 +233,21 @@ class Brier(ProperScore):
     name: ClassVar[str] = "brier"
     traits: ClassVar[Traits] = _traits(True, (0.0, 2.0))
     reference: ClassVar[str] = "Brier 1950"
+    story: ClassVar[Story] = Story(
+        title="Brier score",
+        meaning="Mean squared distance between the predicted distribution and the label, 0 to 2; smaller is "
+        "better.",
+        formula="mean of ‖p − e_y‖²",
+        above="its probabilities are further from the labels than they say",
+        below="its probabilities are closer to the labels than they say",
+        citation="Brier, Verification of forecasts expressed in terms of probability, Monthly Weather "
+        "Review, 1950.",
+        aliases={
+            "brier_score": "",
+            "quadratic_score": "",
+            "brier_score_loss": "which for two classes is twice the number of scikit-learn",
+        },
+    )
 
     def table(self, probs: Array) -> Array:
         """|p|^2 - 2 p_c + 1."""
@@ -262,6 +288,20 @@ class LogLoss(ProperScore):
     name: ClassVar[str] = "log_loss"
     traits: ClassVar[Traits] = _traits(True, (0.0, math.inf))
     reference: ClassVar[str] = "Good 1952"
+    story: ClassVar[Story] = Story(
+        title="Log loss",
+        meaning="Mean negative natural logarithm of the label's probability; infinite where that is 0, not "
+        "clipped.",
+        formula="mean of −log p_y",
+        above="labels that it called improbable happen too often",
+        below="labels that it called improbable happen too rarely",
+        citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
+        aliases={
+            **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for classes"),
+            "cross_entropy": "",
+            "logloss": "",
+        },
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {"C25": {"clip": 1e-10}}
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ Rows are always a sequence of datasets, data in memory a sequence of one; `over_
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -36,7 +37,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
-from credibly.results.base import Tail
+from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
 
 LabelKind = Literal["classes", "counts", "reals"]
@@ -75,6 +76,40 @@ class Traits:
 
 
 @dataclasses.dataclass(frozen=True)
+class Story:
+    """What a statistic is called and what its values mean, in words for people.
+
+    Attributes
+    ----------
+    title : str
+        Its name as people write it.
+    meaning : str
+        One plain sentence of what it measures.
+    formula : str
+        The formula on one line.
+    above, below : str
+        What a value above, or below, what chance explains says about the model. A statistic whose tail is
+        "greater" alarms only above.
+    notion : {"distribution", "confidence", "classwise"}
+        Which kind of calibration it looks at: of the whole distribution, of the most probable class, of each
+        class on its own.
+    citation : str
+        Where it was published, in full.
+    aliases : mapping of str to str
+        Other names that people ask for, in lower case, each with a remark on how it differs, or "".
+    """
+
+    title: str
+    meaning: str
+    formula: str = ""
+    above: str = "larger than chance explains"
+    below: str = "smaller than chance explains"
+    notion: Notion = "distribution"
+    citation: str = ""
+    aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class Plan:
     """Label-free facts about all rows, shared by all parts of them: number of instances and bin edges."""
 
@@ -89,10 +124,6 @@ SECOND_LOOK = "its standard error needs a second look at all rows"
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
 
-    needs_ranks_only: ClassVar[bool] = False
-    """Whether of a real label only the order among the quantiles bound here matters."""
-    tail_share: float | None = None
-    """Probability beyond an interval, where the distance of a real label to its end matters."""
     term_size: float = 0.0
     """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
     to. 0 where terms have one sign, so that the value itself tells."""
@@ -169,6 +200,25 @@ class Bound(ABC):
         )
 
 
+class CallSignature:
+    """What `inspect.signature` and tab completion see of a statistic: its call, with every setting.
+
+    The class itself keeps the signature of its constructor.
+    """
+
+    def __get__(self, statistic: Statistic | None, owner: type[Statistic]) -> inspect.Signature:
+        if statistic is None:
+            raise AttributeError("__signature__")
+        _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
+        own = [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, field.name)
+            )
+            for field in dataclasses.fields(statistic)
+        ]
+        return inspect.Signature([*shared, *own], return_annotation=Estimate)
+
+
 @dataclasses.dataclass(frozen=True)
 class Statistic(ABC):
     """A number computed from predictions and labels. Settings are the fields; instances are frozen.
@@ -180,12 +230,14 @@ class Statistic(ABC):
     name: ClassVar[str]
     traits: ClassVar[Traits]
     reference: ClassVar[str]
+    story: ClassVar[Story]
     papers: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings that reproduce a paper's printed numbers."""
     counts_meaning: ClassVar[str] = (
         "label counts: every instance counts once, with the shares of its raters in place of one label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
+    __signature__ = CallSignature()
 
     def __call__(
         self,
@@ -203,7 +255,7 @@ class Statistic(ABC):
         predictions : Predictions, array or Rows
             (n, k) probabilities, (n, m, k) members, any prediction object, or what `scan` returned.
         labels : array (n,) or LabelCounts
-            What was observed; chunks bring their own.
+            What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
         paper : str, optional
@@ -247,6 +299,7 @@ class Statistic(ABC):
                     "takes only its own settings",
                     f"got {name!r}",
                     nearest(name, known) if known else "It has none.",
+                    argument=name,
                 )
         if paper is not None:
             if paper not in self.papers:
@@ -255,9 +308,35 @@ class Statistic(ABC):
                     f"must be one of {sorted(self.papers)}" if self.papers else "has no paper mode",
                     f"got {paper!r}",
                     "Leave it out for the library's own settings.",
+                    argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
         return dataclasses.replace(self, **settings)
+
+    def _call(self) -> str:
+        """Return the call with the settings it uses where they are not given."""
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
+        return f"{self.name}(predictions, labels=None, *, sample_weight=None, paper=None{settings})"
+
+    def documentation(self) -> str:
+        """Return the docstring of the function that the statistic is to those who call it."""
+        called, own = (inspect.getdoc(one) or "" for one in (Statistic.__call__, type(self)))
+        heading = "Parameters\n----------\n"
+        shared, _, rest = called.partition(heading)[2].partition("**settings\n")
+        returned = rest.partition("\n\n")[2]
+        summary, _, below = own.partition("\n\n" + heading)
+        settings, _, below = below.partition("\n\n") if below else ("", "", "")
+        if not settings:
+            summary, _, below = own.partition("\n\nExamples\n")
+            below = below and "Examples\n" + below
+        parts = [
+            self._call(),
+            summary,
+            heading + shared.rstrip() + ("\n" + settings if settings else ""),
+            returned,
+            below,
+        ]
+        return "\n\n".join(part for part in parts if part)
 
     def settings(self) -> dict[str, Any]:
         """Return the fields as a dictionary."""
@@ -282,6 +361,7 @@ class Statistic(ABC):
                 f"takes {' or '.join(sorted(self.traits.labels))}",
                 f"got {kind}",
                 "Draw or choose one label per instance first.",
+                argument="labels",
             )
         return batch
 
@@ -295,6 +375,7 @@ class Statistic(ABC):
                 f"needs {what}",
                 f"got {type(predictions).__name__}",
                 "See `credibly list` for statistics of this kind.",
+                argument="predictions",
             )
 
     def plan(self, predictions: Any) -> Plan:

@@ -15,7 +15,7 @@ from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
-from credibly.statistics.protocol import Statistic
+from credibly.statistics.protocol import Statistic, Story
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
 from credibly.statistics.user import statistic
@@ -41,7 +41,25 @@ BUILTIN: tuple[Statistic, ...] = (
     mae,
 )
 
+for _statistic in BUILTIN:
+    # `help(cr.brier)` shows a docstring of the object where it has one, and the whole class where it has none
+    object.__setattr__(_statistic, "__doc__", _statistic.documentation())
+
 ENTRY_POINTS = "credibly.statistics"
+
+_RANKED = (
+    "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the part of AUROC."
+)
+_LARGEST = "It is the largest |observed - predicted| of the bins of `reliability_curve`."
+_ELSEWHERE = {
+    "auroc": _RANKED,
+    "auc": _RANKED,
+    "roc_auc": _RANKED,
+    "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
+    "mce": _LARGEST,
+    "maximum_calibration_error": _LARGEST,
+}
+"""Numbers that people ask for by name and that a function gives which is no statistic."""
 
 
 @cache
@@ -70,6 +88,13 @@ def registered() -> Mapping[str, Statistic]:
                 f"got {type(loaded).__name__}",
                 f"Fix or uninstall {point.dist.name if point.dist else 'the package'}.",
             )
+        if not hasattr(loaded, "story"):
+            raise InputTypeError(
+                f"statistic {loaded.name!r} of entry point {point.value!r}",
+                "must tell its story",
+                "it has no `story`",
+                "Give its class `story = Story(title=..., meaning=...)`.",
+            )
         if loaded.name in found:
             raise InputError(
                 f"statistic {loaded.name!r} of entry point {point.value!r}",
@@ -81,6 +106,26 @@ def registered() -> Mapping[str, Statistic]:
     return MappingProxyType(found)
 
 
+def story_of(name: str) -> Story:
+    """Return what the statistic of this name tells of itself; of an unregistered one, its name."""
+    known = registered()
+    return known[name].story if name in known else Story(name.replace("_", " "), "")
+
+
+def called_here(given: str) -> str | None:
+    """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
+    asked = given.strip().lower().replace("-", "_").replace(" ", "_")
+    found = {
+        one.name: one.story.aliases[asked] for one in registered().values() if asked in one.story.aliases
+    }
+    if len(found) > 1:
+        told = [f"{name} ({remark})" if remark else name for name, remark in found.items()]
+        return f"Which one: {', '.join(told)}."
+    for name, remark in found.items():
+        return f"The nearest here is {name}, {remark}." if remark else f"{given} is called {name} here."
+    return _ELSEWHERE.get(asked)
+
+
 def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
     """Return a statistic from a statistic or a name; functions must say their tail first."""
     if isinstance(given, Statistic):
@@ -88,9 +133,8 @@ def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
     if isinstance(given, str):
         known = registered()
         if given not in known:
-            raise InputError(
-                "`statistic`", "must be a registered name", f"got {given!r}", nearest(given, known)
-            )
+            remedy = called_here(given) or nearest(given, known)
+            raise InputError("`statistic`", "must be a registered name", f"got {given!r}", remedy)
         return known[given]
     if isinstance(given, Callable):  # type: ignore[arg-type]
         if tail is not None:

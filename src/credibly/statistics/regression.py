@@ -34,9 +34,10 @@ from credibly._arrays.namespace import Array, as_float64, device, namespace, to_
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.special import ndtr
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
+from credibly.predictions.regression import LeftOut
 from credibly.results.base import Tail, require_level
 from credibly.statistics.proper import MeanBound
-from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import REAL_LABELS, Bound, Plan, State, Statistic, Story, Traits
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
@@ -125,6 +126,16 @@ class RootMeanSquaredError(RealMean):
     name: ClassVar[str] = "rmse"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
+    story: ClassVar[Story] = Story(
+        title="RMSE",
+        meaning="Root of the mean squared distance between the label and the mean of the predicted "
+        "distribution.",
+        formula="√(mean of (y − E F)²)",
+        above="labels are further from the predicted means than the predictions say",
+        below="labels are closer to the predicted means than the predictions say",
+        citation="Gneiting, Making and evaluating point forecasts, JASA 2011.",
+        aliases={"root_mean_squared_error": "", "mse": "which is the root of it"},
+    )
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)
@@ -150,6 +161,15 @@ class MeanAbsoluteError(RealMean):
     name: ClassVar[str] = "mae"
     traits: ClassVar[Traits] = real_traits(bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Gneiting 2011"
+    story: ClassVar[Story] = Story(
+        title="Mean absolute error",
+        meaning="Mean distance between the label and the median of the predicted distribution.",
+        formula="mean of |y − median F|",
+        above="labels are further from the predicted medians than the predictions say",
+        below="labels are closer to the predicted medians than the predictions say",
+        citation="Gneiting, Making and evaluating point forecasts, JASA 2011.",
+        aliases={"mean_absolute_error": ""},
+    )
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """|y - median|."""
@@ -179,6 +199,18 @@ class GaussianLogLoss(RealMean):
     name: ClassVar[str] = "gaussian_log_loss"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Good 1952"
+    story: ClassVar[Story] = Story(
+        title="Gaussian log loss",
+        meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
+        formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
+        above="labels that it called improbable happen too often",
+        below="labels that it called improbable happen too rarely",
+        citation="Good, Rational decisions, Journal of the Royal Statistical Society B, 1952.",
+        aliases={
+            **dict.fromkeys(("nll", "log_score", "negative_log_likelihood"), "for real values"),
+            "gaussian_nll": "",
+        },
+    )
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless predictions have a Gaussian density."""
@@ -242,6 +274,20 @@ class ContinuousRankedProbabilityScore(RealMean):
     name: ClassVar[str] = "crps"
     traits: ClassVar[Traits] = real_traits(differentiable=True, bounds=(-math.inf, math.inf))
     reference: ClassVar[str] = "Matheson and Winkler 1976"
+    story: ClassVar[Story] = Story(
+        title="CRPS",
+        meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
+        "better. Of quantiles: twice their mean pinball loss.",
+        formula="mean of E|X − y| − ½ E|X − X′|",
+        above="labels are further from the predicted distributions than these say",
+        below="labels are closer to the predicted distributions than these say",
+        citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
+        "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
+        aliases={
+            "rps": "which is for real values; ordered classes have no score of their own",
+            "pinball_loss": "which for quantiles is twice their mean pinball loss",
+        },
+    )
 
     def __post_init__(self) -> None:
         one_of("`estimator`", self.estimator, ("empirical", "fair"))
@@ -290,19 +336,12 @@ def _distance(gap: Array, scale: Array) -> Array:
 
 
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
+    if isinstance(predictions, LeftOut):
+        return _of_left_out(predictions, estimator)
     draws = predictions.pooled()
     xp = namespace(draws)
     s = draws.shape[1]
-    pairs = s * s
-    if estimator == "fair":
-        if predictions.n_members > 1 or s < 2:
-            raise UnsupportedError(
-                '`crps` with estimator="fair"',
-                "needs at least two independent draws per instance",
-                f"got {predictions!r}",
-                'Use estimator="empirical".',
-            )
-        pairs = s * (s - 1)
+    pairs = _pairs(predictions, s, estimator)
     rank = xp.arange(1, s + 1, dtype=xp.float64, device=device(draws))
     centre = draws[:, s // 2]  # sums of distances lose fewer digits around it
     away = draws - centre[:, None]
@@ -312,6 +351,47 @@ def _of_draws(predictions: Samples, estimator: str) -> Loss:
     slopes = (2.0 * counts - s) / s
     heights = (before[:, -1:] - 2.0 * before) / s - half[:, None]
     return _piecewise(draws, centre, slopes, heights)
+
+
+def _pairs(predictions: Samples, s: int, estimator: str) -> int:
+    """Return what sums over pairs of s draws are divided by."""
+    if estimator != "fair":
+        return s * s
+    if predictions.n_members > 1 or s < 2:
+        raise UnsupportedError(
+            '`crps` with estimator="fair"',
+            "needs at least two independent draws per instance",
+            f"got {predictions!r}",
+            'Use estimator="empirical".',
+        )
+    return s * (s - 1)
+
+
+def _of_left_out(predictions: LeftOut, estimator: str) -> Loss:
+    """Return the score of one label for every number that is left out, from sums over whole rows."""
+    pool, ordered = predictions.pool, predictions.ordered
+    xp = namespace(pool)
+    n, p = pool.shape
+    pairs = _pairs(predictions, p - 1, estimator)
+    centre = ordered[:, p // 2][:, None]
+    away = ordered - centre
+    before = _sums_before(away)
+    rank = xp.arange(1, p + 1, dtype=xp.float64, device=device(pool))
+    between = xp.sum((2.0 * rank - p - 1.0) * away, axis=1)[:, None]  # sum over pairs j < k of |z_j - z_k|
+
+    def distances(values: Array) -> Array:
+        """Return sum_k |z_k - v| for values (n, p)."""
+        cell = count_at_most(ordered, values.T).T
+        counts = 2.0 * xp.astype(cell, xp.float64) - p
+        return counts * (values - centre) + before[:, -1:] - 2.0 * xp.take_along_axis(before, cell, axis=1)
+
+    half = (between - distances(pool)) / pairs
+
+    def score(labels: Array) -> Array:
+        values = xp.reshape(labels, (n, p))
+        return xp.reshape((distances(values) - xp.abs(pool - values)) / (p - 1) - half, (1, n * p))
+
+    return score
 
 
 def _of_quantiles(values: Array, levels: Array) -> Loss:

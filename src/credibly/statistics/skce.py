@@ -36,7 +36,7 @@ from credibly.statistics.pairwise import (
     Precision,
     require_pairs,
 )
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
@@ -286,6 +286,16 @@ class Skce(KernelError):
     name: ClassVar[str] = "skce"
     traits: ClassVar[Traits] = KERNEL_TRAITS
     reference: ClassVar[str] = "Widmann et al. 2019"
+    story: ClassVar[Story] = Story(
+        title="SKCE",
+        meaning="Do errors of similar predictions point in one direction? Unbiased, so it may be slightly "
+        "negative.",
+        formula="mean over i ≠ j of k(pᵢ, pⱼ) ⟨e_yᵢ − pᵢ, e_yⱼ − pⱼ⟩",
+        above="similar predictions err in one direction by more than chance explains",
+        citation="Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS "
+        "2019.",
+        aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
+    )
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         "M23": {"kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
     }

@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.namespace import Array, like, namespace
 from credibly.predictions import Labels, Predictions, Rows
 from credibly.results.estimates import Estimate
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,10 +27,12 @@ class Subsampled(Statistic):
     name: ClassVar[str] = "subsampled"
     reference: ClassVar[str] = ""
     traits: ClassVar[Traits]
+    story: ClassVar[Story]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.inner.name)
         object.__setattr__(self, "reference", self.inner.reference)
+        object.__setattr__(self, "story", self.inner.story)
         # sums of a part are no sums of the whole, so chunks of rows cannot be merged
         object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
 

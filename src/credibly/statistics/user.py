@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
-from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Traits
+from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 
 
 class UserBound(Bound):
@@ -81,6 +82,7 @@ class UserStatistic(Statistic):
     name: ClassVar[str] = "user"
     reference: ClassVar[str] = "user"
     traits: ClassVar[Traits]
+    story: ClassVar[Story]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.label)
@@ -96,6 +98,9 @@ class UserStatistic(Statistic):
                 duplicate_invariant=False,
             ),
         )
+        written = inspect.getdoc(self.function) or ""
+        story = Story(self.label.replace("_", " "), written.partition("\n")[0])
+        object.__setattr__(self, "story", story)
 
     def settings(self) -> dict[str, Any]:
         """Return the declared facts; a function has no JSON form."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.namespace import to_host
-from credibly.plots import score_violins, tradeoff_data, whole_figure
+from credibly.plots import whole_figure
+from credibly.plots.scores import TradeoffDisplay, ViolinDisplay
 from credibly.selection import rank_models
 from credibly.selection.settings import Paper
 from credibly.selection.standings import Crossing, Ranking
@@ -69,7 +70,7 @@ class SetsWork:
             _orders(rankings, TRADEOFFS, "rankings", False),
         )
         drawings = {
-            f"tradeoffs-{mode}": drawn(tradeoff_data(one, most=1.0)) for mode, one in rankings.items()
+            f"tradeoffs-{mode}": drawn(TradeoffDisplay(one, most=1.0)) for mode, one in rankings.items()
         }
         drawings["violins"] = lambda: _violins(rankings["exact"])
         return Findings(tables, set_claims(self.data, held, rankings), drawings)
@@ -153,7 +154,7 @@ def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
 
 
 def _violins(ranking: Ranking) -> Any:
-    return whole_figure(score_violins(ranking, part="imprecision"))
+    return whole_figure(ViolinDisplay(ranking, part="imprecision").draw())
 
 
 DIGITS = Study(

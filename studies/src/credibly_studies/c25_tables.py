@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from credibly.evaluation import shown
-from credibly.plots import tradeoff_data
+from credibly.plots.scores import TradeoffDisplay
 from credibly.selection.ranking import crossings
 from credibly.selection.standings import Ranking
 from credibly_studies.c25_printed import (
@@ -87,7 +87,7 @@ def work(size: TablesSize, run: Run) -> Findings:
         off,
     )
     return Findings(
-        (kept, details), _claims(rules), {"tradeoffs": drawn(tradeoff_data(_ranking(), most=1.0))}
+        (kept, details), _claims(rules), {"tradeoffs": drawn(TradeoffDisplay(_ranking(), most=1.0))}
     )
 
 

@@ -15,7 +15,7 @@ from credibly.predictions import Point
 from credibly.simulate import HistogramWorld
 from credibly_studies.judging import Interval, above, below, denied, normal_interval, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import intervals_data
+from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -150,7 +150,7 @@ def _picture(bias: dict[tuple[Drawn, str], tuple[float, Interval]], n: int) -> A
     for (cell, term), one in bias.items():
         if cell.n == n:
             series[term][f"{cell.model}, {cell.raters}"] = one
-    return intervals_data(f"Bias by raters, n = {n}", "bias", series, zero=True)
+    return IntervalsDisplay(f"Bias by raters, n = {n}", "bias", series, zero=True)
 
 
 def _claims(

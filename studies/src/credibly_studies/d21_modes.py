@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.annotators import decompose_disagreement
-from credibly.plots import disagreement_data
+from credibly.plots.raters import DisagreementDisplay
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
 from credibly.recalibration import AlphaCalibration, Recalibration, TemperatureScaling
 from credibly.simulate import HistogramWorld
@@ -25,7 +25,7 @@ from credibly_studies.d21_mode_claims import (
     true_alpha0,
 )
 from credibly_studies.d21_posterior import posterior_gain
-from credibly_studies.pictures import intervals_data
+from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -172,7 +172,7 @@ def _picture(by_mode: dict[str, list[Outcomes]]) -> Any:
         }
         for place, method in enumerate(METHODS)
     }
-    return intervals_data("Error of disagreement", "root mean squared error", series)
+    return IntervalsDisplay("Error of disagreement", "root mean squared error", series)
 
 
 def _bins(size: ModesSize, run: Run) -> Any:
@@ -180,7 +180,7 @@ def _bins(size: ModesSize, run: Run) -> Any:
     world = dataclasses.replace(MODES["overconfident, shared"], n_raters=size.raters)
     (predictions, counts), (new, raters, _) = drawn_twice(world, size.n, (*run.seed, len(MODES)))
     moved, _ = fitted("temperature+alpha", predictions, counts, new)
-    return disagreement_data(decompose_disagreement(moved, raters))
+    return DisagreementDisplay(decompose_disagreement(moved, raters))
 
 
 FIG3 = Study(

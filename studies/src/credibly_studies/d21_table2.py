@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from credibly.annotators import decompose_disagreement, decompose_loss
-from credibly.plots import LossMapDisplay, loss_map_data
+from credibly.plots.raters import LossMapDisplay
 from credibly.predictions import ClassPredictions, LabelCounts
 from credibly.recalibration.comparison import rater_changes
 from credibly.results.decompositions import LossDecomposition
@@ -16,7 +16,7 @@ from credibly_studies.d21_posterior import posterior_gain
 from credibly_studies.d21_recalibrated import KINDS, MEANS, predictions_of, recalibrated
 from credibly_studies.judging import Interval, above, below, mean_interval, offered_interval, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import intervals_data
+from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -182,7 +182,7 @@ def _picture(data: str, rows: list[Row]) -> Any:
     for row in rows:
         if row.task.data == data and row.spread != "alpha":
             series[row.task.kind][row.method.replace(", linear", "")] = row.estimates["D error"]
-    return intervals_data(f"{data}: disagreement", "calibration error of disagreement", series, zero=True)
+    return IntervalsDisplay(f"{data}: disagreement", "calibration error of disagreement", series, zero=True)
 
 
 def _map(size: TableSize) -> LossMapDisplay:
@@ -192,7 +192,7 @@ def _map(size: TableSize) -> LossMapDisplay:
         parts |= {
             f"{data}, {kind}": decompose_loss(one, counts, n_bins=N_BINS) for kind, one in kinds.items()
         }
-    return loss_map_data(parts)
+    return LossMapDisplay(parts)
 
 
 def _claims(data: str, held: Rows, size: TableSize) -> list[Claim]:

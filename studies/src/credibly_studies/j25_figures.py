@@ -10,7 +10,8 @@ from credibly._arrays.namespace import HostArray
 from credibly.credal import credal_contains, credal_sample, simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
-from credibly.plots import null_data, simplex_data, simplex_map_data
+from credibly.plots.hypotests import NullDisplay
+from credibly.plots.simplex import SimplexDisplay, SimplexMapDisplay
 from credibly.predictions import Ensemble, Point
 from credibly.simulate import MulticlassWorld
 from credibly.statistics import error_over_simplex, error_over_weights
@@ -80,7 +81,7 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
                     rng=_seed(run, 5, 1),
                 )
             )
-        drawings[f"fig5-{statistic.name}"] = drawn(null_data(tests[1]))
+        drawings[f"fig5-{statistic.name}"] = drawn(NullDisplay(tests[1]))
         for where, test in zip(("H0,2", f"H1, delta {_DELTA}"), tests, strict=True):
             null = np.asarray(test.null_distribution)
             spread = (float(np.quantile(null, 0.025)), float(np.quantile(null, 0.975)))
@@ -124,7 +125,7 @@ def _over_predictions(size: FigureSize, run: Run) -> Part:
             assert found.support is not None
             means[name] = float(found.values[found.support >= _SUPPORTED].mean())
             if repetition == 0:
-                drawings[f"fig6-{name}"] = drawn(simplex_map_data(found))
+                drawings[f"fig6-{name}"] = drawn(SimplexMapDisplay(found))
                 rows.append((name, means[name], float(found.values.max()), float(found.support.min())))
         larger += means["overconfident"] > means["calibrated"]
     columns = ("prediction", "mean error where supported", "largest error", "smallest support")
@@ -153,7 +154,7 @@ def _over_weights(size: FigureSize, run: Run) -> Part:
             found = error_over_weights(sample.predictions, sample.labels, statistic=name, n_steps=_STEPS)
             ways[name].append(float(0.5 * np.abs(found.smallest - true).sum()))
             if repetition == 0:
-                drawings[f"fig7-{name}"] = drawn(simplex_map_data(found))
+                drawings[f"fig7-{name}"] = drawn(SimplexMapDisplay(found))
         chance.append(float(0.5 * np.abs(found.points - true).sum(axis=1).mean()))
     rows: list[tuple[Cell, ...]] = [
         (name, float(np.mean(found)), _interval(found), float(np.mean(chance)))
@@ -190,7 +191,7 @@ def _draws(size: FigureSize, run: Run) -> Part:
         drawn_from = credal_sample(members, size.draws, method=name, rng=generator)
         found[name] = np.asarray(drawn_from.probs)[0]
         some = Ensemble(found[name][None, :_PICTURED], member_axis=1)
-        drawings[f"fig8-{name}"] = drawn(simplex_data(simplex_picture(some)))
+        drawings[f"fig8-{name}"] = drawn(SimplexDisplay(simplex_picture(some)))
     found["rejection (exact)"] = _uniform(members, size.draws, generator)
     centre = found["rejection (exact)"].mean(axis=0)
     ways = {name: np.sqrt(((draws - centre) ** 2).sum(axis=1)) for name, draws in found.items()}

@@ -13,7 +13,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
-from credibly.plots import before_after_data
+from credibly.plots.hypotests import BeforeAfterDisplay
 from credibly.predictions import Ensemble
 from credibly.recalibration import MemberTemperatures, TemperatureScaling
 from credibly.results.predictive import PredictiveCheck
@@ -166,7 +166,7 @@ def work(size: CorruptionSize, run: Run) -> Findings:
     shown = parts[MODELS.index("deep ensemble")]
     drawings: dict[str, Drawing] = {
         "severity": drawn(failures_display(rows)),
-        "recalibration": drawn(before_after_data(shown.before, shown.after)),
+        "recalibration": drawn(BeforeAfterDisplay(shown.before, shown.after)),
     }
     return Findings(tables(rows), (*claims(rows), member_claim(fitted)), drawings)
 

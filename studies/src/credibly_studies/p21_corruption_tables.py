@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from credibly.evaluation import title
-from credibly.plots import DistanceDisplay
+from credibly_studies.judging import Interval
 from credibly_studies.outcomes import Share
+from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, StudyTable
 
 LEVEL = 0.05
@@ -111,7 +112,7 @@ def _ordered(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (models.index(row.model), row.variant != "raw", row.severity))
 
 
-def failures_display(rows: Sequence[Row]) -> DistanceDisplay:
+def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
     """Return how often the check of the calibration error fails, against severity.
 
     Parameters
@@ -121,30 +122,21 @@ def failures_display(rows: Sequence[Row]) -> DistanceDisplay:
 
     Returns
     -------
-    DistanceDisplay
-        One line per model and hypothesis; models without members have one.
+    IntervalsDisplay
+        One series per model and hypothesis; models without members have one.
     """
     severities = sorted({row.severity for row in rows})
-    lines: dict[str, list[Share]] = {}
+    lines: dict[str, Mapping[str, tuple[float, Interval | None]]] = {}
     for model in dict.fromkeys(row.model for row in rows):
         hypotheses = ("independent",) if model == "single network" else ("bayesian", "independent")
         for hypothesis in hypotheses:
             key = (model, "raw", hypothesis, ECE)
             own = [row for row in rows if _key(row)[:4] == key]
-            lines[f"{model}, {hypothesis}"] = [
-                failing([row for row in own if row.severity == severity]) for severity in severities
-            ]
-    ends = np.array([[share.interval for share in own] for own in lines.values()])
-    return DistanceDisplay(
-        setting="severity",
-        values=np.array(severities, dtype=float),
-        worlds=tuple(f"severity {one}" for one in severities),
-        tests=tuple(lines),
-        level=LEVEL,
-        rates=np.array([[share.rate for share in own] for own in lines.values()]),
-        low=ends[..., 0],
-        high=ends[..., 1],
-    )
+            shares = {one: failing([row for row in own if row.severity == one]) for one in severities}
+            named: dict[str, tuple[float, Interval | None]]
+            named = {f"severity {one}": (share.rate, share.interval) for one, share in shares.items()}
+            lines[f"{model}, {hypothesis}"] = named
+    return IntervalsDisplay(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
 
 
 def failing(rows: Sequence[Row]) -> Share:

@@ -17,7 +17,7 @@ from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
 from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue, two_sided_pvalues
-from credibly.plots import null_data
+from credibly.plots.hypotests import NullDisplay
 from credibly.predictions import Gaussian, Reals
 from credibly.simulate import LocationWorld
 from credibly.statistics import quantile_calibration_error
@@ -80,7 +80,7 @@ class LocationSize:
 def work(size: LocationSize, run: Run) -> Findings:
     """Rank data sets of four kinds among the replicates of one model, then ask for fewer members."""
     theta = ndtri((np.arange(_BELIEF) + 0.5) / _BELIEF)
-    given = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)))
+    given = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)), member_axis=1)
     example = 0.5 + run.generator(0).normal(size=size.n)
     check = predictive_check(given, example, statistics=[NAME], n_resamples=size.replicates, rng=run.seed)
     nulls = {name: check.under(name).checks[NAME].null_distribution for name in HYPOTHESES}
@@ -100,7 +100,7 @@ def work(size: LocationSize, run: Run) -> Findings:
     title = f"Share of {size.data_sets} data sets rejected at level {LEVEL:g}, n = {size.n}"
     few, ranks = _few_members(size, run)
     drawings: dict[str, Drawing] = {
-        name: drawn(null_data(check.under(name).checks[NAME])) for name in HYPOTHESES
+        name: drawn(NullDisplay(check.under(name).checks[NAME])) for name in HYPOTHESES
     }
     return Findings(
         (StudyTable("rows", title, columns, rows), few),

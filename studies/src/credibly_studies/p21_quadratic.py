@@ -13,7 +13,8 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import member_functions, predictive_check
-from credibly.plots import functions_data, null_data
+from credibly.plots.curves import FunctionsDisplay
+from credibly.plots.hypotests import NullDisplay
 from credibly.predictions import Gaussian
 from credibly.results.curves import MemberFunctions
 from credibly.simulate import QuadraticWorld
@@ -91,9 +92,9 @@ def work(size: QuadraticSize, run: Run) -> Findings:
     found = run.map(_data_set, tasks)
     checks = [check for one in found for check in one.checks]
     drawings: dict[str, Drawing] = {
-        name: drawn(functions_data(functions)) for name, functions in found[0].functions.items()
+        name: drawn(FunctionsDisplay(functions)) for name, functions in found[0].functions.items()
     }
-    drawings |= {name: drawn(null_data(result)) for name, result in found[0].drawings.items()}
+    drawings |= {name: drawn(NullDisplay(result)) for name, result in found[0].drawings.items()}
     spread = {name: np.array([one.spread[name] for one in found]) for name in MODELS}
     return Findings(tables(checks, spread), claims(checks, spread), drawings)
 
@@ -188,7 +189,7 @@ def _data_set(task: _Task) -> _Found:
 
 def _gaussian(outputs: HostArray) -> Gaussian:
     mean, std = mean_and_std(outputs)
-    return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T))
+    return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T), member_axis=1)
 
 
 def _spread(given: Gaussian, region: HostArray) -> tuple[float, float]:

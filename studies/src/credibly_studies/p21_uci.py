@@ -9,7 +9,7 @@ import numpy as np
 
 from credibly._arrays.philox import Seed
 from credibly.hypotests import pit_test, predictive_check
-from credibly.plots import pit_data
+from credibly.plots.curves import EnvelopeDisplay
 from credibly.predictions import Gaussian, RealPredictions
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import CheckResult
@@ -77,7 +77,9 @@ def work(size: UciSize, run: Run) -> Findings:
     parts = run.map(_data_set, [_Task(name, size, run.seed) for name in size.data_sets])
     rows = [row for own, _ in parts for row in own]
     curves = parts[-1][1]  # of the smallest data set
-    drawings: dict[str, Drawing] = {f"pit-{name}": drawn(pit_data(curve)) for name, curve in curves.items()}
+    drawings: dict[str, Drawing] = {
+        f"pit-{name}": drawn(EnvelopeDisplay(curve)) for name, curve in curves.items()
+    }
     return Findings(tables(rows), claims(rows), drawings)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ Series = Mapping[str, Mapping[str, tuple[float, Interval | None]]]
 """Values with intervals, by series and by name below the axis."""
 
 
-@dataclasses.dataclass(frozen=True)
 class IntervalsDisplay(Display):
     """Values with intervals, several series beside each other over common names.
 
@@ -30,34 +29,42 @@ class IntervalsDisplay(Display):
     ----------
     title, quantity : str
         Title, and what is on the axis.
-    names : tuple of str
-        Places on the axis.
-    series : tuple of str
-        Names of the series.
-    values, low, high : ndarray (series, names)
-        Values and ends of their intervals; NaN where there are none.
+    series : mapping of str to mapping of str to (float, interval or None)
+        Values by series and name; a name that a series lacks is left out there.
     zero : bool
         Whether a line marks zero.
     """
 
-    size: ClassVar[tuple[float, float]] = (6.4, 4.8)
-    key_below: ClassVar[float] = 0.3
+    size = (6.4, 4.8)
+    key_below = 0.3
 
     title: str
     quantity: str
-    names: tuple[str, ...]
-    series: tuple[str, ...]
-    values: HostArray
-    low: HostArray
-    high: HostArray
+    series: Series
     zero: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Places on the axis."""
+        return tuple(dict.fromkeys(name for one in self.series.values() for name in one))
+
+    @functools.cached_property
+    def cells(self) -> HostArray:
+        """Values and both ends of their intervals, (3, series, names); NaN where there are none."""
+        cells = np.full((3, len(self.series), len(self.names)), np.nan)
+        for row, one in enumerate(self.series.values()):
+            for name, (value, ends) in one.items():
+                cells[:, row, self.names.index(name)] = (value, *(ends or (np.nan, np.nan)))
+        return cells
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        place = np.unravel_index(np.nanargmin(self.values), self.values.shape)
-        smallest = shown(float(self.values[place]))
-        return f"{self.quantity} is smallest for {self.names[place[1]]}, {self.series[place[0]]}: {smallest}."
+        values = self.cells[0]
+        row, column = np.unravel_index(np.nanargmin(values), values.shape)
+        smallest = shown(float(values[row, column]))
+        where = f"{self.names[column]}, {list(self.series)[row]}"
+        return f"{self.quantity} is smallest for {where}: {smallest}."
 
     @property
     def words(self) -> Words:
@@ -69,34 +76,14 @@ class IntervalsDisplay(Display):
         count = len(self.series)
         if self.zero:
             ax.axhline(0, color=INK, linewidth=0.6)
-        for place, name in enumerate(self.series):
+        for place, (name, (values, low, high)) in enumerate(
+            zip(self.series, self.cells.swapaxes(0, 1), strict=True)
+        ):
             style = line_style(place) | {"linestyle": "none"}
             at = np.arange(len(self.names)) + (place - (count - 1) / 2) * min(0.12, 0.7 / count)
-            ends = np.stack([self.values[place] - self.low[place], self.high[place] - self.values[place]])
-            ax.errorbar(at, self.values[place], yerr=np.nan_to_num(ends), markersize=4.5, label=name, **style)
+            ends = np.nan_to_num(np.stack([values - low, high - values]))
+            ax.errorbar(at, values, yerr=ends, markersize=4.5, label=name, **style)
         name_ticks(ax, self.names)
 
-
-def intervals_data(title: str, quantity: str, series: Series, *, zero: bool = False) -> IntervalsDisplay:
-    """Return what a picture of values with intervals shows.
-
-    Parameters
-    ----------
-    title, quantity : str
-        Title, and what is on the axis.
-    series : mapping of str to mapping of str to (float, interval or None)
-        Values by series and name; a name that a series lacks is left out there.
-    zero : bool
-        Whether a line marks zero.
-
-    Returns
-    -------
-    IntervalsDisplay
-        The data; `draw` draws them.
-    """
-    names = tuple(dict.fromkeys(name for one in series.values() for name in one))
-    cells = np.full((3, len(series), len(names)), np.nan)
-    for row, one in enumerate(series.values()):
-        for name, (value, ends) in one.items():
-            cells[:, row, names.index(name)] = (value, *(ends or (np.nan, np.nan)))
-    return IntervalsDisplay(title, quantity, names, tuple(series), cells[0], cells[1], cells[2], zero)
+    def _columns(self) -> dict[str, Any]:
+        return {"name": self.names, **dict(zip(self.series, self.cells[0], strict=True))}

@@ -7,7 +7,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.plots import distance_data, rejection_diagrams
+from credibly.plots import panels
+from credibly.plots.studies import DistanceDisplay, RejectionDisplay
 from credibly.results.power import PowerStudy
 from credibly.simulate.power import Test, power_study
 from credibly.simulate.world import World
@@ -152,9 +153,9 @@ def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequenc
     )
     drawings: dict[str, Drawing] = {}
     for name, study in studies.items():
-        drawings[name] = functools.partial(rejection_diagrams, study)
+        drawings[name] = functools.partial(panels, [RejectionDisplay(study, world) for world in study.worlds])
         try:
-            distances = distance_data(study, level=spoken)
+            distances = DistanceDisplay(study, level=spoken)
         except UnsupportedError:  # no worlds differ in a distance alone
             continue
         drawings["distance" if name == "power" else f"{name}-distance"] = drawn(distances)

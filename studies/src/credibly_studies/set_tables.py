@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from credibly.hypotests import calibration_test, credal_test, reliability_curve
-from credibly.plots import reliability_data
+from credibly.plots.curves import ReliabilityDisplay
 from credibly.statistics import accuracy, classwise_ece, confidence_ece, log_loss
 from credibly_studies.networks import DATA_SETS, MODELS
 from credibly_studies.outcomes import Share, all_of, more_than
@@ -165,7 +165,7 @@ def _passes_more(table: StudyTable) -> tuple[Outcome, str]:
 def _curve(size: TableSize, run: Run) -> Any:
     """Return a picture of the mean of the last model of the first data set, on the test part."""
     given = real_set(size.data_sets[0], size.models[-1], size.rows)
-    return drawn(reliability_data(reliability_curve(given.test, given.test_labels, rng=run.seed)))
+    return drawn(ReliabilityDisplay(reliability_curve(given.test, given.test_labels, rng=run.seed)))
 
 
 def m23_table(size: TableSize, run: Run) -> Findings:

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import credibly as cr
-from credibly._arrays.errors import nearest, one_of
+from credibly._arrays.errors import Remedy, as_problem, nearest, one_of
 
 PARENTS = [
     (cr.InputError, ValueError),
@@ -66,3 +66,30 @@ def test_one_of_accepts_and_refuses():
         cr.InputError, match=r"must be one of 'greater', 'two-sided'; got 'grater'. Did you mean"
     ):
         one_of("`tail`", "grater", ("greater", "two-sided"))
+
+
+@pytest.mark.parametrize(
+    ("subject", "argument"),
+    [("`level`", "level"), ('`measure="pal"`', "measure"), ("the file", None), ("`a` and `b`", None)],
+)
+def test_an_error_knows_the_argument_it_is_about(subject: str, argument: str | None) -> None:
+    assert cr.InputError(subject, "must be so", "it is not", "Change it.").argument == argument
+
+
+def test_the_argument_can_be_said_and_survives_a_pickle() -> None:
+    with pytest.raises(cr.InputTypeError) as raised:
+        cr.brier.with_(n_bin=3)
+    assert raised.value.argument == "n_bin"
+    again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - written on this line
+    assert again.argument == "n_bin"
+    assert str(again) == str(raised.value)
+
+
+def test_a_remedy_keeps_what_it_says_elsewhere() -> None:
+    remedy = Remedy("Use `Point.from_logits`.", "They are logits.", "logits")
+    again = pickle.loads(pickle.dumps(remedy))  # noqa: S301
+    assert (again, again.elsewhere, again.kind) == (remedy, "They are logits.", "logits")
+    problem = as_problem(cr.InputError("`probs`", "must be so", "it is not", remedy))
+    assert problem == "`probs` must be so; it is not. Use `Point.from_logits`."
+    assert problem.elsewhere == "`probs` must be so; it is not. They are logits."
+    assert problem.kind == "logits"

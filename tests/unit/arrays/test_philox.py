@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
@@ -130,9 +131,37 @@ def test_seeds():
     assert as_seed(np.random.default_rng(1)) == as_seed(np.random.default_rng(1))
 
 
+def test_seeds_are_what_default_rng_takes() -> None:
+    assert as_seed([1, 2, 3]) == as_seed((1, 2, 3)) == as_seed(np.array([1, 2, 3]))
+    assert as_seed([1, 2, 3]) == as_seed(np.random.SeedSequence([1, 2, 3])) != as_seed([1, 2, 4])
+    assert as_seed((2**64, 0)) == as_seed(np.random.SeedSequence([2**64, 0]))
+    assert as_seed(np.random.PCG64(1)) == as_seed(np.random.default_rng(1))
+    bits = np.random.PCG64(1)
+    assert as_seed(bits) != as_seed(bits)  # it moves on, as a Generator does
+    assert as_seed(np.random.RandomState(0)) == as_seed(np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("name", ["seed", "random_state"])
+def test_the_names_of_other_packages_are_answered(name: str) -> None:
+    with pytest.raises(cr.InputTypeError, match=f"`{name}` of `calibration_test` is called `rng` here"):
+        cr.calibration_test([[0.5, 0.5]], [0], **{name: 7})
+
+
+def test_every_public_function_that_draws_answers_them() -> None:
+    drawing = [
+        one
+        for one in (getattr(cr, name) for name in cr.__all__)
+        if inspect.isfunction(one) and "rng" in inspect.signature(one).parameters
+    ]
+    assert len(drawing) > 25
+    for one in drawing:
+        with pytest.raises(cr.InputTypeError, match="Use `rng=7`"):
+            one(seed=7)
+
+
 @pytest.mark.parametrize(
     "rng",
-    [-1, 1.5, "7", True, (1,), (1, 2.0), (True, 1), (-1, 1), (2**64, 0), np.random.RandomState(0), []],
+    [-1, 1.5, "7", True, (1, 2.0), (True, 1), (-1, 1), [], np.array([1.0, 2.0]), object()],
 )
 def test_wrong_seeds(rng):
     with pytest.raises(cr.InputTypeError, match="`rng` must be None, a non-negative int"):

@@ -20,7 +20,7 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
         assert rows[name]["tail"] == statistic.traits.tail
         assert rows[name]["labels"] == ", ".join(sorted(statistic.traits.labels))
         assert rows[name]["reference"] == statistic.reference
-        assert rows[name]["summary"]
+        assert rows[name]["summary"] == statistic.story.meaning
 
 
 def test_list_has_the_tests_with_their_references(credibly: Command) -> None:

@@ -93,7 +93,8 @@ def test_class_names_cannot_steer_the_terminal(world: World, tmp_path: Path) -> 
 
 def test_report_and_demo_end_with_path_and_sentences(folder: Path) -> None:
     out = folder / "r.html"
-    screen = in_terminal("report", folder / "overconfident.npz", "--out", out, *FAST, width=100)
+    words = ("report", folder / "overconfident.npz", "--out", out, "--statistic", "brier", *FAST)
+    screen = in_terminal(*words, width=100)
     assert screen.code == 0
     assert str(out) in screen.text
     assert out.is_file()

@@ -32,9 +32,15 @@ def rated(world: World, tmp_path: Path) -> Path:
 def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: Path) -> None:
     ran = credibly("test", members, "--n-resamples", 19, "--seed", 2)
     expected = cr.credal_test(cr.Ensemble(world.members), world.labels, n_resamples=19, rng=2)
-    assert float(ran.rows[0]["pvalue"]) == expected.pvalue
-    assert (ran.rows[0]["statistic"], ran.rows[0]["m"]) == ("skce", str(M))
+    witness, weights, both = ran.rows
+    assert float(both["pvalue"]) == expected.pvalue
+    assert float(witness["pvalue"]) == expected.validity.pvalue
+    assert float(weights["pvalue"]) == expected.calibration.pvalue
+    assert [row["statistic"] for row in ran.rows] == ["witness", "skce", "both"]
+    assert both["m"] == str(M)
     assert f"hypothesis: {expected.hypothesis}" in ran.err
+    assert f"hypothesis: {expected.validity.hypothesis}" in ran.err
+    assert expected.sentence() in ran.err
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,7 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
         (("--weights", "constant"), {"weights": "constant"}),
         (("--weights", "mean", "--statistic", "brier"), {"weights": "mean", "statistic": "brier"}),
         (("--learner", "gating", "--no-refit"), {"learner": "gating", "refit": False}),
+        (("--method", "weights", "--no-refit"), {"method": "weights", "refit": False}),
         (("--split", 0.3, "--no-refit"), {"split": 0.3, "refit": False}),
         (("--cv", 3, "--no-refit"), {"cv": 3, "refit": False}),
     ],
@@ -56,6 +63,28 @@ def test_flags_are_settings(
     found = json.loads(ran.out)
     assert found["pvalue"] == expected.pvalue
     assert found["type"] == "CredalTestResult"
+
+
+def test_a_witness_by_itself(credibly: Command, world: World, tmp_path: Path) -> None:
+    features = np.random.default_rng(5).normal(size=(len(world.labels), 2))
+    np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
+    expected = cr.credal_test(
+        cr.Ensemble(world.members), world.labels, features, method="witness", given="features", rng=0
+    )
+    ran = credibly("test", tmp_path / "f.npz", "--method", "witness", "--given", "features")
+    assert [row["statistic"] for row in ran.rows] == ["witness"]
+    assert float(ran.rows[0]["pvalue"]) == expected.pvalue
+    refused = credibly("test", tmp_path / "f.npz", "--method", "witness", "--n-resamples", 19)
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_a_witness_alone_fails_on_conflict(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
+    np.savez(tmp_path / "x.npz", probs=members, y=np.where(rng.random(200) < 0.8, 2, 0))
+    ran = credibly("test", tmp_path / "x.npz", "--method", "witness", "--fail-on", "conflict")
+    assert ran.code == 1
+    assert "class 2 happens more often than any distribution in the set says" in ran.err
 
 
 def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Path) -> None:

@@ -118,7 +118,7 @@ def test_raters_cannot_be_tested_as_independent(credibly: Command, world: World,
     counts = np.eye(3, dtype=int)[world.labels] + 1
     np.savez(tmp_path / "raters.npz", probs=world.calibrated, label_counts=counts)
     ran = credibly("test", tmp_path / "raters.npz", *FAST)
-    assert ran.rows[0]["statistic"] == "deviance"  # not a test of calibration
+    assert ran.rows[0]["statistic"] == "evidence"  # not a test of calibration
     assert "the labels of every instance were drawn from a distribution in its predicted set" in ran.err
     assert "`--statistic`" in complaint(credibly("test", tmp_path / "raters.npz", "--statistic", "brier"))
     ran = credibly("evaluate", tmp_path / "raters.npz", *FAST)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from credibly import FileError, InputError, InvalidRowsError
-from credibly.cli.wording import all_rows, sentence, system_sentence
+from credibly import FileError, InputError, InvalidRowsError, cli
+from credibly._arrays.errors import Remedy
+from credibly.cli.wording import FLAGS, all_rows, sentence, system_sentence
+from unit.cli.runs import Command
 
 
 def said(remedy: str, subject: str = "`probs`") -> str:
@@ -19,18 +23,22 @@ def said(remedy: str, subject: str = "`probs`") -> str:
     [
         ("Pass `member_axis=0`.", "Pass `--member-axis 0`."),
         ("Replace it with `overwrite=True`.", "Replace it with `--force`."),
-        ("Replace it with `overwrite=True` (`--force`).", "Replace it with `--force`."),
         ("Use `kind='logits'`.", "Use `--kind logits`."),
-        ('Use kind="alpha".', "Use `--kind alpha`."),
-        ("Use `kind='probs'` (`--kind probs`), or rename.", "Use `--kind probs`, or rename."),
+        ('Use `kind="alpha"`, or rename.', "Use `--kind alpha`, or rename."),
+        ("Give `statistics=`.", "Give `--statistic`."),
+        ('Use `measure="hartley"`.', "Use `--measure hartley`."),
+        ("The array `labels` and `cr.load`.", "The array `labels` and `cr.load`."),
+        ("Call `labels = counts.draw(rng=0)`.", "Call `labels = counts.draw(rng=0)`."),  # code stays whole
         ("Say `kind=`.", "Say `--kind`."),
         ("Pass `drop_invalid=True`.", "Pass `--drop-invalid`."),
         ("Pass `labels=`.", "Pass `--labels`."),
         ("Pass `labels='y.npy'`.", "Pass `--labels y.npy`."),
         ("Pass `rng=7`.", "Pass `--seed 7`."),
-        ("Use `rng=7`, or `rng=numpy.random.default_rng(7)`.", "Use `--seed 7`."),
-        ("They look like logits: use `Point.from_logits`.", "They look like logits: use `--kind logits`."),
-        ("They look like logits: use `Ensemble.from_logits`.", "They look like logits: use `--kind logits`."),
+        (
+            Remedy("Use `Point.from_logits`.", "They are logits.", "logits"),
+            "They are logits. Use `--kind logits`.",
+        ),
+        (Remedy("Use `Point.from_scores`.", "Repair them."), "Repair them."),
     ],
 )
 def test_the_remedy_names_the_flag(remedy: str, flag: str) -> None:
@@ -45,12 +53,30 @@ def test_the_subject_is_the_flag(subject: str, flag: str) -> None:
     assert said("Try 999.", subject).startswith(f"{flag} must")
 
 
+def test_every_flag_exists() -> None:
+    """A flag that no verb has would send people to nothing."""
+    written = "".join(path.read_text(encoding="utf-8") for path in Path(cli.__file__).parent.glob("*.py"))
+    assert FLAGS["rng"] == "--seed"
+    for flag in set(FLAGS.values()):
+        assert f'"{flag}"' in written, flag
+
+
+def test_no_message_mixes_a_call_with_a_flag(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "c.npz"
+    np.savez(file, probs=rng.dirichlet(np.ones(3), size=9), label_counts=rng.integers(1, 4, size=(9, 3)))
+    ran = credibly("check", file)
+    assert ran.code == 2
+    assert "Choose one rater per instance" in ran.err
+    assert "draw(" not in ran.err
+
+
 def test_labels_themselves_are_no_flag() -> None:
     assert said("Subtract 1.", "`labels`").startswith("`labels` must")
 
 
 def test_invalid_rows_can_be_left_out() -> None:
-    remedy = "Drop or repair them, or use `Point.from_scores` to normalise on purpose."
+    remedy = Remedy("Drop or repair them, or use `Point.from_scores`.", "Drop or repair them.")
     text = sentence(InvalidRowsError("`probs`", "rows must sum to 1", "row 4 sums to 2", remedy, [4]))
     assert text.endswith("Drop or repair them. To leave these rows out: `--drop-invalid`.")
     assert "from_scores" not in text

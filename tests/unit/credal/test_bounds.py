@@ -48,6 +48,36 @@ def test_intervals_against_linear_programs() -> None:
     assert cr.lower_probability(intervals, events) == pytest.approx(np.array(expected), abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_support_against_corners(kind: str, k: int) -> None:
+    rng = np.random.default_rng(k)
+    credal = every_kind(rng, n=4, k=k)[kind]
+    v = rng.normal(size=(3, 4, k))
+    v[2] = np.round(v[2])  # ties
+    expected = np.array([[(c @ row).max() for c, row in zip(corners(credal), one, strict=True)] for one in v])
+    values, best = cr.credal_support(credal, v, return_maximiser=True)
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert (best * v).sum(axis=-1) == pytest.approx(expected, abs=1e-12)
+    for one in best:
+        assert cr.credal_contains(credal, one, tolerance=1e-9).all()
+    assert cr.credal_support(credal, v[1]) == pytest.approx(expected[1])
+
+
+def test_support_of_events_is_their_upper_probability() -> None:
+    credal = every_kind(np.random.default_rng(3), n=5, k=4)["Belief"]
+    v = np.broadcast_to([1.0, 0.0, 1.0, 0.0], (5, 4))
+    assert cr.credal_support(credal, v) == pytest.approx(cr.upper_probability(credal, {0, 2}))
+    level = cr.credal_set(cr.Dirichlet([[4.0, 3.0, 2.0]]), method="level", rng=0)
+    assert cr.credal_support(level, [[1.0, 0.0, 0.0]])[0] == pytest.approx(level.upper[0, 0])
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 3), (4, 2), (2, 4, 2)])
+def test_support_needs_one_value_per_class(shape: tuple[int, ...]) -> None:
+    with pytest.raises(cr.InputError, match="directions"):
+        cr.credal_support(np.full((4, 3), 1 / 3), np.zeros(shape))
+
+
 def test_forms_of_events() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]])
     one = cr.lower_probability(ensemble, {0, 2})

@@ -106,6 +106,7 @@ MEASURES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "from targets": lambda s, y, t: cr.credal_distance(s, t, divergence="js", to="farthest"),
     "inside": lambda s, y, t: cr.credal_contains(s, t),
     "fraction": lambda s, y, t: cr.credal_boundary(s, y, return_fraction=True)[1],
+    "support": lambda s, y, t: cr.credal_support(s, t),
     "epistemic": lambda s, y, t: cr.uncertainty(s).epistemic,
 }
 

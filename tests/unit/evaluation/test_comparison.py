@@ -103,7 +103,7 @@ def test_progress_names_its_stages() -> None:
         n_resamples=100,
         progress=lambda stage, done, total: told.add((stage, done == total)),
     )
-    assert {("scores", True), ("bootstrap", True), ("estimates", True)} <= told
+    assert {("scores", True), ("estimates", True)} <= told
 
 
 def test_an_evaluation_scores_sets_and_only_sets() -> None:

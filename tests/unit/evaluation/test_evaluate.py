@@ -190,9 +190,9 @@ def test_every_kind_of_real_prediction(predictions: Any) -> None:
         expected.remove("gaussian_log_loss")
         assert "needs a density" in dict(evaluation.not_run)["gaussian_log_loss"]
     assert set(evaluation.estimates) == expected
-    if isinstance(predictions, cr.Samples):  # of 21 or 9 draws one or none lies beyond a 90 % interval
-        expected.remove("interval_score")
-        assert "needs 5 draws beyond each end" in dict(evaluation.not_run)["test of interval_score"]
+    if isinstance(predictions, cr.Quantiles):
+        expected = {"picp", "quantile_calibration_error"}
+        assert "needs the values of labels" in dict(evaluation.not_run)["test of interval_score"]
     assert set(evaluation.tests) - {"omnibus"} == expected
     assert set(words(evaluation).values()) == {"conflict"}  # labels are nine standard deviations off
     assert evaluation.reals is not None
@@ -213,20 +213,19 @@ def test_a_few_quantiles_are_tested_by_coverage_only() -> None:
     assert set(evaluation.estimates) == {"quantile_calibration_error", "crps", "mae"}
     assert set(evaluation.tests) == {"quantile_calibration_error"}
     reasons = dict(evaluation.not_run)
-    assert "a few quantiles say only how often labels lie between" in reasons["test of crps"]
+    assert "quantiles say only how often labels lie between" in reasons["test of crps"]
     assert "level 0.05" in reasons["picp"]
     assert "lie between two levels l and 1 - l" in reasons["coverage curve"]
     assert evaluation.reals is not None
     assert evaluation.reals.coverage is None
 
 
-def test_one_draw_per_instance_is_estimated_but_not_tested() -> None:
-    evaluation = cr.evaluate(cr.Samples(np.zeros((5, 1))), np.arange(5.0))
-    assert "crps" in evaluation.estimates
-    assert not evaluation.tests
-    assert evaluation.reals is None
-    assert "at least two draws" in dict(evaluation.not_run)["calibration tests"]
-    assert words(evaluation) == {None: "cannot tell"}
+def test_one_draw_per_instance_is_tested_too() -> None:
+    """Label and draw are exchangeable, so a shift shows however few draws there are."""
+    rng = np.random.default_rng(7)
+    given, labels = cr.Samples(rng.normal(size=(200, 1))), rng.normal(size=200)
+    assert set(words(cr.evaluate(given, labels, n_resamples=199)).values()) == {"no conflict found"}
+    assert cr.evaluate(given, labels + 2.0, n_resamples=199).tests["omnibus"].pvalue == 1 / 200
 
 
 def test_real_values_without_tests() -> None:

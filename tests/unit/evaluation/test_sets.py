@@ -32,9 +32,11 @@ def test_the_tests_are_those_of_credal_test() -> None:
     for weights, test in found.credal.tests.items():
         alone = cr.credal_test(sets, labels, weights=weights, n_resamples=39, rng=3)
         assert test.pvalue == alone.pvalue
-    assert [one.statistic for one in found.credal.verdicts] == ["credal_test"] * 2
+    assert [one.statistic for one in found.credal.verdicts] == ["witness", *["credal_test"] * 2]
     assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
-    assert "no conflict found with the best combination in the set" in found.credal.verdicts[0].finding
+    assert "no conflict found with the best combination in the set" in found.credal.verdicts[1].finding
+    assert found.credal.validity.pvalue == found.credal.tests["learned"].validity.pvalue
+    assert "set misses the truth given the predictions" in found.credal.verdicts[0].finding
     assert found.credal.regions.n == len(found.credal.tests["learned"].test_rows)
     assert found.validity is None
 
@@ -44,7 +46,8 @@ def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
     found = cr.evaluate(sets, np.arange(120) % 3, **FEW)
     assert found.credal is not None
     assert {one.word for one in found.credal.verdicts} == {"conflict"}
-    assert "one weight vector for all instances fits" in found.credal.verdicts[1].finding
+    assert "one weight vector for all instances fits" in found.credal.verdicts[2].finding
+    assert "The set misses the truth given the predictions: " in found.credal.verdicts[0].finding
     assert found.credal.regions.failing()
 
 

@@ -62,7 +62,7 @@ def test_bad_numbers_are_problems_not_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("logits.csv", "-1.5 2\n0.3 -4\n", "--kind logits"),
+        ("logits.csv", "-1.5 2\n0.3 -4\n", "kind='logits'"),
         ("grid.csv", "id,member,p_0,p_1\n1,a,0.5,0.5\n1,a,0.5,0.5\n", "every pair exactly once"),
         ("classes.json", '{"probs": [[0.5, 0.5]], "classes": ["a"]}', "`classes` must be 2 different names"),
         ("names.json", '{"left": [[1, 0]], "right": [[1, 0]]}', "must name its predictions"),

@@ -59,7 +59,7 @@ def test_bytes_arrive(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_replaced_unasked(write: Write, old: Path) -> None:
-    with pytest.raises(cr.FileError, match=r"must not exist yet.*`overwrite=True` \(`--force`\)"):
+    with pytest.raises(cr.FileError, match=r"must not exist yet.*`overwrite=True`"):
         write(old, False)
     assert contents(old.parent) == OLD
     write(old, True)

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import coverage_data, coverage_diagram, pit_data, pit_diagram
+from credibly.plots.curves import EnvelopeDisplay
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = cr.Gaussian(np.zeros(80), np.ones(80))
@@ -21,10 +21,8 @@ def curves(labels: np.ndarray) -> tuple[cr.EnvelopeCurve, cr.EnvelopeCurve]:
 
 def test_the_data_are_those_of_the_curve() -> None:
     curve = curves(SHIFTED)[0]
-    data = pit_data(curve)
-    assert np.array_equal(data.level, curve.levels)
-    assert np.array_equal(data.observed, curve.observed)
-    assert np.array_equal(data.outside, curve.outside)
+    data = EnvelopeDisplay(curve)
+    assert data.curve is curve
     table = data.table()
     assert table.columns == ("level", "observed", "lower", "upper")
     assert len(table.rows) == 9
@@ -32,47 +30,42 @@ def test_the_data_are_those_of_the_curve() -> None:
 
 def test_findings_say_where_the_curve_leaves() -> None:
     pit, coverage = curves(SHIFTED)
-    assert "leaves its 95 % envelope at" in pit_data(pit).finding
-    assert "fewer than stated" in pit_data(pit).finding  # labels are larger, so few lie below quantiles
-    assert "inside the central interval, fewer than stated" in coverage_data(coverage).finding
+    assert "leaves its 95 % envelope at" in EnvelopeDisplay(pit).finding
+    assert (
+        "fewer than stated" in EnvelopeDisplay(pit).finding
+    )  # labels are larger, so few lie below quantiles
+    assert "inside the central interval, fewer than stated" in EnvelopeDisplay(coverage).finding
     pit, coverage = curves(CALIBRATED)
-    assert "stays inside its 95 % envelope at all 9 levels" in pit_data(pit).finding
-    assert f"p = {pit.pvalue:g}" in pit_data(pit).finding
+    assert "stays inside its 95 % envelope at all 9 levels" in EnvelopeDisplay(pit).finding
+    assert f"p = {pit.pvalue:g}" in EnvelopeDisplay(pit).finding
 
 
 def test_a_rejected_curve_that_only_touches_is_not_called_inside() -> None:
     curve = curves(CALIBRATED)[0]
-    touching = pit_data(cr.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper}))
+    touching = EnvelopeDisplay(cr.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper}))
     assert "runs along the edge" in touching.finding
 
 
 @pytest.mark.parametrize("small", [False, True])
 def test_marks(small: bool) -> None:
     for display, base in zip(
-        (pit_data(curves(SHIFTED)[0]), coverage_data(curves(SHIFTED)[1])), (True, False), strict=True
+        (EnvelopeDisplay(curves(SHIFTED)[0]), EnvelopeDisplay(curves(SHIFTED)[1])), (True, False), strict=True
     ):
         ax = display.draw(Figure().add_subplot(), small=small)
         lines = {line.get_label(): line for line in ax.get_lines()}
-        expected = display.observed - (display.level if base else 0)
+        curve = display.curve
+        expected = curve.observed - (curve.levels if base else 0)
         assert np.allclose(lines["observed"].get_ydata(), expected)
         assert lines["outside"].get_marker() == "D"  # never colour alone
-        assert len(lines["outside"].get_xdata()) == display.outside.sum()
+        assert len(lines["outside"].get_xdata()) == curve.outside.sum()
         stated = lines["as stated"].get_ydata()
-        assert np.allclose(stated, 0 if base else display.level)
+        assert np.allclose(stated, 0 if base else curve.levels)
         assert bool(ax.get_xlabel()) != small
 
 
 def test_functions_draw_on_given_or_new_axes() -> None:
     pit, coverage = curves(CALIBRATED)
     ax = Figure().add_subplot()
-    assert pit_diagram(pit, ax=ax) is ax
-    assert coverage_diagram(coverage).figure is not None
+    assert EnvelopeDisplay(pit).draw(ax) is ax
+    assert EnvelopeDisplay(coverage).draw().figure is not None
     assert "outside" not in [line.get_label() for line in ax.get_lines()]
-
-
-def test_one_curve_is_not_the_other() -> None:
-    pit, coverage = curves(CALIBRATED)
-    with pytest.raises(cr.InputError, match="must be one of `pit_test`; got a coverage curve"):
-        pit_data(coverage)
-    with pytest.raises(cr.InputError, match="must be one of `coverage_curve`; got a pit curve"):
-        coverage_data(pit)

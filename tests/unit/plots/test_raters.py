@@ -9,16 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import (
-    debiasing_curve,
-    debiasing_data,
-    disagreement_data,
-    disagreement_diagram,
-    loss_map,
-    loss_map_data,
-    spread_data,
-    spread_diagram,
-)
+from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay, SpreadDisplay
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +29,14 @@ def svg(figure: Figure) -> str:
 def test_the_map_holds_roots_and_their_intervals(data) -> None:
     probs, counts = data
     sharp, flat = cr.decompose_loss(probs, counts), cr.decompose_loss(np.full((300, 3), 1 / 3), counts)
-    shown = loss_map_data({"sharp": sharp, "flat": flat})
-    assert shown.names == ("sharp", "flat")
-    assert shown.calibration.tolist() == [sharp.calibration_error.value, flat.calibration_error.value]
-    assert tuple(shown.dispersion_interval[1]) == flat.dispersion_error.interval()
+    shown = LossMapDisplay({"sharp": sharp, "flat": flat})
+    assert list(shown.named) == ["sharp", "flat"]
+    assert shown.errors[:, 0, 0].tolist() == [sharp.calibration_error.value, flat.calibration_error.value]
+    assert tuple(shown.errors[1, 1, 1:]) == flat.dispersion_error.interval()
     assert shown.finding.startswith("sharp has the smallest epistemic loss; most of it is calibration loss")
-    alone = loss_map_data(flat)
+    alone = LossMapDisplay(flat)
     assert alone.finding.startswith("Most of the epistemic loss is dispersion loss")
-    ax = loss_map({"sharp": sharp, "flat": flat})
+    ax = LossMapDisplay({"sharp": sharp, "flat": flat}).draw()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"sharp", "flat"}
     marks = [line for line in ax.lines if line.get_label() == "flat"]
     assert marks[0].get_xdata()[0] == flat.calibration_error.value
@@ -55,23 +46,24 @@ def test_the_map_holds_roots_and_their_intervals(data) -> None:
 def test_errors_below_zero_stay_on_the_map() -> None:
     parts = cr.decompose_loss([[0.5, 0.5], [0.4, 0.6]], cr.LabelCounts([[3, 1], [0, 4]]), n_bins=1)
     assert parts.calibration_error.below_zero
-    ax = loss_map(parts)
+    ax = LossMapDisplay(parts).draw()
     assert ax.get_xlim()[0] < parts.calibration_error.value
 
 
 def test_the_disagreement_diagram_shows_filled_bins_and_the_band(data) -> None:
     probs, counts = data
     parts = cr.decompose_disagreement(probs, counts)
-    shown = disagreement_data(parts, level=0.9)
+    display = DisagreementDisplay(parts, level=0.9)
+    shown = display.bins
     filled = parts.bins.count[0] > 0
     assert shown.count.tolist() == parts.bins.count[0][filled].tolist()
     low, _ = parts.bins.band(0.9)
     assert shown.low.tolist() == low[0][filled].tolist()
     assert shown.outside.tolist() == ((shown.observed < shown.low) | (shown.observed > shown.high)).tolist()
     assert shown.outside.any()  # sharper than the truth: raters disagree more than predicted
-    assert "more than predicted" in shown.finding
-    assert "90 % band" in shown.finding
-    ax = disagreement_diagram(parts, level=0.9)
+    assert "more than predicted" in display.finding
+    assert "90 % band" in display.finding
+    ax = DisagreementDisplay(parts, level=0.9).draw()
     drawn = {line.get_label(): line for line in ax.lines}
     assert drawn["outside its band"].get_ydata().tolist() == shown.observed[shown.outside].tolist()
     assert "90 % sampling band of the raters" in svg(ax.figure)
@@ -81,10 +73,10 @@ def test_small_multiples_have_no_words(data) -> None:
     probs, counts = data
     loss, pairs = cr.decompose_loss(probs, counts), cr.decompose_disagreement(probs, counts)
     displays = [
-        loss_map_data(loss),
-        disagreement_data(pairs),
-        spread_data(pairs),
-        debiasing_data({20: loss}, loss),
+        LossMapDisplay(loss),
+        DisagreementDisplay(pairs),
+        SpreadDisplay(pairs),
+        DebiasingDisplay({20: loss}, loss),
     ]
     for display in displays:
         ax = Figure().add_subplot()
@@ -96,38 +88,37 @@ def test_small_multiples_have_no_words(data) -> None:
 def test_predicted_against_observed_spread(data) -> None:
     probs, counts = data
     parts = cr.decompose_disagreement(probs, counts)
-    shown = spread_data(parts, classes=["a", "b", "$c$"])
-    assert shown.predicted.tolist() == parts.per_class_predicted.value.tolist()
-    assert shown.observed_error.tolist() == parts.per_class_observed.stderr.tolist()
-    gap = np.abs(shown.observed - shown.predicted)
+    shown = SpreadDisplay(parts, class_names=["a", "b", "$c$"])
+    gap = np.abs(parts.per_class_observed.value - parts.per_class_predicted.value)
+    assert shown.table().rows[2][0] == "$c$"
     assert f"class {shown.names[int(gap.argmax())]}: " in shown.finding
-    assert "$c$" in svg(spread_diagram(parts, classes=["a", "b", "$c$"]).figure)
+    assert "$c$" in svg(SpreadDisplay(parts, class_names=["a", "b", "$c$"]).draw().figure)
     with pytest.raises(cr.InputError, match="must name 3 classes; got 2"):
-        spread_data(parts, classes=["a", "b"])
+        SpreadDisplay(parts, class_names=["a", "b"])
     pairs_only = cr.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
     with pytest.raises(cr.InputError, match="must have terms per class"):
-        spread_data(cr.decompose_disagreement(probs, counts, statistic=pairs_only))
+        SpreadDisplay(cr.decompose_disagreement(probs, counts, statistic=pairs_only))
 
 
 def test_debiasing_against_raters(data) -> None:
     probs, counts = data
     whole = cr.decompose_loss(probs, counts)
     few = {m: cr.decompose_loss(probs, counts.subsample(m, rng=m)) for m in (5, 2)}
-    shown = debiasing_data(few, whole)
+    shown = DebiasingDisplay(few, whole)
     assert shown.n_raters.tolist() == [2, 5]
-    assert shown.plugin.tolist() == [few[2].plugin.epistemic.value, few[5].plugin.epistemic.value]
-    assert (shown.low[0], shown.high[0]) == few[2].epistemic.interval()
-    assert shown.reference == whole.epistemic.value
-    held = sum(low <= shown.reference <= high for low, high in zip(shown.low, shown.high, strict=True))
+    _, low, high, plugin = shown.losses
+    assert plugin.tolist() == [few[2].plugin.epistemic.value, few[5].plugin.epistemic.value]
+    assert (low[0], high[0]) == few[2].epistemic.interval()
+    held = ((low <= whole.epistemic.value) & (whole.epistemic.value <= high)).sum()
     assert f"in {held} of 2 cases; with 2 raters the plug-in says" in shown.finding
-    ax = debiasing_curve(few, whole)
+    ax = DebiasingDisplay(few, whole).draw()
     assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "5"]
     with pytest.raises(cr.InputError, match="`by_raters` must hold at least one"):
-        debiasing_data({}, whole)
+        DebiasingDisplay({}, whole)
 
 
 def test_bins_without_a_band_are_refused(data) -> None:
     probs, counts = data
     own = cr.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
     with pytest.raises(cr.UnsupportedError, match="needs the sampling error of the raters"):
-        disagreement_data(cr.decompose_disagreement(probs, counts, statistic=own))
+        DisagreementDisplay(cr.decompose_disagreement(probs, counts, statistic=own))

@@ -12,12 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import (
-    classwise_data,
-    classwise_diagrams,
-    reliability_data,
-    reliability_diagram,
-)
+from credibly.plots import panels
+from credibly.plots.curves import ClasswiseDisplay, ReliabilityDisplay
 from credibly.results.curves import ReliabilityCurve
 
 
@@ -38,13 +34,13 @@ def curve(name: str = "top label", shift: float = 0.0, band: bool = True) -> Rel
 
 
 def test_data_hold_the_filled_bins_only() -> None:
-    data = reliability_data(curve())
-    assert data.left.tolist() == [0.25, 0.5, 0.75]
-    assert data.right.tolist() == [0.5, 0.75, 1.0]
-    assert data.predicted.tolist() == [0.3, 0.6, 0.9]
-    assert data.count.tolist() == [10, 30, 60]
+    data = ReliabilityDisplay(curve())
+    assert data.bins.left.tolist() == [0.25, 0.5, 0.75]
+    assert data.bins.right.tolist() == [0.5, 0.75, 1.0]
+    assert data.bins.predicted.tolist() == [0.3, 0.6, 0.9]
+    assert data.bins.count.tolist() == [10, 30, 60]
     # bands: 0.25 to 0.4 (0.4 on its edge counts as inside), 0.55 to 0.7, 0.85 to 1.0 (0.8 is below)
-    assert data.outside.tolist() == [False, False, True]
+    assert data.bins.outside.tolist() == [False, False, True]
     assert data.error == pytest.approx(0.1 * 0.1 + 0.3 * 0.0 + 0.6 * 0.1)
     assert data.error_outside == pytest.approx(0.6 * 0.1)
 
@@ -52,21 +48,21 @@ def test_data_hold_the_filled_bins_only() -> None:
 def test_error_is_the_binned_error_of_the_statistic() -> None:
     rng = np.random.default_rng(0)
     probs, labels = rng.dirichlet(np.ones(3), size=80), rng.integers(0, 3, size=80)
-    data = reliability_data(cr.reliability_curve(probs, labels, level=None))
+    data = ReliabilityDisplay(cr.reliability_curve(probs, labels, level=None))
     assert data.error == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
-    assert data.count.sum() == 80
+    assert data.bins.count.sum() == 80
 
 
 def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
-    assert reliability_data(curve()).finding == (
+    assert ReliabilityDisplay(curve()).finding == (
         "1 of 3 filled bins lies outside its 95 % band (about 0.2 would by chance); "
         "the gap that weighs most is at confidence 0.9, where the observed frequency is 0.1 below it "
         "(60 of 100 instances)."
     )
-    assert reliability_data(curve()).summary == "Error 0.07; 1 of 3 filled bins outside its band."
-    both = reliability_data(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
+    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 filled bins outside its band."
+    both = ReliabilityDisplay(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
     assert both.finding.startswith("2 of 3 filled bins lie outside their 95 % band")
-    bare = reliability_data(curve("class 3", band=False))
+    bare = ReliabilityDisplay(curve("class 3", band=False))
     assert bare.finding == (
         "The gap that weighs most is at predicted probability 0.9, where the "
         "observed frequency is 0.1 below it (60 of 100 instances)."
@@ -75,7 +71,7 @@ def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
 
 
 def test_marks_on_the_axes_are_the_data() -> None:
-    ax = reliability_diagram(curve())
+    ax = ReliabilityDisplay(curve()).draw()
     drawn = {line.get_label(): line for line in ax.get_lines()}
     assert drawn["inside its band"].get_xydata().tolist() == [[0.3, 0.4], [0.6, 0.6]]
     assert drawn["outside its band"].get_xydata().tolist() == [[0.9, 0.8]]
@@ -91,14 +87,14 @@ def test_marks_on_the_axes_are_the_data() -> None:
 def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
     figure = Figure()
     ax = figure.add_subplot()
-    assert reliability_diagram(curve(), ax=ax) is ax
+    assert ReliabilityDisplay(curve()).draw(ax) is ax
     code = (
         "import sys, numpy as np, credibly as cr\n"
         "loaded = {'matplotlib', 'jinja2'} & set(sys.modules)\n"
         "assert not loaded, loaded\n"
-        "from credibly.plots import reliability_diagram\n"
+        "from credibly.plots import picture\n"
         "curve = cr.reliability_curve([[0.9, 0.1], [0.2, 0.8]], [0, 1], n_resamples=9, rng=0)\n"
-        "reliability_diagram(curve)\n"
+        "curve.plot()\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -106,39 +102,36 @@ def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
 
 
 def test_a_band_is_left_out_where_there_is_none() -> None:
-    ax = reliability_diagram(curve(band=False))
+    ax = ReliabilityDisplay(curve(band=False)).draw()
     assert not [patch for patch in ax.patches if "draws" in str(patch.get_label())]
     assert "observed" in {line.get_label() for line in ax.get_lines()}
 
 
 def test_class_names_are_text_not_formulas() -> None:
-    ax = reliability_diagram(curve(r"class $\frac{$ with a name that goes on and on"))
+    ax = ReliabilityDisplay(curve(r"class $\frac{$ with a name that goes on and on")).draw()
     ax.figure.savefig(io.BytesIO())  # type: ignore[union-attr]  # a formula would be parsed here, and fail
     shown = ax.get_title(loc="left")
     assert len(shown) == 28
     assert shown.startswith(r"class $\frac{$")
-    assert reliability_diagram(curve("class a\x00b")).get_title(loc="left") == "class a\ufffdb"
+    assert ReliabilityDisplay(curve("class a\x00b")).draw().get_title(loc="left") == "class a\ufffdb"
 
 
 def test_small_multiples_come_worst_first_and_count_the_hidden() -> None:
     curves = [curve(f"class {place}", shift) for place, shift in enumerate([0.0, 0.2, 0.1, 0.2])]
-    display = classwise_data(curves, limit=3)
+    display = ClasswiseDisplay(curves, limit=3)
     # equal errors keep the order of the classes
-    assert [panel.name for panel in display.panels] == ["class 1", "class 3", "class 2"]
-    assert display.hidden == 1
+    assert [panel.curve.name for panel in display.panels] == ["class 1", "class 3", "class 2"]
     # 0.1 * 0.1 + 0.6 * 0.3
     assert (
         display.finding == "Class 1 has the largest error, 0.19; 1 class with a smaller error is not shown."
     )
-    figure = classwise_diagrams(curves, columns=2)
+    figure = ClasswiseDisplay(curves).draw(columns=2)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["class 1", "class 3", "class 2", "class 0"]
 
 
-def test_panels_and_axes_must_match() -> None:
-    axes = [Figure().add_subplot()]
-    with pytest.raises(cr.InputError, match=r"as many as there are panels \(2\); got 1"):
-        classwise_diagrams([curve(), curve()], axes=axes)
+def test_panels_need_a_class_and_a_column() -> None:
     with pytest.raises(cr.InputError, match="at least one class to show"):
-        classwise_data([])
-    figure = classwise_diagrams([curve("class 7")], axes=axes)
-    assert figure is axes[0].figure
+        ClasswiseDisplay([]).draw()
+    with pytest.raises(cr.InputError, match="`columns` must be a positive integer"):
+        panels([ReliabilityDisplay(curve())], columns=0)
+    assert "5 classes with smaller errors are not shown" in ClasswiseDisplay([curve()], n_classes=6).finding

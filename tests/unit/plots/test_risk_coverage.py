@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import risk_coverage_data, risk_coverage_diagram
+from credibly.plots.curves import RiskCoverageDisplay
 
 RNG = np.random.default_rng(0)
 PROBS = RNG.dirichlet(np.ones(3), size=200)
@@ -17,17 +17,14 @@ OTHER = cr.risk_coverage_curve(PROBS, LABELS, confidence=RNG.random(200), by="ch
 
 
 def test_the_data_are_those_of_the_curves() -> None:
-    data = risk_coverage_data({"confidence": CURVE, "chance": OTHER})
-    assert data.names == ("confidence", "chance")
-    assert data.risk[0] is CURVE.risk
-    assert data.risk[1] is OTHER.risk
-    assert data.areas == (float(CURVE.area), float(OTHER.area))
-    assert np.array_equal(data.stated, CURVE.stated)
-    assert risk_coverage_data(CURVE).names == ("confidence",)
+    data = RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER})
+    assert data.named == {"confidence": CURVE, "chance": OTHER}
+    assert data.table().rows[-1][1:3] == (f"{float(CURVE.area):.3g}", f"{float(OTHER.area):.3g}")
+    assert RiskCoverageDisplay(CURVE).named == {"confidence": CURVE}
 
 
 def test_the_table_has_every_tenth_and_the_areas() -> None:
-    table = risk_coverage_data({"confidence": CURVE, "chance": OTHER}).table()
+    table = RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER}).table()
     assert table.columns == ("coverage", "risk by confidence", "risk by chance", "stated", "best order")
     assert [row[0] for row in table.rows] == [f"{tenth / 10:g}" for tenth in range(1, 11)] + ["area"]
     share = 1 - float(cr.accuracy(PROBS, LABELS))
@@ -35,7 +32,7 @@ def test_the_table_has_every_tenth_and_the_areas() -> None:
 
 
 def test_the_sentence_compares_the_surest_half_with_all() -> None:
-    finding = risk_coverage_data({"confidence": CURVE, "chance": OTHER}).finding
+    finding = RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER}).finding
     half = np.interp(0.5, CURVE.coverage, CURVE.risk)
     assert f"Of the surest half by confidence, {half:.3g} of the answers are wrong" in finding
     assert f"of all {CURVE.risk[-1]:.3g}" in finding
@@ -44,16 +41,16 @@ def test_the_sentence_compares_the_surest_half_with_all() -> None:
 
 def test_lines_lie_on_given_axes() -> None:
     ax = Figure().add_subplot()
-    assert risk_coverage_diagram({"confidence": CURVE, "chance": OTHER}, ax=ax) is ax
+    assert RiskCoverageDisplay({"confidence": CURVE, "chance": OTHER}).draw(ax) is ax
     labels = ax.get_legend_handles_labels()[1]
     assert labels == ["best order", "as the predictions state", "by confidence", "by chance"]
     line = next(one for one in ax.lines if one.get_label() == "by chance")
     assert np.array_equal(line.get_ydata(), OTHER.risk)
-    assert risk_coverage_diagram(CURVE).get_figure() is not None
+    assert RiskCoverageDisplay(CURVE).draw().get_figure() is not None
 
 
 def test_other_things_are_refused() -> None:
     with pytest.raises(cr.InputTypeError, match="RiskCoverageCurve"):
-        risk_coverage_data(LABELS)  # type: ignore[arg-type]
+        RiskCoverageDisplay(LABELS)  # type: ignore[arg-type]
     with pytest.raises(cr.InputError, match="at least one"):
-        risk_coverage_data({})
+        RiskCoverageDisplay({})

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly import plots
+from credibly.plots.scores import (
+    ConfidenceDisplay,
+    MembersDisplay,
+    ScoreBarDisplay,
+    ScoreBoxDisplay,
+    ScoreScatterDisplay,
+    TradeoffDisplay,
+    ViolinDisplay,
+)
+from credibly.plots.studies import DistanceDisplay
 from unit.selection.test_ranking import TOY
 
 
@@ -29,135 +38,133 @@ def score(ranking: cr.Ranking) -> cr.EpistemicScore:
 
 
 def test_lines_and_crossings() -> None:
-    display = plots.tradeoff_data(TOY, most=3.0)
-    assert display.names == TOY.order(3.0)
-    assert display.names[0] == "D"
-    ends = display.distance + 3.0 * display.imprecision
+    display = TradeoffDisplay(TOY, most=3.0)
+    assert tuple(display.lines) == TOY.order(3.0)
+    assert next(iter(display.lines)) == "D"
+    ends = [start + 3.0 * slope for start, slope in display.lines.values()]
     assert ends == pytest.approx(TOY.at(3.0).scores)
-    assert display.crossings == pytest.approx([one.tradeoff for one in TOY.crossings])
-    assert int(display.is_leader.sum()) == 3
+    assert display.crossings[:, 0] == pytest.approx([one.tradeoff for one in TOY.crossings])
+    assert int(display.crossings[:, 2].sum()) == 3
     assert (
         display.finding == "Smallest mean score by trade-off: C to 0.0154, B to 0.968, A to 0.987, D beyond."
     )
     ax = display.draw()
     drawn = [line for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 1.5]
     assert len(drawn) == 4
-    assert [text.get_text() for text in ax.texts] == list(display.names)
+    assert [text.get_text() for text in ax.texts] == list(display.lines)
     styles = {(line.get_color(), str(line.get_linestyle())) for line in drawn}
     assert len(styles) == 4
 
 
 def test_one_leader_needs_no_crossing(ranking: cr.Ranking) -> None:
-    display = plots.tradeoff_data(ranking, points=False)
+    display = TradeoffDisplay(ranking, points=False)
     assert display.finding == "set has the smallest mean score at every trade-off."
     assert len(display.table().rows) == 1
     with pytest.raises(cr.InputError, match="positive number"):
-        plots.tradeoff_data(ranking, most=math.inf)
+        TradeoffDisplay(ranking, most=math.inf)
 
 
 def test_boxes_hold_quantiles(ranking: cr.Ranking, score: cr.EpistemicScore) -> None:
-    display = plots.score_box_data(ranking, tradeoffs=[0.0, 2.0])
+    display = ScoreBoxDisplay(ranking, tradeoffs=[0.0, 2.0])
     total = score.distance + 2.0 * score.imprecision
     assert display.quantiles[0, 1, 2] == pytest.approx(np.quantile(total, 0.5, method="lower"))
     assert display.quantiles.shape == (2, 2, 5)
     assert "set grows most" in display.finding
     assert len(display.table().rows) == 4
-    plots.score_boxes(ranking)
+    ScoreBoxDisplay(ranking).draw()
     with pytest.raises(cr.InputError, match="finite and not negative"):
-        plots.score_box_data(ranking, tradeoffs=[math.inf])
+        ScoreBoxDisplay(ranking, tradeoffs=[math.inf])
 
 
 @pytest.mark.parametrize("part", ["distance", "imprecision", "total"])
 def test_violins_split_right_and_wrong(ranking: cr.Ranking, score: cr.EpistemicScore, part: str) -> None:
-    display = plots.violin_data(ranking, part=part)
-    assert display.names == ("set", "point $x$")
-    assert display.right.sum(axis=1) == pytest.approx([1.0, 1.0])
-    assert display.wrong.sum(axis=1) == pytest.approx([1.0, 1.0])
-    assert display.wrong_mean[0] == pytest.approx(getattr(score, part)[~score.right].mean())
-    ax = plots.score_violins(ranking, part=part)
+    display = ViolinDisplay(ranking, part=part)
+    assert tuple(display.named) == ("set", "point $x$")
+    assert display.shares("right").sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert display.shares("wrong").sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert display.means("wrong")[0] == pytest.approx(getattr(score, part)[~score.right].mean())
+    ax = ViolinDisplay(ranking, part=part).draw()
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["set", "point $x$"]
 
 
 def test_violins_without_wrong_predictions_or_with_infinite_ones() -> None:
     sure = cr.epistemic_score([[1.0, 0.0], [0.0, 1.0]], [0, 1])
-    display = plots.violin_data(sure)
-    assert np.isnan(display.wrong_mean).all()
+    display = ViolinDisplay(sure)
+    assert np.isnan(display.means("wrong")).all()
     assert "of no model" in display.finding
     display.draw()
-    lost = plots.violin_data(cr.epistemic_score([[1.0, 0.0], [0.5, 0.5]], [1, 0]))
-    assert lost.n_infinite == 1
+    lost = ViolinDisplay(cr.epistemic_score([[1.0, 0.0], [0.5, 0.5]], [1, 0]))
     assert "1 infinite values are not drawn" in lost.finding
     lost.draw()
 
 
 def test_bars_are_means(ranking: cr.Ranking, score: cr.EpistemicScore) -> None:
-    display = plots.score_bar_data(ranking, group="wrong")
-    assert display.total[0] == pytest.approx(score.total[~score.right].mean())
+    display = ScoreBarDisplay(ranking, group="wrong")
+    assert display.means("total")[0] == pytest.approx(score.total[~score.right].mean())
     assert display.table().columns == ("names", "distance", "imprecision", "total")
-    plots.score_bars(score)
-    both = plots.score_bar_data(score)
-    assert both.names == ("Ensemble", "its mean")
-    assert both.total[1] == pytest.approx(float(score.average))
+    ScoreBarDisplay(score).draw()
+    both = ScoreBarDisplay(score)
+    assert tuple(both.named) == ("Ensemble", "its mean")
+    assert both.means("total")[1] == pytest.approx(float(score.average))
 
 
 def test_scatter_and_confidence(score: cr.EpistemicScore) -> None:
-    display = plots.score_scatter_data(score, most=50)
-    assert len(display.distance) == 50
-    assert display.n == 300
+    display = ScoreScatterDisplay(score, limit=50)
+    assert len(display.instances[0]) == 50
+    assert display.finding.startswith("50 of 300 instances")
     assert sum(int(row[1]) for row in display.table().rows) == 50
-    plots.score_scatter(score)
-    strip = plots.confidence_data(score, n_bins=4)
-    assert strip.count.sum() == 300
+    ScoreScatterDisplay(score).draw()
+    strip = ConfidenceDisplay(score, n_bins=4)
+    assert sum(int(row[1]) for row in strip.table().rows) == 300
     low = score.confidence < 0.5
     assert strip.left[0] == 0.25
-    assert strip.entropy[0] == pytest.approx(score.entropy[low].mean())
-    assert strip.imprecision[0] == pytest.approx(score.imprecision[low].mean())
-    plots.confidence_strip(score)
+    assert strip.in_bins("entropy")[0, 0] == pytest.approx(score.entropy[low].mean())
+    assert strip.in_bins("imprecision")[0, 0] == pytest.approx(score.imprecision[low].mean())
+    ConfidenceDisplay(score).draw()
     for bad in (0, True, 2.5):
         with pytest.raises(cr.InputError, match="positive integer"):
-            plots.confidence_data(score, n_bins=bad)
+            ConfidenceDisplay(score, n_bins=bad)
         with pytest.raises(cr.InputError, match="positive integer"):
-            plots.score_scatter_data(score, most=bad)
+            ScoreScatterDisplay(score, limit=bad)
 
 
 def test_scores_over_members(ranking: cr.Ranking) -> None:
-    display = plots.members_data(ranking.stability)
-    assert display.names == ("set",)
-    assert display.n_members[0].tolist() == [1, 2, 4]
+    display = MembersDisplay(ranking.stability)
+    assert {name: one.n_members.tolist() for name, one in display.named.items()} == {"set": [1, 2, 4]}
     assert len(display.table().rows) == 3
-    plots.members_curve(ranking.stability["set"])
+    MembersDisplay(ranking.stability["set"]).draw()
     none = cr.score_stability([[0.5, 0.5]], [0])
     with pytest.raises(cr.UnsupportedError, match="needs predictions with members"):
-        plots.members_data(none)
-
-
-@pytest.mark.parametrize("given", [None, {}, [1]])
-def test_what_is_no_score(given: object) -> None:
-    with pytest.raises(cr.InputTypeError, match="a ranking, a score, or scores by name"):
-        plots.violin_data(given)
+        MembersDisplay(none)
 
 
 @pytest.mark.parametrize("given", [None, 3, "x"])
 @pytest.mark.parametrize(
-    ("draw", "said"),
+    ("display", "said"),
     [
-        (plots.tradeoff_lines, "`ranking` must be of type `Ranking`"),
-        (plots.score_boxes, "`ranking` must be of type `Ranking`"),
-        (plots.score_scatter, "`score` must be of type `EpistemicScore`"),
-        (plots.confidence_strip, "`score` must be of type `EpistemicScore`"),
-        (plots.members_curve, "`stability` must be of type `ScoreStability`"),
-        (plots.rejection_diagrams, "`study` must be of type `PowerStudy`"),
-        (plots.distance_diagram, "`study` must be of type `PowerStudy`"),
+        (TradeoffDisplay, "`ranking` must be of type `Ranking`"),
+        (ScoreBoxDisplay, "`ranking` must be of type `Ranking`"),
+        (ScoreScatterDisplay, "`score` must be of type `EpistemicScore`"),
+        (ViolinDisplay, "`scores` must be of type `EpistemicScore` or `Ranking`"),
+        (MembersDisplay, "`stability` must be of type `ScoreStability`"),
+        (DistanceDisplay, "`study` must be of type `PowerStudy`"),
     ],
 )
-def test_another_result_is_refused(draw: Callable[[object], object], said: str, given: object) -> None:
+def test_another_result_is_refused(display: Callable[[object], object], said: str, given: object) -> None:
     with pytest.raises(cr.InputTypeError, match=said):
-        draw(given)
+        display(given)
+
+
+def test_no_model_is_refused() -> None:
+    with pytest.raises(cr.InputError, match="`scores` must hold at least one result"):
+        ViolinDisplay({})
+    with pytest.raises(cr.InputTypeError, match=r"`scores` must be of type .*; got int"):
+        ViolinDisplay({"a": 3})
 
 
 def test_other_libraries_are_drawn() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs = torch.tensor([[[0.6, 0.4], [0.5, 0.5]], [[0.2, 0.8], [0.3, 0.7]]], requires_grad=True)
     score = cr.epistemic_score(cr.Ensemble(probs, member_axis=1), torch.tensor([0, 0]), dependences=False)
-    assert plots.violin_data(score).names == ("Ensemble", "its mean")
-    plots.score_scatter(score)
+    assert tuple(ViolinDisplay(score).named) == ("Ensemble", "its mean")
+    ScoreScatterDisplay(score).draw()

@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots import (
-    combination_data,
-    combination_diagram,
-    region_data,
-    region_diagram,
-    simplex_weights,
-    simplex_weights_data,
-    validity_data,
-    validity_diagram,
-)
+from credibly.plots.hypotests import WitnessDisplay
+from credibly.plots.sets import CombinationDisplay, RegionDisplay, ValidityDisplay
+from credibly.plots.simplex import SimplexWeightsDisplay
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +31,14 @@ def learned(world: tuple[np.ndarray, ...]) -> cr.CredalTestResult:
 
 def test_weights_along_a_feature(world, learned) -> None:
     x = world[2]
-    display = combination_data(learned, x, name="x")
+    display = CombinationDisplay(learned, x, name="x")
     assert (np.diff(display.values) >= 0).all()
-    assert display.weights.sum(axis=1) == pytest.approx(1.0)
+    assert sum(display.weights.values()) == pytest.approx(1.0)
     assert display.hidden == pytest.approx(0.0, abs=1e-9)
-    own = display.weights[:, display.labels.index("member 0")]
+    own = display.weights["member 0"]
     assert own[display.values > 1].mean() > 0.7 > 0.3 > own[display.values < -1].mean()
-    assert display.labels[0] in display.finding
-    ax = combination_diagram(learned, x, name="x", limit=1)
+    assert display.finding.startswith(next(iter(display.weights)))
+    ax = CombinationDisplay(learned, x, name="x", limit=1).draw()
     assert ax.get_xlabel() == "x"
     assert len(ax.lines) == 1
 
@@ -53,18 +46,19 @@ def test_weights_along_a_feature(world, learned) -> None:
 def test_one_weight_vector_for_all_is_flat(world) -> None:
     members, labels, x = world
     constant = cr.credal_test(members, labels, weights="constant", n_resamples=19, rng=0)
-    display = combination_data(constant, x)
-    assert np.ptp(display.weights, axis=0) == pytest.approx(0.0)
-    assert len(display.weights) == len(x)
+    display = CombinationDisplay(constant, x)
+    for own in display.weights.values():
+        assert np.ptp(own) == pytest.approx(0.0)
+        assert len(own) == len(x)
 
 
 def test_weights_over_the_simplex(world, learned) -> None:
     members = world[0]
-    display = simplex_weights_data(learned, members.mean(axis=1), weight=1, class_names=["a", "$b", "c"])
-    assert display.label == learned.weight_names[1]
+    display = SimplexWeightsDisplay(learned, members.mean(axis=1), weight=1, class_names=["a", "$b", "c"])
+    assert display.name == learned.weight_names[1]
     assert display.weights == pytest.approx(learned.weights[:, 1])
     assert "where class a leads" in display.finding
-    ax = simplex_weights(learned, members.mean(axis=1))
+    ax = SimplexWeightsDisplay(learned, members.mean(axis=1)).draw()
     assert len(ax.collections) == 1
     corners = {text.get_text(): text.get_position() for text in ax.texts}
     assert corners["2"][1] > corners["0"][1]
@@ -74,13 +68,13 @@ def test_weights_over_the_simplex(world, learned) -> None:
 def test_bad_weights(world, learned) -> None:
     members, _, x = world
     with pytest.raises(cr.InputError, match=r"one row per instance that was tested \(400\); got 399"):
-        combination_data(learned, x[:-1])
+        CombinationDisplay(learned, x[:-1])
     with pytest.raises(cr.InputError, match="`limit` must lie between 1 and 5"):
-        combination_data(learned, x, limit=6)
+        CombinationDisplay(learned, x, limit=6)
     with pytest.raises(cr.InputError, match="three classes"):
-        simplex_weights_data(learned, members.mean(axis=1)[:, :2])
+        SimplexWeightsDisplay(learned, members.mean(axis=1)[:, :2])
     with pytest.raises(cr.InputError, match="`weight` must lie between 0 and"):
-        simplex_weights_data(learned, members.mean(axis=1), weight=99)
+        SimplexWeightsDisplay(learned, members.mean(axis=1), weight=99)
 
 
 def test_failing_regions() -> None:
@@ -89,17 +83,17 @@ def test_failing_regions() -> None:
     labels = np.where(x > 19.5, 1, np.arange(40) % 2)
     result = cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
     found = result.regions(probs, labels, space=x)
-    display = region_data(found, class_names=["heads", "tails"])
+    display = RegionDisplay(found, class_names=["heads", "tails"])
     assert display.failing.tolist() == [True, False]
     assert display.finding.startswith(
         "1 of 2 regions deviate more than chance explains; the worst: where feature 0 > 19.5, class heads "
         "was predicted with 0.5 and observed with 0 (n = 20"
     )
-    ax = region_diagram(found)
+    ax = RegionDisplay(found).draw()
     assert [line.get_marker() for line in ax.lines if line.get_marker() != "None"] == ["o", "D"]
     assert ax.get_yticklabels()[0].get_text().startswith("feature 0 > 19.5")
     assert display.table().columns[:3] == ("regions", "classes", "scores")
-    calm = region_data(found, level=1e-9)
+    calm = RegionDisplay(found, level=1e-9)
     assert calm.finding.startswith("No region of 2 deviates")
 
 
@@ -108,14 +102,36 @@ def test_deviances_of_single_instances() -> None:
     counts = np.tile([45, 5], (700, 1))
     counts[3] = [0, 50]
     result = cr.validity_test(probs, counts, n_resamples=99, rng=0)
-    display = validity_data(result)
-    assert (display.rows[0], display.ranks[0], display.n_failing, display.n_inside) == (3, 1, 1, 699)
-    assert len(display.rows) <= 500 < display.n
+    display = ValidityDisplay(result)
+    assert (display.rows[0], display.ranks[0]) == (3, 1)
+    assert len(display.rows) <= 500 < result.n
     assert display.ranks[-1] == 700
     assert "Of 700 instances 699 have frequencies inside their set, and 1 have" in display.finding
-    assert result.largest_explained == display.limit < display.deviance[0]
-    ax = validity_diagram(result)
+    assert result.largest_explained < result.deviance[3]
+    ax = ValidityDisplay(result).draw()
     assert ax.get_ylabel() == "deviance"
     infinite = cr.validity_test([[1.0, 0.0], [0.5, 0.5]], [[1, 1], [1, 1]], n_resamples=19, rng=0)
-    validity_diagram(infinite).figure.savefig(io.BytesIO(), format="png")
-    assert "infinite" in validity_data(infinite).finding
+    ValidityDisplay(infinite).draw().figure.savefig(io.BytesIO(), format="png")
+    assert "infinite" in ValidityDisplay(infinite).finding
+
+
+def test_a_witness_shows_what_the_set_allows_and_what_happened() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
+    labels = np.where(rng.random(200) < 0.8, 2, 0)
+    result = cr.credal_test(members, labels, method="witness", rng=0).validity
+    display = WitnessDisplay(result, class_names=["cat", "dog", "whale"], limit=3)
+    assert next(iter(display.directions)) == "whale, more often"
+    first, *others = display.directions.values()
+    assert first.observed > first.upper
+    assert all(one.score <= first.score for one in others)
+    assert "whale happens more often" in display.finding
+    assert len(display.table().rows) == len(display.directions) <= 3
+    result.plot().figure.savefig(io.BytesIO(), format="png")
+    assert (
+        cr.credal_test(members, labels, method="witness", rng=0).plot().get_xlabel()
+        == "frequency of the class"
+    )
+    silent = cr.credal_test(np.full((4, 2, 2), 0.5), [0, 1, 0, 1], method="witness", rng=0).validity
+    assert WitnessDisplay(silent).finding.startswith("No class happens more or less often")
+    silent.plot().figure.savefig(io.BytesIO(), format="png")

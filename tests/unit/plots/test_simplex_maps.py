@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import simplex_heat_map, simplex_map_data
+from credibly.plots.simplex import SimplexMapDisplay, in_triangle
 from credibly.results.curves import SimplexMap, lattice
 
 
@@ -27,14 +27,11 @@ def made(
 
 
 def test_corners_of_the_triangle_and_the_extremes() -> None:
-    data = simplex_map_data(made())
-    at = {tuple(point): xy for point, xy in zip(lattice(4), data.xy, strict=True)}
-    np.testing.assert_allclose(at[(1, 0, 0)], [0, 0])
-    np.testing.assert_allclose(at[(0, 1, 0)], [1, 0])
-    np.testing.assert_allclose(at[(0, 0, 1)], [0.5, np.sqrt(0.75)])
-    assert data.largest == (1, 0, 0)
+    data = SimplexMapDisplay(made())
+    np.testing.assert_allclose(in_triangle(np.eye(3)), [[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
+    assert data.marked.tolist() == [0, 0, 1]
     assert "smallest at weights (0.00, 0.00, 1.00)" in data.finding
-    assert "largest at (1.00, 0.00, 0.00)" in simplex_map_data(made("predictions")).finding
+    assert "largest at (1.00, 0.00, 0.00)" in SimplexMapDisplay(made("predictions")).finding
 
 
 def test_points_without_instances_or_finite_values_stay_blank() -> None:
@@ -42,19 +39,19 @@ def test_points_without_instances_or_finite_values_stay_blank() -> None:
     values[0] = np.inf
     support = np.full(15, 10.0)
     support[-1] = 4.9
-    data = simplex_map_data(made("predictions", values, support))
-    assert data.n_hidden == 2
+    data = SimplexMapDisplay(made("predictions", values, support))
+    assert np.isnan(data.values).sum() == 2
     assert np.isnan(data.values[[0, -1]]).all()
     assert "2 points without enough instances are left blank" in data.finding
     with pytest.raises(cr.UnsupportedError, match="none of 15 has"):
-        simplex_map_data(made(values=np.full(15, np.inf)))
+        SimplexMapDisplay(made(values=np.full(15, np.inf)))
 
 
 def test_drawing_marks_what_the_finding_names() -> None:
-    ax = simplex_heat_map(made())
+    ax = SimplexMapDisplay(made()).draw()
     assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
     mark = ax.lines[-1].get_xydata()[0]
     np.testing.assert_allclose(mark, [0.5, np.sqrt(0.75)])
     own = Figure().add_subplot()
-    assert simplex_heat_map(made("predictions"), own) is own
+    assert SimplexMapDisplay(made("predictions")).draw(own) is own
     ax.figure.savefig("/dev/null", format="svg")  # it can be written

@@ -7,16 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots import (
-    distance_data,
-    distance_diagram,
-    rejection_data,
-    rejection_diagram,
-    rejection_diagrams,
-    weights_data,
-    world_data,
-    world_diagram,
-)
+from credibly.plots import panels
+from credibly.plots.studies import DistanceDisplay, RejectionDisplay, WeightsDisplay, WorldDisplay
 from credibly.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld, world_picture
 
 
@@ -40,17 +32,16 @@ def study() -> cr.PowerStudy:
 
 
 def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
-    data = rejection_data(study, "near")  # p = 0.3
-    assert data.null is False
-    assert data.tests == ("steps", "never")
-    np.testing.assert_array_equal(data.rates, [[0, 1, 1], [0, 0, 0]])
-    np.testing.assert_array_equal(data.low, study.low[3])
+    data = RejectionDisplay(study, "near")  # p = 0.3
+    rates, low, _ = data.rates
+    np.testing.assert_array_equal(rates, [[0, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(low, study.low[3])
     # 4 of 4: (0.025)^(1/4) = 0.398
-    assert data.low[0, 1] == pytest.approx(0.025**0.25)
+    assert low[0, 1] == pytest.approx(0.025**0.25)
     assert "The hypothesis is false" in data.finding
-    assert "The hypothesis is true;" in rejection_data(study, "control").finding
-    assert "for some instances or for none" in rejection_data(study, "other").finding
-    assert rejection_data(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
+    assert "The hypothesis is true;" in RejectionDisplay(study, "control").finding
+    assert "for some instances or for none" in RejectionDisplay(study, "other").finding
+    assert RejectionDisplay(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
     table = data.table()
     assert table.columns == ("test", "level", "rate", "low", "high")
     assert table.rows[1] == ("steps", "0.3", "1", "0.398", "1")
@@ -59,7 +50,7 @@ def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
 
 def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
     own = Figure().add_subplot()
-    ax = rejection_diagram(study, "near", ax=own)
+    ax = RejectionDisplay(study, "near").draw(own)
     assert ax is own
     diagonal, steps, never = ax.get_lines()
     np.testing.assert_array_equal(steps.get_xdata(), study.levels)
@@ -69,13 +60,13 @@ def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
     assert len(looks) == 2
     assert ax.get_legend() is not None
     with pytest.raises(cr.InputError, match="Did you mean 'near'"):
-        rejection_data(study, "nea")
+        RejectionDisplay(study, "nea")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 9])
 def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> None:
-    figure = rejection_diagrams(study, columns=columns)
+    figure = panels([RejectionDisplay(study, world) for world in study.worlds], columns=columns)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(study.worlds)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["steps", "never"]
@@ -84,27 +75,22 @@ def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> 
     figure.savefig("/dev/null", format="svg")
 
 
-def test_columns_are_counted(study: cr.PowerStudy) -> None:
-    with pytest.raises(cr.InputError, match="`columns` must be at least 1"):
-        rejection_diagrams(study, columns=0)
-
-
 def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.PowerStudy) -> None:
-    data = distance_data(study, level=0.3)
-    assert data.worlds == ("control", "near", "far")
+    data = DistanceDisplay(study, level=0.3)
+    assert list(data.worlds) == ["control", "near", "far"]
     np.testing.assert_array_equal(data.values, [0.0, 0.2, 0.45])
-    np.testing.assert_array_equal(data.rates, [[0, 1, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(data.rates[0], [[0, 1, 1], [0, 0, 0]])
     assert data.finding == "At delta 0 'steps' rejects most often, 0; at 0.45 'steps' does, 1."
     assert data.table().rows[1][:3] == ("steps", "0.2", "1")
-    ax = distance_diagram(study, level=0.3)
+    ax = DistanceDisplay(study, level=0.3).draw()
     assert ax.get_xlabel() == "delta"
     assert len(ax.containers) == 2
     with pytest.raises(
         cr.UnsupportedError, match="needs at least two worlds that differ in this setting alone"
     ):
-        distance_data(study, setting="sharpness", level=0.3)
+        DistanceDisplay(study, setting="sharpness", level=0.3)
     with pytest.raises(cr.UnsupportedError, match="got 0 of 5"):
-        distance_data(study, setting="corner", level=0.3)
+        DistanceDisplay(study, setting="corner", level=0.3)
 
 
 @pytest.mark.slow
@@ -117,35 +103,33 @@ def test_a_world_over_x(hypothesis: str) -> None:
     np.testing.assert_array_equal(picture.members, sample.predictions.probs[order, :, 1])
     np.testing.assert_array_equal(picture.truth, sample.truth.probs[order, 1])
     np.testing.assert_array_equal(picture.labels, sample.labels[order] == 1)
-    data = world_data(picture)
+    data = WorldDisplay(picture)
     np.testing.assert_array_equal(data.lower, picture.members.min(axis=1))
     np.testing.assert_array_equal(data.upper, picture.members.max(axis=1))
     inside = 40 if hypothesis == "H0,2" else 0
     assert f"for {inside} of 40 instances" in data.finding
     assert len(data.table().rows) == 10
-    figure = world_diagram(picture)
-    first = figure.axes[0]
+    first = picture.plot()
     names = [line.get_label() for line in first.get_lines()]
     assert names[:3] == ["member 1", "member 2", "truth"]
     np.testing.assert_array_equal(first.get_lines()[2].get_ydata(), picture.truth)
     ticks = [line for line in first.get_lines() if line.get_marker() == "|"]
     assert sum(line.get_xdata().size for line in ticks) == 40
-    assert len(figure.axes) == (2 if hypothesis == "H0,2" else 1)
-    figure.savefig("/dev/null", format="svg")
+    first.figure.savefig("/dev/null", format="svg")
 
 
 def test_weights_over_x() -> None:
     picture = world_picture(BinaryWorld("H0,2").draw(300, rng=4))
-    data = weights_data(picture)
+    data = WeightsDisplay(picture)
     assert data.finding.startswith("A weight changes by up to 0.9")
     lines = data.draw().get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), picture.weights[:, 0])
     assert len(data.table().rows) == 2
-    constant = weights_data(world_picture(MulticlassWorld("H0,1").draw(20, rng=4), of=3))
+    constant = WeightsDisplay(world_picture(MulticlassWorld("H0,1").draw(20, rng=4), of=3))
     assert constant.finding == "The weights are constant."
     assert constant.draw().get_legend() is None  # ten are not named
     with pytest.raises(cr.UnsupportedError, match="needs a world that drew weights"):
-        weights_data(world_picture(BinaryWorld("H1,1").draw(5, rng=4)))
+        WeightsDisplay(world_picture(BinaryWorld("H1,1").draw(5, rng=4)))
 
 
 def test_pictures_of_other_worlds_are_refused() -> None:
@@ -158,10 +142,8 @@ def test_pictures_of_other_worlds_are_refused() -> None:
 
 def test_pictures_are_made_of_samples_and_drawn_as_pictures() -> None:
     sample = BinaryWorld("H0,2").draw(5, rng=4)
-    for draw in (world_data, weights_data, world_diagram):
-        with pytest.raises(
-            cr.InputTypeError, match=r"must be of type `WorldPicture`; got WorldSample\. Make one"
-        ):
+    for draw in (WorldDisplay, WeightsDisplay):
+        with pytest.raises(cr.InputTypeError, match=r"must be of type `WorldPicture`; got WorldSample"):
             draw(sample)
     with pytest.raises(cr.InputTypeError, match="`sample` must be what a world drew; got BinaryWorld"):
         world_picture(BinaryWorld())

@@ -19,7 +19,7 @@ def test_real_predictions_keep_their_arrays(library):
     assert gaussian.mean is mean
     assert gaussian.std is std
     values = library.asarray([[1.0, 2.0], [0.0, 0.0]])
-    assert cr.Samples(values).values is values
+    assert cr.Samples(values, member_axis=1).values is values
     quantiles = cr.Quantiles(values, [0.1, 0.9])
     assert quantiles.values is values
     assert library.owns(quantiles.levels)
@@ -99,3 +99,28 @@ def test_two_libraries():
         cr.Gaussian([0.0], torch.ones(1))
     with pytest.raises(cr.InputTypeError, match="`values` and `levels` must come from one array library"):
         cr.Quantiles([[0.0]], torch.tensor([0.5]))
+
+
+# Found by hostile trials: transposed arrays of as many draws or members as instances were taken as they came
+
+
+def test_as_many_draws_or_members_as_instances_must_say_their_order() -> None:
+    values = np.arange(16.0).reshape(4, 4)
+    with pytest.raises(cr.InputError, match=r"as many draws as instances; got shape \(4, 4\)"):
+        cr.Samples(values)
+    with pytest.raises(
+        cr.InputError, match=r"`member_axis=1` for \(n, m, s\) or `member_axis=0` for \(m, n, s\)"
+    ):
+        cr.Samples(values[:, :, None])
+    with pytest.raises(cr.InputError, match=r"as many members as instances; got shape \(4, 4\)"):
+        cr.Gaussian(values, values + 1.0)
+    assert cr.Samples(values, member_axis=1).pooled()[0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert cr.Samples(values, member_axis=0).pooled()[0].tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert cr.Gaussian(values, values + 1.0, member_axis=0).mean[0].tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert cr.Samples(np.zeros((2, 5, 3)), member_axis=0).n_members == 2
+    assert len(cr.Samples(values, member_axis=1)[:2]) == 2
+    for member_axis in (2, "1"):
+        with pytest.raises(cr.InputError, match="must be 0 or 1"):
+            cr.Samples(np.zeros((2, 3)), member_axis=member_axis)
+    with pytest.raises(cr.InputError, match="needs an axis of members"):
+        cr.Gaussian([0.0], [1.0], member_axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly import plots
+from credibly.plots.curves import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.report.page import render_report
 from recalibrations import members, rated, world
 
@@ -173,22 +173,23 @@ def test_results_are_json(report) -> None:
 
 
 def test_pictures(report) -> None:
-    curves = plots.recalibrated_curves_data(report)
-    assert curves.names == ("before", "temperature")
+    curves = RecalibratedCurvesDisplay(report)
+    assert list(curves.curves) == ["before", "temperature"]
     assert "0." in curves.finding
-    assert len(curves.draw().lines) == 3  # the diagonal and two curves
+    key = curves.draw().get_legend().get_texts()
+    assert [text.get_text() for text in key] == ["before", "filled: outside its band", "temperature"]
     assert {row[0] for row in curves.table().rows} == {"before", "temperature"}
-    changes = plots.recalibration_changes_data(report, "brier")
+    changes = RecalibrationChangesDisplay(report, "brier")
     own = report.methods["temperature"].changes["brier"]
     assert changes.difference.tolist() == [own.difference.value]
-    assert (changes.low[0], changes.high[0]) == own.difference.interval()
+    assert tuple(changes.interval[0]) == own.difference.interval()
     ax = changes.draw()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["temperature"]
-    without = plots.recalibration_changes_data(report, "confidence_ece")
-    assert np.isnan(without.low).all()
+    without = RecalibrationChangesDisplay(report, "confidence_ece")
+    assert np.isnan(without.interval).all()
     assert "interval" not in without.finding
     with pytest.raises(cr.InputError, match="must be one of the report"):
-        plots.recalibration_changes_data(report, "speed")
+        RecalibrationChangesDisplay(report, "speed")
 
 
 @pytest.mark.slow

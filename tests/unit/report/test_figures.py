@@ -86,15 +86,20 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone() -> None:
 
 
 def test_every_statistic_has_a_method_note() -> None:
-    own = {"share": {"meaning": "Share of it.", "reference": "me"}}
-    built_in = {name: {"meaning": "", "reference": ""} for name in ("accuracy", "brier")}
-    notes = {note.name: note for note in method_notes({**built_in, **own})}
+    own = {"share": {"name": "share", "meaning": "Share of it.", "formula": "s / n", "reference": "me"}}
+    notes = {note.name: note for note in method_notes(own)}
     assert notes["share"].meaning == "Share of it."
-    assert notes["Brier score"].formula == "mean of ‖p − e_y‖²"
     assert "Calibration test" in notes
 
 
 def test_every_built_in_statistic_is_explained(evaluation: cr.Evaluation) -> None:
     notes = method_notes(evaluation.settings["methods"])
     assert all(note.meaning for note in notes)
+    assert {note.name: note.formula for note in notes}["Brier score"] == "mean of ‖p − e_y‖²"
     assert len(notes) == len(evaluation.estimates) + 4
+
+
+def test_a_figure_with_given_margins_is_drawn_once() -> None:
+    """Wherever a layout is looked for, matplotlib draws everything twice."""
+    assert new_axes(2, 2, (0.5, 0.5, 0.1, 0.1)).figure.get_layout_engine() is None
+    assert new_axes(2, 2).figure.get_layout_engine() is not None

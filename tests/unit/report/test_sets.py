@@ -20,7 +20,7 @@ def members(n: int = 100) -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(3), size=(n, 3))
 
 
-def test_is_there_a_calibrated_distribution_in_the_set() -> None:
+def test_does_the_set_hold_the_truth() -> None:
     labels = np.random.default_rng(1).integers(0, 3, size=100)
     given = cr.evaluate(
         cr.Ensemble(members()), labels, statistics=["brier"], n_resamples=19, classes=["a", "<b>", "$c$"]
@@ -28,9 +28,13 @@ def test_is_there_a_calibrated_distribution_in_the_set() -> None:
     section = credal_section(given)
     assert section is not None
     assert given.credal is not None
-    assert section.title == "Is there a calibrated distribution in the set?"
+    assert section.title == "Does the set hold the truth?"
+    assert section.verdicts[0].statistic == "witness"
     assert section.verdicts == given.credal.verdicts
-    combinations, regions = (table for _, table in section.tables)
+    told, combinations, regions = (table for _, table in section.tables)
+    assert [row[0] for row in told.rows] == [
+        given.classes[one.label] for one in given.credal.validity.directions[:10]
+    ]
     assert [row[0] for row in combinations.rows] == [
         "weights that depend on the instance",
         "one weight vector for all instances",
@@ -41,9 +45,15 @@ def test_is_there_a_calibrated_distribution_in_the_set() -> None:
     )
     assert [row[0] for row in regions.rows] == list(given.credal.regions.regions[:10])
     assert {row[1] for row in regions.rows} <= {"a", "<b>", "$c$"}
-    assert len(section.figures) == 3
+    assert len(section.figures) == 4
     page = render_report(given)
-    for text in ('id="sets"', "figure-sets-learned", "figure-sets-regions", "Test of the set"):
+    for text in (
+        'id="sets"',
+        "figure-sets-witness",
+        "figure-sets-learned",
+        "figure-sets-regions",
+        "Test of the set",
+    ):
         assert text in page
     assert page == render_report(given)  # byte by byte
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,3 +187,53 @@ def test_to_dict_round_trips_through_json():
 def test_results_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         cr.Estimate("x", 0.3, None, 5).value = 1.0  # type: ignore[misc]
+
+
+PROBS = np.random.default_rng(3).dirichlet(np.ones(3), size=(400, 3))
+CLASSES = np.random.default_rng(4).integers(0, 3, size=400)
+
+
+def _counted() -> cr.LabelCounts:
+    return cr.LabelCounts(np.random.default_rng(5).integers(1, 4, size=(400, 3)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cr.uncertainty(PROBS),
+        lambda: cr.reliability_curve(PROBS, CLASSES, n_resamples=9),
+        lambda: cr.risk_coverage_curve(PROBS, CLASSES),
+        lambda: cr.decompose_loss(PROBS, _counted()),
+        lambda: cr.decompose_disagreement(PROBS, _counted()),
+        lambda: cr.decompose_brier(PROBS, CLASSES),
+        lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19).bayesian,
+        lambda: cr.calibration_test(PROBS, CLASSES, statistic=("brier", "accuracy"), n_resamples=19),
+        lambda: cr.epistemic_score(PROBS, CLASSES, dependences=False),
+    ],
+)
+def test_what_notebooks_and_print_show_is_short(make: Callable[[], Any]) -> None:
+    found = make()
+    assert len(found._repr_html_()) < 1500
+    assert all(len(line) < 200 for line in str(found).splitlines())
+
+
+def test_print_shows_arrays_by_their_size() -> None:
+    lines = str(cr.uncertainty(np.array([[[0.5, 0.5]] * 2] * 9))).splitlines()
+    assert lines[0] == "Uncertainty"
+    assert "  total: array (9,), 0.6931 to 0.6931" in lines  # log 2
+    assert "  n: 9" in lines
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cr.calibration_test(PROBS, CLASSES, statistic="brier", n_resamples=19),
+        lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19),
+        lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19).bayesian,
+        lambda: cr.coverage_curve(cr.Gaussian(np.zeros(5), np.ones(5)), np.zeros(5), n_resamples=19),
+    ],
+)
+def test_a_test_is_neither_true_nor_false(make: Callable[[], Any]) -> None:
+    found = make()
+    with pytest.raises(cr.InputTypeError, match=r"neither true nor false.*Use `.rejects\(level\)`"):
+        bool(found)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from typing import Any
 
 import numpy as np
 import pytest
 
 import credibly as cr
+from credibly._arrays import engines
 from credibly._arrays.engines import Serial, as_engine
 from credibly.cli import main
 from same_numbers import differences
@@ -20,6 +22,19 @@ distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 
 N, M, K = 900, 3, 4
+PAIRED = 211  # as many rows where all pairs are compared
+
+
+class KillOnce:
+    """A progress that kills a worker when a quarter is done."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.killed = client, False
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self.killed and done > total // 4:
+            self.killed = True
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -87,22 +102,17 @@ def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_
     probs = probs[:, 0]
     np.save(tmp_path / "p.npy", probs)
     whole = cr.evaluate(probs, labels, **settings).to_dict()
-    killed = []
-
-    def kill_once(stage: str, done: int, total: int) -> None:
-        if not killed and stage == "tests" and done > total // 4:
-            pid = next(iter(client.run(os.getpid).values()))
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
-
+    kill = KillOnce(client)
     source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=75, engine=client)
-    found = cr.evaluate(source, progress=kill_once, **settings)
-    assert killed
+    found = cr.evaluate(
+        source, progress=lambda stage, *steps: kill(*steps) if stage == "tests" else None, **settings
+    )
+    assert kill.killed
     assert differences(whole, found.to_dict()) == []
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys) -> None:
+def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys, monkeypatch) -> None:
     probs, labels = data
     for place, rows in enumerate(np.array_split(np.arange(N), 3)):
         cr.save(tmp_path / f"{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
@@ -116,29 +126,44 @@ def test_the_command_line_works_on_a_cluster(data, client, tmp_path, capsys) -> 
     assert f"--engine dask --scheduler {client.scheduler.address}" in command
     here["source"].pop("command")
     assert differences(here, there) == []
+    monkeypatch.setattr(engines, "ANSWERS_WITHIN", "200ms")
     assert main([*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "the scheduler 'tcp://127.0.0.1:9' must answer" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_killed_worker_changes_nothing(data, client, tmp_path) -> None:
-    probs, labels = data
+def test_pairs_of_blocks_and_a_killed_worker(data, client, tmp_path) -> None:
+    probs, labels = (given[:PAIRED] for given in data)
     np.save(tmp_path / "p.npy", probs)
     np.save(tmp_path / "y.npy", labels)
     source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=30, member_axis=1, engine=client)
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, n_resamples=99, rng=1)
-    killed = []
+    kill = KillOnce(client)
+    for name in ("kde_ce", "skce"):
+        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=name, n_resamples=19, rng=1)
+        cut = cr.calibration_test(source, statistic=name, n_resamples=19, rng=1, progress=kill)
+        assert kill.killed
+        assert cut.pvalue == whole.pvalue
+        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
 
-    def kill_once(done: int, total: int) -> None:
-        if not killed and done > total // 4:
-            pid = next(iter(client.run(os.getpid).values()))
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
 
-    result = cr.calibration_test(source, n_resamples=99, rng=1, progress=kill_once)
-    assert killed
-    assert result.pvalue == whole.pvalue
-    np.testing.assert_allclose(result.null_distribution, whole.null_distribution, rtol=1e-12)
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_sees_two_blocks(data, client) -> None:
+    """What a task is sent are two blocks and its sums, never all rows."""
+    probs, labels = (given[:PAIRED] for given in data)
+    source = cr.scan(da.from_array(probs, chunks=(50, M, K)), labels, engine=client)
+    seen: list[int] = []
+    tasks = source.engine.folds
+
+    def watched(step: Any, chains: Any, finish: Any) -> Any:
+        chains = list(chains)
+        seen.extend(len(given) for chain in chains for given in chain)
+        return tasks(step, chains, finish)
+
+    source.engine.folds = watched
+    value = float(cr.kde_ce(source))
+    assert value == pytest.approx(float(cr.kde_ce(cr.Ensemble(probs), labels)), rel=1e-12)
+    assert len(seen) == 25  # five blocks with five
+    assert set(seen) == {3}  # a block, which part of it, another block
 
 
 def test_a_client_that_is_closed_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,17 +46,17 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 @pytest.fixture(scope="module", params=list(CASES))
 def case(request) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
     predictions, labels, settings = CASES[request.param]
-    whole = cr.evaluate(predictions, labels, n_resamples=29, rng=3, **settings)
+    whole = cr.evaluate(predictions, labels, n_resamples=19, rng=3, **settings)
     return predictions, labels, settings, whole.to_dict()
 
 
-@pytest.mark.parametrize("chunks", [1, 7, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("chunks", [1, 7, pytest.param(30, marks=pytest.mark.slow)])
 def test_every_number_is_that_of_all_rows(case, chunks) -> None:
     predictions, labels, settings, whole = case
     beside = {name: settings[name] for name in ("groups", "features") if name in settings}
     rest = {name: value for name, value in settings.items() if name not in beside}
     source = cr.scan(predictions, labels, chunk_rows=-(-len(predictions) // chunks), **beside)
-    cut = cr.evaluate(source, n_resamples=29, rng=3, **rest)
+    cut = cr.evaluate(source, n_resamples=19, rng=3, **rest)
     assert differences(whole, cut.to_dict()) == []
 
 

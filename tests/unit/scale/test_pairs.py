@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import array_api_strict
 import numpy as np
@@ -37,18 +34,6 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as opened,
-    ):
         yield opened
 
 
@@ -162,48 +147,3 @@ def test_one_row_with_weight_has_no_neighbour(data, pool) -> None:
         cr.kde_ce(cr.scan(probs, labels, sample_weight=weights, chunk_rows=N, engine=pool))
     with pytest.raises(cr.InputError, match="compares pairs of instances"):
         cr.kde_ce(cr.scan(probs[:1, 0], labels[:1], engine=pool))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_and_a_killed_worker(data, client, tmp_path) -> None:
-    probs, labels = data
-    np.save(tmp_path / "p.npy", probs)
-    np.save(tmp_path / "y.npy", labels)
-    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=23, member_axis=1, engine=client)
-    killed: list[int] = []
-
-    def kill_once(done: int, total: int) -> None:
-        if not killed and done > total // 4:
-            killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    for name in ("kde_ce", "skce"):
-        killed.clear()
-        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=name, n_resamples=19, rng=1)
-        cut = cr.calibration_test(source, statistic=name, n_resamples=19, rng=1, progress=kill_once)
-        assert killed
-        assert cut.pvalue == whole.pvalue
-        np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_worker_sees_two_blocks(data, client) -> None:
-    """What a task is sent are two blocks and its sums, never all rows."""
-    array = pytest.importorskip("dask.array", reason="needs the extra dask")
-    probs, labels = data
-    source = cr.scan(array.from_array(probs, chunks=(50, M, K)), labels, engine=client)
-    seen: list[int] = []
-    tasks = source.engine.folds
-
-    def watched(step: Any, chains: Any, finish: Any) -> Any:
-        chains = list(chains)
-        seen.extend(len(given) for chain in chains for given in chain)
-        return tasks(step, chains, finish)
-
-    source.engine.folds = watched
-    value = float(cr.kde_ce(source))
-    assert value == pytest.approx(float(cr.kde_ce(cr.Ensemble(probs), labels)), rel=1e-12)
-    assert len(seen) == 25  # five blocks with five
-    assert set(seen) == {3}  # a block, which part of it, another block

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import pydoc
+import re
 import types
 from collections.abc import Iterator
 
@@ -90,6 +94,60 @@ def test_a_wrong_name_is_told_the_nearest(wrong: str, right: str) -> None:
         as_statistic(wrong)
 
 
+ECES = "Which one: confidence_ece (the usual one), classwise_ece, top_label_ece."
+
+
+@pytest.mark.parametrize(
+    ("alias", "answer"),
+    [
+        ("ece", ECES),
+        ("ECE", ECES),
+        ("nll", "Which one: log_loss (for classes), gaussian_log_loss (for real values)."),
+        ("log_score", "Which one: log_loss (for classes), gaussian_log_loss (for real values)."),
+        ("Brier score", "Brier score is called brier here."),
+        ("ace", 'The nearest here is classwise_ece, with binning="equal_mass".'),
+        ("rps", "The nearest here is crps, which is for real values"),
+        ("mce", "It is the largest |observed - predicted| of the bins of `reliability_curve`."),
+        ("auroc", "Use `risk_coverage_curve` to see whether the surest answers are right"),
+    ],
+)
+def test_a_name_that_others_use_is_answered_in_words(alias: str, answer: str) -> None:
+    with pytest.raises(cr.InputError) as raised:
+        as_statistic(alias)
+    assert raised.value.remedy.startswith(answer)
+
+
+def test_the_package_answers_as_well() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'ece'. Which one: confidence_ece"):
+        _ = cr.ece
+    with pytest.raises(AttributeError, match=r"no attribute 'something_else'$"):
+        _ = cr.something_else
+
+
+def test_no_alias_hides_a_statistic_or_a_public_name() -> None:
+    aliases = {alias for one in cr.registered().values() for alias in one.story.aliases}
+    assert not aliases & {*cr.registered(), *cr.__all__}
+    assert not aliases & set(registry._ELSEWHERE)
+
+
+def test_a_statistic_of_another_package_must_tell_its_story(installed: list) -> None:
+    class Silent(type(cr.brier)):
+        name = "silent"
+
+        @property
+        def story(self) -> None:
+            raise AttributeError
+
+    installed.append(point("other:silent", Silent()))
+    with pytest.raises(cr.InputTypeError, match="'silent' of entry point 'other:silent' must tell its story"):
+        cr.registered()
+
+
+def test_what_is_not_registered_is_told_by_its_name() -> None:
+    assert registry.story_of("brier") is cr.brier.story
+    assert registry.story_of("share_of_zero").title == "share of zero"
+
+
 def test_a_name_like_no_other_is_told_all() -> None:
     with pytest.raises(cr.InputError, match="Known names: accuracy, brier"):
         as_statistic("zzz")
@@ -109,3 +167,24 @@ def test_anything_else_is_refused() -> None:
 def test_the_registry_cannot_be_changed_by_its_readers():
     with pytest.raises(TypeError):
         cr.registered()["mine"] = cr.brier
+
+
+@pytest.mark.parametrize("name", list(cr.registered()))
+def test_help_shows_what_a_call_takes(name: str) -> None:
+    """Predictions, labels and every setting, in the signature and in words."""
+    statistic = cr.registered()[name]
+    settings = [field.name for field in dataclasses.fields(statistic)]
+    wanted = ["predictions", "labels", "sample_weight", "paper", *settings]
+    signature = inspect.signature(statistic)
+    assert list(signature.parameters) == wanted
+    assert {one: signature.parameters[one].default for one in settings} == statistic.settings()
+    shown = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
+    assert f"{name}(predictions, labels=None, *, sample_weight=None, paper=None" in shown
+    section = (inspect.getdoc(statistic) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^(\w+) : ", section, re.MULTILINE) == wanted
+
+
+def test_a_statistic_with_other_settings_shows_them_as_its_defaults() -> None:
+    assert inspect.signature(cr.kde_ce.with_(p=1.0)).parameters["p"].default == 1.0
+    assert "bandwidth" in inspect.signature(type(cr.kde_ce)).parameters  # the class is called with settings
+    assert "predictions" not in inspect.signature(type(cr.kde_ce)).parameters

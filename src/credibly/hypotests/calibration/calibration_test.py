@@ -13,25 +13,28 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import (
+    ONE_RATER,
     InputError,
     InputTypeError,
+    Remedy,
     UnsupportedError,
     one_of,
     require_positive,
 )
 from credibly._arrays.namespace import device, namespace
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
+from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import (
     Resampled,
     comes_in_parts,
-    detached,
     paired_values,
     resampled,
 )
+from credibly.hypotests.resampling.members import consistent
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates, consistent, drawing_notes, require_drawable
+from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -48,6 +51,7 @@ from credibly.predictions import (
     as_point,
     as_rows,
 )
+from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, as_statistic
 from credibly.statistics.over_rows import gathered
@@ -58,6 +62,7 @@ OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (docs/studies/omnibus-family.md)."""
 
 
+@takes_rng
 def calibration_test(
     predictions: Any,
     labels: Any = None,
@@ -111,8 +116,10 @@ def calibration_test(
 
     Notes
     -----
-    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level.
-    The data must not have been used to fit or recalibrate the model.
+    With ``resample="labels"`` the p-value is exact for any n and any statistic: P(p <= level) <= level. Of
+    `Samples` every label changes places with one of its draws, which is exact for any number of draws; of
+    `Quantiles` the cell of a label is drawn, and statistics that need its value are refused. The data must
+    not have been used to fit or recalibrate the model.
 
     References
     ----------
@@ -172,7 +179,7 @@ def calibration_test(
             one.values,
             settings,
             referred=not weighted,
-            notes=drawing_notes(given, one.bound),
+            notes=drawing_notes(given),
             sums=one.observed,
         )
         for one in found
@@ -271,7 +278,11 @@ def require_single_labels(labels: Any, test: str) -> None:
             "takes one label per instance: raters of one instance share its truth, and counting them as "
             "independent draws rejects calibrated models",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of them.",
+            Remedy(
+                "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of "
+                "them.",
+                ONE_RATER,
+            ),
         )
 
 

@@ -26,14 +26,15 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import Target, detached, replicated
+from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
+from credibly.hypotests.resampling.loop import Target, replicated
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
-from credibly.hypotests.resampling.replicates import require_drawable
 from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
+from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult
@@ -80,6 +81,7 @@ def curve_pvalues(curves: HostArray) -> HostArray:
 SHARED_MEMBER = "one member, drawn once, generated the labels of all instances"
 
 
+@takes_rng
 def pit_test(
     predictions: Any,
     labels: Any = None,
@@ -118,6 +120,12 @@ def pit_test(
         Shares of labels below quantiles, simultaneous envelope and exact p-value. The difference-ECDF is its
         `difference`.
 
+    Notes
+    -----
+    Of `Samples` every label changes places with one of its draws, so that the p-value is exact for any number
+    of draws. Of `Quantiles` the cell of a label is drawn; with one level this is a binomial test. Of several
+    members with several draws each, "bayesian" tests every member and returns the one that fits best.
+
     References
     ----------
     Myllymäki et al., *Global envelope tests for spatial processes*, Journal of the Royal Statistical Society
@@ -138,6 +146,7 @@ def pit_test(
     return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
 
+@takes_rng
 def coverage_curve(
     predictions: Any,
     labels: Any = None,
@@ -249,9 +258,11 @@ def _curve(
         require_members(few)
     require_drawable(few, [bind(few)])
     seed = as_seed(rng)
-    source = LabelSource.under(hypothesis, seed, n_resamples, few)
+    sources = LabelSource.each(hypothesis, seed, n_resamples, few)
     target = Target(bind, finish=_shares)
-    ((found,),) = replicated([target], rows, [source], n_resamples, as_progress(progress))
+    every = replicated([target], rows, sources, n_resamples, as_progress(progress))
+    # of several members, the one whose labels these are most like
+    found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
     bound, curves = found.bound, found.values
     assert isinstance(bound, CoverageShares)
     pvalue, lower, upper = envelope(curves, level)
@@ -268,7 +279,7 @@ def _curve(
         m=few.n_members,
         n_resamples=n_resamples,
         settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
-        notes=bound.notes,
+        notes=(*bound.notes, *drawing_notes(few, hypothesis == "bayesian")),
     )
 
 

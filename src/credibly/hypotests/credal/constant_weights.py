@@ -3,7 +3,12 @@
     w* = argmin over w >= 0, sum w = 1 of T(sum_a w_a P_a, y)
 
 Proper scores are convex in w, so one descent finds the minimum. Other differentiable statistics are descended
-from the best of several starts; binned ones, which have no slope, by COBYLA.
+from the best of several starts. Binned ones jump where an instance changes its bin and have no slope: many
+weights are compared, then closer and closer ones around the best, beside the published search (COBYLA).
+
+For a fixed w a statistic is bound once and evaluated on many label vectors, and the cells of binned
+statistics are counted for many pairs of weights and labels at once. So replicates are searched together
+(`smallest_of_many`).
 
 Tests with one weight vector for all instances: the library's own and M23's Algorithm 1.
 """
@@ -26,13 +31,12 @@ from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, log_loss
-from credibly.statistics.kernels import distances
+from credibly.statistics import State, Statistic, log_loss
+from credibly.statistics.binned import BinnedStatistic
+from credibly.statistics.cells import CellStatistic
+from credibly.statistics.hosmer_lemeshow import HosmerLemeshow
 from credibly.statistics.proper import Brier, LogLoss
 from credibly.statistics.skce import Skce
-
-"""Of random weights and starts, apart from the streams of labels and features."""
-
 
 Slope = Callable[[HostArray], tuple[float, HostArray]]
 
@@ -40,7 +44,23 @@ _RANDOM_STARTS = 4
 
 _DESCENTS = 2
 
+_SPREAD = 100  # weights over the whole simplex that are compared where there is no slope
+
+_CHAINS = 16  # how many of the best of them are then improved for the observed labels
+
+_REFIT_CHAINS = 2  # the same for every replicate
+
+_ROUNDS = 200  # how often other weights near the best are tried
+
+_TRIED = 400  # the same where one label vector at a time tries them
+
+_TRIED_PAIRS = 40  # and of statistics of pairs, which cost more
+
+_RADII = (0.5, 0.005)  # first and last share of the way from the best weights to others
+
 _ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
+
+_REFIT_ENOUGH = 0.03  # the same for replicates, in standard deviations of their values
 
 _CONVEX_ENOUGH = 1e-12  # the same for proper scores, whose steps cost little
 
@@ -81,12 +101,18 @@ class WeightSearch:
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
         labels = on_host(observed)
-        likeliest = self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
+        likeliest = self.likeliest(labels)
         if isinstance(self.statistic, LogLoss):
             return Minimiser(likeliest, self.value(likeliest, labels), "the centre (convex)")
         if isinstance(self.statistic, Brier):
-            found = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
-            return Minimiser(found, self.value(found, labels), "the centre (convex)")
+            flattest = self._descend(brier_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
+            return Minimiser(flattest, self.value(flattest, labels), "the centre (convex)")
+        published = self.local_minimum(labels, self.centre, "the centre")
+        if self._slope(labels) is None:
+            known = np.stack([published.weights, likeliest])
+            smallest, its_value = smallest_of_many(self, labels, known, _CHAINS, generator)
+            found = Minimiser(smallest[0], float(its_value[0]), "many weights compared")
+            return min((published, found), key=lambda one: one.value)
         a = self.centre.size
         starts = {"the centre": self.centre, "the largest likelihood": likeliest}
         starts |= {f"corner {j}": row for j, row in enumerate(np.eye(a))}
@@ -96,7 +122,30 @@ class WeightSearch:
         best = sorted(values, key=lambda name: values[name])[:_DESCENTS]
         spread = max(values.values()) - values[best[0]]
         ended = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
-        return min(ended, key=lambda one: one.value)
+        return min((*ended, published), key=lambda one: one.value)
+
+    def likeliest(self, labels: Classes) -> HostArray:
+        """Return the weights of the largest likelihood: a convex problem."""
+        return self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
+
+    def refits(
+        self, labels: Classes, start: HostArray, known: HostArray, generator: np.random.Generator
+    ) -> HostArray:
+        """Return the weights that are smallest for each of many label vectors, (b, n) -> (b, a).
+
+        Where there is a formula for the slope, every vector is descended from `start`; elsewhere many weights
+        are compared, the `known` ones among them.
+        """
+        if self._slope(_one(labels, 0), exact=False) is None:
+            return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
+        enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _REFIT_ENOUGH
+        unit = float(np.std(self.values(start, labels)))
+        found = np.empty((len(labels), start.size))
+        for d in range(len(labels)):
+            slope = self._slope(_one(labels, d), exact=False)
+            assert slope is not None
+            found[d] = self._descend(slope, start, unit, enough)
+        return found
 
     def local_minimum(
         self, labels: Classes, start: HostArray, name: str = "the start", *, scale: float | None = None
@@ -118,10 +167,17 @@ class WeightSearch:
 
     def value(self, weights: HostArray, labels: Classes) -> float:
         """Return the statistic at some weights."""
-        return float(to_host(self.statistic.bind(self.at(weights))(labels))[0])
+        return float(self.values(weights, labels)[0])
 
-    def _slope(self, labels: Classes) -> Slope | None:
-        """Return value and gradient: by formula, by torch where installed, or None."""
+    def values(self, weights: HostArray, labels: Classes) -> HostArray:
+        """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""
+        return to_host(self.statistic.bind(self.at(weights))(labels))
+
+    def _slope(self, labels: Classes, *, exact: bool = True) -> Slope | None:
+        """Return value and gradient: by formula, by torch where installed, or None.
+
+        Without `exact` by formula only, and in single precision where that is faster: for replicates.
+        """
         if isinstance(self.statistic, LogLoss):
             return log_loss_slope(self.points, labels)
         if isinstance(self.statistic, Brier):
@@ -132,8 +188,9 @@ class WeightSearch:
             "exponential",
             "euclidean",
         ):
-            return skce_slope(self.points, labels, float(chosen.bandwidth))
-        if chosen.traits.differentiable and importlib.util.find_spec("torch") is not None:
+            precision = np.float64 if exact else np.float32
+            return skce_slope(self.points, labels, float(chosen.bandwidth), precision)
+        if exact and chosen.traits.differentiable and importlib.util.find_spec("torch") is not None:
             return torch_slope(self.points, labels, chosen)
         return None
 
@@ -187,7 +244,7 @@ def on_host(labels: Classes) -> Classes:
 def on_weights(values: HostArray) -> HostArray:
     """Return the nearest weights to what a solver left just outside the simplex."""
     clipped = np.clip(values, 0.0, None)
-    return np.asarray(clipped / clipped.sum())
+    return np.asarray(clipped / clipped.sum(axis=-1, keepdims=True))
 
 
 def combined(points: HostArray, weights: HostArray) -> HostArray:
@@ -221,59 +278,54 @@ def brier_slope(points: HostArray, labels: Classes) -> Slope:
     return slope
 
 
-def skce_slope(points: HostArray, labels: Classes, bandwidth: float) -> Slope:
+def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: type = np.float64) -> Slope:
     """The unbiased `skce` with an exponential Euclidean kernel and its gradient.
 
-    With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij (0 where d is),
+    With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij,
 
         d S / d f_i = 2 sum_{j != i} ( -m_ij (f_i - f_j) / h - k_ij r_j ).
 
-    Both sums are symmetric: tiles on and above the diagonal serve both sides, and stay in the cache.
+    Both sums are symmetric: rows meet themselves and all later rows, in tiles that stay in the cache.
     """
-    n = points.shape[0]
-    onehot = labels.block(slice(None), slice(None))[0]
-    pairs = n * (n - 1)
-    corners = [
-        (rows, columns)
-        for rows in tiles(n, _TILE)
-        for columns in tiles(n, _TILE)
-        if rows.start <= columns.start
-    ]
+    n, a, k = points.shape
+    flat: HostArray = np.ascontiguousarray(np.moveaxis(points, 1, 0).reshape(a, n * k), dtype=precision)
+    onehot = labels.block(slice(None), slice(None))[0].astype(precision)
+    pairs, least = n * (n - 1), np.finfo(precision).eps
+    scale, inverse = precision(-1.0 / bandwidth), precision(1.0 / bandwidth**2)
 
     def slope(weights: HostArray) -> tuple[float, HostArray]:
-        probs = combined(points, weights)
+        probs: HostArray = (weights.astype(precision) @ flat).reshape(n, k)
         residual = onehot - probs
+        squares, twice = np.vecdot(probs, probs), -2.0 * probs
+        extended = np.concatenate([probs, np.ones((n, 1), precision)], axis=1)
         total, moved = 0.0, np.zeros_like(probs)
-        for rows, columns in corners:
-            kernel, own, pull = _skce_tile(probs, residual, rows, columns, bandwidth)
-            moved[rows] += pull @ probs[columns] - pull.sum(axis=1)[:, None] * probs[rows]
-            moved[rows] -= kernel @ residual[columns]
-            if rows == columns:
-                total += own
-                continue
-            total += 2.0 * own
-            moved[columns] += pull.T @ probs[rows] - pull.sum(axis=0)[:, None] * probs[columns]
-            moved[columns] -= kernel.T @ residual[rows]
-        return total / pairs, 2.0 * np.einsum("nak,nk->a", points, moved) / pairs
+        for rows in tiles(n, _TILE):
+            own, later = slice(0, rows.stop - rows.start), slice(rows.stop, n)
+            others = slice(rows.start, n)
+            # no smaller than their rounding: equal predictions do not pull, since f_i - f_j is 0
+            apart = twice[rows] @ probs[others].T
+            apart += squares[rows, None]
+            apart += squares[others]
+            np.sqrt(np.maximum(apart, least, out=apart), out=apart)
+            apart *= scale
+            kernel = np.exp(apart)
+            np.fill_diagonal(kernel[:, own], 0.0)
+            terms = residual[rows] @ residual[others].T
+            terms *= kernel
+            total += 2.0 * float(terms.sum()) - float(terms[:, own].sum())
+            terms /= apart  # which holds -d / h by now: what is left of m / h is a factor -1 / h^2
+            moved[rows] -= _pulled(terms, extended[others], probs[rows]) * inverse + kernel @ residual[others]
+            back, across = terms[:, own.stop :].T, kernel[:, own.stop :].T
+            moved[later] -= _pulled(back, extended[rows], probs[later]) * inverse + across @ residual[rows]
+        return total / pairs, 2.0 * (flat @ moved.reshape(-1)).astype(np.float64) / pairs
 
     return slope
 
 
-def _skce_tile(
-    probs: HostArray, residual: HostArray, rows: slice, columns: slice, bandwidth: float
-) -> tuple[HostArray, float, HostArray]:
-    """Return k, the sum of k <r, r> and m / h of one tile of pairs."""
-    apart = distances(probs[rows], probs[columns], "euclidean")
-    kernel = np.multiply(apart, -1.0 / bandwidth)
-    np.exp(kernel, out=kernel)
-    if rows == columns:
-        np.fill_diagonal(kernel, 0.0)
-    terms = residual[rows] @ residual[columns].T
-    terms *= kernel
-    total = float(terms.sum())
-    apart *= bandwidth
-    apart[apart == 0] = np.inf  # equal predictions do not pull
-    return kernel, total, np.divide(terms, apart, out=terms)
+def _pulled(pull: HostArray, others: HostArray, own: HostArray) -> HostArray:
+    """Return sum_j pull_ij (f_j - f_i); the last column of `others` is 1."""
+    summed = pull @ others
+    return np.asarray(summed[:, :-1] - summed[:, -1:] * own)
 
 
 def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:
@@ -293,41 +345,130 @@ def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slo
     return slope
 
 
-def constant_test(task: CredalTask, refit: bool) -> Finding:
-    """Minimise over the weights, then compare with labels drawn from the minimiser.
+def smallest_of_many(
+    search: WeightSearch, labels: Classes, known: HostArray, chains: int, generator: np.random.Generator
+) -> tuple[HostArray, HostArray]:
+    """Compare many weights for each of b label vectors: the best ones (b, a) and their values (b,).
 
-    Several statistics have no one minimum, so the log loss is minimised for them. Without `refit` the weights
-    of the observed labels serve all replicates, which is conservative: the observed value was minimised and
-    theirs were not.
+    First the known ones, the centre, the corners and draws from the whole simplex, all of them for all label
+    vectors. The best few then move, closer and closer, towards other draws or away from them wherever that
+    makes them smaller.
+    """
+    a, b = search.centre.size, len(labels)
+    drawn = generator.dirichlet(np.ones(a), size=_SPREAD)
+    tried = np.concatenate([known, search.centre[None], np.eye(a), drawn])
+    found = np.stack([search.values(weights, labels) for weights in tried])  # (tried, b)
+
+    def near(chosen: HostArray, radius: float) -> HostArray:
+        others = generator.dirichlet(np.full(a, 0.5), size=len(chosen))
+        side = generator.choice([-1.0, 1.0], size=(len(chosen), 1))
+        return on_weights(chosen + side * radius * (others - chosen))
+
+    chosen = search.statistic
+    if not (isinstance(chosen, BinnedStatistic | HosmerLemeshow) and counted_in_pairs(chosen)):
+        tries = _TRIED if chosen.traits.reduction == "sum" else _TRIED_PAIRS
+        best, values = tried[found.argmin(axis=0)], found.min(axis=0)
+        for radius in np.geomspace(*_RADII, tries):
+            weights = near(best[generator.integers(b, size=1)], radius)[0]
+            moved = search.values(weights, labels)
+            best[moved < values], values = weights, np.minimum(moved, values)
+        return best, values
+    first = found.argsort(axis=0, kind="stable")[:chains].T  # (b, chains)
+    best, values = tried[first].reshape(-1, a), np.take_along_axis(found.T, first, axis=1).ravel()
+    repeated = Classes(np.repeat(labels.values, chains, axis=0), labels.n_classes)
+    for radius in np.geomspace(*_RADII, _ROUNDS):
+        weights = near(best, radius)
+        moved = cell_values(chosen, mixed_pairs(search.points, weights), repeated)
+        best[moved < values], values = weights[moved < values], np.minimum(moved, values)
+    ended = values.reshape(b, chains)
+    at = ended.argmin(axis=1)
+    return best.reshape(b, chains, a)[np.arange(b), at], ended.min(axis=1)
+
+
+def mixed_pairs(points: HostArray, weights: HostArray) -> HostArray:
+    """Return sum_a w_a P_a for every weight vector, (n, a, k), (b, a) -> (b, n, k)."""
+    n, a, k = points.shape
+    flat = weights @ np.moveaxis(points, 1, 0).reshape(a, n * k)
+    return np.asarray(flat.reshape(len(weights), n, k))
+
+
+def counted_in_pairs(statistic: BinnedStatistic | HosmerLemeshow) -> bool:
+    """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
+    return statistic.binning == "equal_width" and not statistic.needs_squares
+
+
+def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> HostArray:
+    """Return a binned statistic where each label vector has its own predictions, (b, n, k), (b, n) -> (b,).
+
+    All pairs are counted at once, in cells that are numbered on from one pair to the next.
+    """
+    b, n, k = probs.shape
+    made = statistic.cells(probs.reshape(b * n, k), statistic.plan(Point._trusted(probs[0])))
+    shape = (b, n, made.groups.size // (b * n))
+    numbered = made.groups.reshape(shape) + made.n_cells * np.arange(b)[:, None, None]
+    if made.predicted is None:
+        happened = np.take_along_axis(numbered, labels.values.astype(np.int64)[:, :, None], axis=2)
+    else:
+        happened = numbered[made.predicted.reshape(b, n) == labels.values]
+
+    def counted(cells: HostArray, amounts: HostArray | None = None) -> HostArray:
+        found = np.bincount(cells.ravel(), amounts, minlength=b * made.n_cells)
+        return found.reshape(b, made.n_cells).astype(np.float64)
+
+    predicted = counted(numbered, made.probs.ravel())
+    return to_host(
+        statistic.error(State(size=counted(numbered), predicted=predicted, observed=counted(happened)))
+    )
+
+
+def constant_test(task: CredalTask, refit: bool) -> Finding:
+    """Minimise over the weights, and compare with labels drawn from a combination with constant weights.
+
+    Several statistics have no one minimum, so the log loss is minimised for them.
+
+    With `refit`, labels are drawn from the likeliest combination and every replicate is minimised as well.
+    Not from the minimiser: it is fitted to the noise that the statistic sees, and ends at the edge of the
+    simplex more often than the truth does, where replicates have fewer ways to become small. Without `refit`
+    labels are drawn from the minimiser and its weights serve all replicates, which is conservative: the
+    observed value was minimised and theirs were not.
     """
     objective = log_loss if task.several else task.statistics[0]
     search = WeightSearch(task.points.probs, objective)
-    best = search.minimum(task.observed, np.random.default_rng([*task.seed, Stream.WEIGHTS]))
+    generator = np.random.default_rng([*task.seed, Stream.WEIGHTS])
+    best = search.minimum(task.observed, generator)
     probs = like(search.at(best.weights).probs, task.points.probs)
     tested = Point._trusted(probs)
     statistics = task.statistics if task.several else (search.statistic,)
     bounds = [one.bind(tested) for one in statistics]
-    replicates = Replicates(probs, task.seed)
     notes: tuple[str, ...] = (f"{objective.name} {best.value:.4g} is the smallest found, from {best.start}",)
     if not refit:
+        replicates = Replicates(probs, task.seed)
         values = resampled_values(bounds, task.observed, replicates, task.n_resamples, task.progress)
         notes = (*notes, "weights were learned on the tested labels and kept in replicates: conservative")
     else:
         settled = [bound.statistic for bound in bounds]
-        pairs = _refitted_pairs(task, search, best, replicates)
+        pairs = _refitted_pairs(task, search, best, generator)
         values = paired_values(settled, pairs, task.n_resamples + 1, task.progress)
+        notes = (*notes, "replicates are drawn from the likeliest combination and minimised as well")
     return _finding(task, task.result(bounds, values), best, notes)
 
 
 def _refitted_pairs(
-    task: CredalTask, search: WeightSearch, best: Minimiser, replicates: Replicates
+    task: CredalTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
 ) -> Iterator[tuple[Point, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
-    yield Point._trusted(like(search.at(best.weights).probs, task.points.probs)), task.observed
-    for d in range(task.n_resamples):
-        drawn = replicates.labels(slice(d, d + 1))
-        weights = search.local_minimum(on_host(drawn), best.weights).weights
-        yield Point._trusted(like(search.at(weights).probs, task.points.probs)), drawn
+    likeliest = search.likeliest(on_host(task.observed))
+    probs = search.at(likeliest).probs
+    drawn = Replicates(probs, task.seed).labels(slice(0, task.n_resamples))
+    known = np.stack([best.weights, likeliest])
+    yield search.at(best.weights), on_host(task.observed)
+    for d, weights in enumerate(search.refits(drawn, likeliest, known, generator)):
+        yield search.at(weights), _one(drawn, d)
+
+
+def _one(labels: Classes, d: int) -> Classes:
+    """Return one of several label vectors."""
+    return Classes(labels.values[d : d + 1], labels.n_classes)
 
 
 def m23_test(task: CredalTask) -> Finding:

@@ -1,4 +1,9 @@
-"""Does a set of distributions hold a calibrated combination?"""
+"""Does a set of distributions hold the truth, and does it hold a calibrated combination?
+
+Two hypotheses, kept apart. *Valid*: the distribution of the label given what a witness sees is in the set.
+*Calibrated* (the papers'): some combination of the set is calibrated. Valid implies calibrated, so rejecting
+the second takes rejecting the first as well: p = max of both keeps the level for every truth in the set.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
     OMNIBUS,
@@ -19,16 +24,20 @@ from credibly.hypotests.calibration.calibration_test import (
     require_distinct,
     require_resamples,
 )
+from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, CredalTask, as_class_predictions, points_of
-from credibly.hypotests.resampling.loop import without_graph
+from credibly.hypotests.credal.witness import HYPOTHESES as VALID
+from credibly.hypotests.credal.witness import Given, WitnessCombination, witness_test
 from credibly.predictions import require_order
-from credibly.results.tests import CredalTestResult, HypotestResult, Notion
-from credibly.statistics import Statistic, as_statistic
+from credibly.predictions.passes import without_graph
+from credibly.results.tests import CredalTestResult, HypotestResult, Method
+from credibly.results.witness import WitnessResult
+from credibly.statistics import Statistic, as_statistic, story_of
 
 Weights = Literal["learned", "constant", "mean"]
 
@@ -45,7 +54,11 @@ LEARNERS: dict[str, Learner] = {
 FOLDS = 4
 """Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
-_RESAMPLES = {False: 999, True: 199}
+_RESAMPLES = 999
+
+_REFITS = {"learned": 199, "constant": 99}
+
+_REFIT_PAIRS = 1000  # instances up to which constant weights are searched again for statistics of pairs
 
 _PAPER_RESAMPLES = 100
 
@@ -56,20 +69,14 @@ _PAPERS = {
 }
 
 
-_NOTIONS: dict[str, Notion] = {
-    "accuracy": "confidence",
-    "confidence_ece": "confidence",
-    "top_label_ece": "confidence",
-    "classwise_ece": "classwise",
-    "hosmer_lemeshow": "classwise",
-}
-
-
+@takes_rng
 def credal_test(
     predictions: Any,
     labels: Any,
     features: Any = None,
     *,
+    method: Method | None = None,
+    given: Given = "predictions",
     weights: Weights | None = None,
     statistic: str | Statistic | Sequence[str | Statistic] | None = None,
     learner: str | Learner | None = None,
@@ -82,7 +89,7 @@ def credal_test(
     rng: Any = None,
     progress: Progress | Literal[True] | None = None,
 ) -> CredalTestResult:
-    """Test whether a set of distributions holds a calibrated combination.
+    """Test whether a set of distributions holds the truth, and a calibrated combination.
 
     Parameters
     ----------
@@ -94,6 +101,14 @@ def credal_test(
         Observed classes, one per instance.
     features : array (n, d), optional
         What learned weights may depend on; the members' log-probabilities where not given.
+    method : {"both", "witness", "weights"}, optional
+        "witness" asks whether the distribution of the label is in the set; it keeps its level for every truth
+        in the set. "weights" asks whether some combination is calibrated, the hypothesis of the papers, with
+        weights that have to be found. "both" (the default for learned weights outside paper modes) rejects
+        where both do; constant and mean weights and paper modes are "weights" by default.
+    given : {"predictions", "features"}
+        What the witness sees. Given features the claim is stronger: a calibrated model that ignores an
+        informative feature is in conflict with it.
     weights : {"learned", "constant", "mean"}, optional
         Weights that depend on the instance (J25, the default), one vector for all (M23), or equal ones.
     statistic : str, Statistic or a sequence of them, optional
@@ -107,12 +122,12 @@ def credal_test(
         Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
-        the null. By default for light learners, not for networks, nor for constant weights, which are
-        conservative without. Penalties and bandwidths are chosen once.
+        the null. By default for light learners and constant weights (up to 1000 instances for statistics of
+        pairs), not for networks. Penalties and bandwidths are chosen once.
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets.
     n_resamples : int, optional
-        Number of replicates; 999, or 199 with refits.
+        Number of replicates; 999, with refits 199, or 99 for constant weights.
     n_draws : int
         Draws that stand for a Dirichlet.
     rng : None, int or Generator
@@ -123,17 +138,21 @@ def credal_test(
     Returns
     -------
     CredalTestResult
-        The p-value, the weights that were found; ``combine`` and ``score`` apply them to any split.
+        The p-value, the weights that were found; ``combine`` and ``score`` apply them to any split. Its
+        ``validity`` is the result of the witness (where it points, an exact e-value), its ``calibration``
+        that of the weights, and ``sentence()`` says which of the four outcomes it is.
 
     Notes
     -----
-    The hypothesis is "a combination that this learner can represent is calibrated": a learner that cannot
-    follow the truth inside the set rejects sets that hold it. At a nominal 5 % the default rejected 2 to 6 %
+    With weights alone the hypothesis is "a combination that this learner can represent is calibrated": a
+    learner that cannot follow the truth inside the set rejects sets that hold it, which the witness does not.
+    At a nominal 5 % the default rejected 2 to 6 %
     of sets with the truth inside and 5 to 8 % with the truth on their boundary; gating on members alone up to
     97 % (docs/studies/credal-level.md). With refits the level is asymptotic. Their labels are drawn from the
     learned combination, moved towards the mean of the set as far as held-out labels say that its spread is
     noise; the notes say how far.
-    One member, or equal members, leave nothing to learn: that is `calibration_test`.
+    One member, or equal members, leave nothing to learn: that is `calibration_test`, and given predictions
+    being in the set and being calibrated are then the same.
 
     Folds without refits are combined by K / r times the r-th smallest p-value, r = ceil(K / 2).
 
@@ -159,30 +178,49 @@ def credal_test(
         one_of("`paper`", paper, tuple(_PAPERS))
     kind: Weights = weights or ("constant" if paper == "M23" else "learned")
     one_of("`weights`", kind, tuple(HYPOTHESES))
+    how: Method = method or ("both" if kind == "learned" and paper is None else "weights")
+    one_of("`method`", how, ("both", "witness", "weights"))
+    one_of("`given`", given, tuple(VALID))
     _require_options(kind, paper, learner, split, cv, refit)
+    _require_witness(
+        how,
+        given,
+        features,
+        {
+            "weights": weights,
+            "paper": paper,
+            "statistic": statistic,
+            "learner": learner,
+            "split": split,
+            "cv": cv,
+            "refit": refit,
+            "n_resamples": n_resamples,
+        },
+    )
     report = as_progress(progress)
     require_order(predictions, labels)
-    given = without_graph(as_class_predictions(predictions))
-    observed = observed_classes(given, labels, "credal_test")
+    sets = without_graph(as_class_predictions(predictions))
+    observed = observed_classes(sets, labels, "credal_test")
     seed = as_seed(rng)
-    points = points_of(given, require_integer(n_draws, "n_draws", 1), seed)
+    points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
     chosen, several = _statistics(statistic, paper)
     if paper == "J25":
         learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else kind == "learned" and not isinstance(one, NeuralLearner)
+    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(given))
     if split is None and cv is None:
         cv = FOLDS
-    settings: dict[str, Any] = {"weights": kind, "paper": paper, "n_draws": n_draws, "seed": list(seed)}
+    settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
+    settings |= {"n_draws": n_draws, "seed": list(seed)}
     if n_resamples is None:
-        n_resamples = _PAPER_RESAMPLES if paper else _RESAMPLES[bool(again)]
+        n_resamples = _PAPER_RESAMPLES if paper else _REFITS[kind] if again else _RESAMPLES
     require_resamples(n_resamples)
     if kind == "learned":
         settings |= {"learner": one.settings(), "split": split, "cv": cv}
     if kind != "mean":
         settings["refit"] = again
     task = CredalTask(
-        given,
+        sets,
         observed,
         points,
         tuple(chosen),
@@ -193,7 +231,18 @@ def credal_test(
         settings,
         report,
     )
-    if kind == "mean" or (points.all_equal and paper is None):
+    single = points.all_equal and paper is None
+    if single and how == "both" and given == "predictions":
+        how = "weights"  # E[y | p] in {p} is what calibrated means
+    seen: tuple[WitnessResult, WitnessCombination] | None = None
+    if how != "weights":
+        settings["given"] = given
+        columns = check_features(features, sets) if given == "features" else None
+        seen = witness_test(task, columns)
+    if how == "witness":
+        assert seen is not None
+        return _as_witness_result(*seen, points.names, settings)
+    if kind == "mean" or single:
         found = _mean_test(task, labels, kind)
     elif paper == "M23":
         found = m23_test(task)
@@ -201,18 +250,55 @@ def credal_test(
         found = constant_test(task, bool(again))
     else:
         found = learned_test(task, features, one, split, cv, bool(again))
-    if features is not None and kind != "learned":
+    if features is not None and kind != "learned" and given == "predictions":
         found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
-    return _as_credal_result(found, HYPOTHESES[kind], settings)
+    result = _as_credal_result(found, HYPOTHESES[kind], settings)
+    return result if seen is None else _with_witness(result, seen[0])
+
+
+def _with_witness(result: CredalTestResult, validity: WitnessResult) -> CredalTestResult:
+    """Return the test of both hypotheses: rejected where weights and witness reject."""
+    names = [field.name for field in dataclasses.fields(HypotestResult)]
+    calibration = HypotestResult(**{name: getattr(result, name) for name in names})
+    larger = validity.pvalue > calibration.pvalue
+    note = "p is the larger of two: that of the weights, whose statistic this is, and that of the witness"
+    return dataclasses.replace(
+        result,
+        pvalue=max(validity.pvalue, calibration.pvalue),
+        pvalue_interval=None if larger else calibration.pvalue_interval,
+        notes=(*result.notes, note),
+        method="both",
+        validity=validity,
+        calibration=calibration,
+    )
+
+
+def _as_witness_result(
+    validity: WitnessResult,
+    combination: WitnessCombination,
+    names: tuple[str, ...],
+    settings: Mapping[str, Any],
+) -> CredalTestResult:
+    """Return the witness alone; its combination is the point of each set nearest to what was learned."""
+    fields = {field.name: getattr(validity, field.name) for field in dataclasses.fields(HypotestResult)}
+    fields |= {"settings": {**settings, **validity.settings}}
+    return CredalTestResult(
+        **fields,
+        weight_names=names,
+        test_rows=np.flatnonzero(np.isfinite(validity.excess)),
+        combination=combination,
+        method="witness",
+        validity=validity,
+    )
 
 
 def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, Any]) -> CredalTestResult:
     """Return everything in one result that knows its hypothesis and the notion of calibration it tests."""
     fields = {field.name: getattr(found.result, field.name) for field in dataclasses.fields(HypotestResult)}
     names = tuple(found.result.components) or (found.result.statistic_name,)
-    notions = {_NOTIONS.get(name, "distribution") for name in names}
+    notions = {story_of(name).notion for name in names}
     fields |= {
         "name": "credal_test",
         "hypothesis": hypothesis,
@@ -270,6 +356,14 @@ def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
     return chosen, several
 
 
+def _refits(kind: Weights, paper: str | None, learner: Learner, chosen: Sequence[Statistic], n: int) -> bool:
+    """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
+    if kind == "constant":
+        sums = all(one.traits.reduction == "sum" for one in chosen)
+        return paper is None and (sums or n <= _REFIT_PAIRS)
+    return kind == "learned" and not isinstance(learner, NeuralLearner)
+
+
 def _learner(given: Any) -> Learner:
     if given is None:
         return LEARNERS["boundary"]
@@ -281,6 +375,25 @@ def _learner(given: Any) -> Learner:
         )
     one_of("`learner`", given, tuple(LEARNERS))
     return LEARNERS[given]
+
+
+def _require_witness(how: Method, given: Given, features: Any, of_weights: Mapping[str, Any]) -> None:
+    """Raise for options that the method does not look at."""
+    if how == "witness":
+        for name, value in of_weights.items():
+            if value is not None:
+                raise InputError(
+                    f"`{name}`", "belongs to tests of weights", 'got method="witness"', "Leave it out."
+                )
+    if of_weights["paper"] is not None and how != "weights":
+        raise InputError("`paper`", "tests weights alone", f"got method={how!r}", "Leave `method` out.")
+    if given == "features" and (features is None or how == "weights"):
+        raise InputError(
+            'given="features"',
+            "lets a witness see the features",
+            "got none" if features is None else "got no witness",
+            "Pass `features`." if features is None else 'Use method="both" or "witness".',
+        )
 
 
 def _require_options(kind: Weights, paper: str | None, learner: Any, split: Any, cv: Any, refit: Any) -> None:

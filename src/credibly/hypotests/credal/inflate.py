@@ -1,6 +1,7 @@
-"""How much larger would a set have to be to hold a calibrated combination?
+"""How much larger would a set have to be to hold the truth?
 
 J25 names this as the step after a rejection: the smallest enlargement that `credal_test` no longer rejects.
+The witness answers it by default: quick, without weights, and it never rejects the set of all distributions.
 
 The smallest radius that a test does not reject: doubling, then bisection, with a quick look first.
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray
-from credibly._arrays.philox import Seed, as_seed
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
@@ -210,6 +211,7 @@ class Inflation(Result):
         )
 
 
+@takes_rng
 def inflate(
     predictions: Any,
     labels: Any,
@@ -233,7 +235,7 @@ def inflate(
         Observed classes.
     features : array (n, d), optional
         What learned weights may depend on, as in :func:`credal_test`; where not given, at every radius the
-        log-probabilities of the set as it was.
+        log-probabilities of the set as it was. With ``given="features"`` what the witness sees.
     by : {"vacuous", "ball"}
         Mixture with the set of all distributions: the radius is its share. Or every member moved by the
         total variation `radius` towards each class: for two classes this is the ball around the set, for
@@ -250,8 +252,10 @@ def inflate(
         Called with (done, total) tests, where the total is what is needed at most; True writes to standard
         error after one second, where that is a terminal.
     **settings
-        Settings of :func:`credal_test`: `weights`, `statistic`, `learner`, `refit`, ... Refits have 99
-        replicates where `n_resamples` is not given.
+        Settings of :func:`credal_test`. Without any the method is "witness"; those of weights (`weights`,
+        `statistic`, `learner`, `refit`, ...) make it "weights", and ``method="both"`` asks the witness first
+        and looks for weights only where it rejects. Refits have 99 replicates where `n_resamples` is not
+        given.
 
     Returns
     -------
@@ -289,7 +293,16 @@ def inflate(
     require_order(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
-    learns = settings.get("weights") in (None, "learned") and settings.get("paper") != "M23"
+    of_weights = [name for name in settings if name not in ("method", "given")]
+    method = settings.pop("method", None) or ("weights" if of_weights else "witness")
+    one_of("`method`", method, ("both", "witness", "weights"))
+    given = settings.pop("given", "predictions")
+    learns = (
+        method != "witness"
+        and settings.get("weights") in (None, "learned")
+        and settings.get("paper") != "M23"
+    )
+    seen = features
     own_features = features is None and learns
     if own_features:  # those of the enlarged set would be k times as many, and others at every radius
         features = _set_features(credal, n_draws, seed)
@@ -304,7 +317,14 @@ def inflate(
 
     def test(radius: float, quick: bool) -> CredalTestResult:
         fewer = {"n_resamples": looks} if quick else {}
-        found = credal_test(enlarged(credal, radius, by), labels, features, rng=seed, **(settings | fewer))
+        larger = enlarged(credal, radius, by)
+        if method != "weights":
+            only = settings if method == "witness" else {}
+            found = credal_test(larger, labels, seen, method="witness", given=given, rng=seed, **only)
+        if method == "weights" or (method == "both" and found.rejects(level)):
+            found = credal_test(
+                larger, labels, features, method=method, given=given, rng=seed, **(settings | fewer)
+            )
         if not quick:
             _require_reach(found, level)
         tried.append((radius, found.pvalue))

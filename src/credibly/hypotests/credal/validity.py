@@ -5,7 +5,14 @@ instance can: H0 says that P(y | x) of each lies in its set. The deviance
 
     G_i = 2 n_i min over the set of KL(c_i / n_i || p)
 
-is twice the log likelihood ratio between all distributions and those of the set.
+is twice the log likelihood ratio between all distributions and those of the set. It judges instances one by
+one. Over all instances it cannot be summed without harm: its mean depends on where in the set the truth is.
+What is summed instead has a mean of at most 0 wherever the truth is in the set,
+
+    S_i = sum over raters r of  g(y_r) / pi(y_r) - 1,    g from the other raters, pi nearest to g in the set:
+
+g / pi is an e-variable (reverse information projection), so E g(y) / pi(y) <= 1 for every distribution of the
+set, with equality where pi lies on a face that holds the truth.
 
 Raters drawn from many candidate distributions of a set at once, and what the set says about them.
 
@@ -27,7 +34,7 @@ import numpy as np
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
+from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
@@ -38,8 +45,7 @@ from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, credal_set
 from credibly.credal.vertices import credal_vertices
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.loop import without_graph
-from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
+from credibly.hypotests.resampling.pvalues import acceptance_region, distance, monte_carlo_pvalue
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Belief,
@@ -53,6 +59,7 @@ from credibly.predictions import (
     as_predictions,
     require_order,
 )
+from credibly.predictions.passes import without_graph
 from credibly.results.tests import ValidityResult
 
 ALL_CORNERS = 4
@@ -60,6 +67,12 @@ ALL_CORNERS = 4
 
 TOLERANCE = 1e-9
 """Certified error of a divergence per rater."""
+
+PRIOR_RATERS = 2.0
+"""Raters that stand beside the others of an instance before its direction is read from them."""
+
+PRIOR_FLATNESS = 0.25
+"""Their labels: this share spread evenly over the possible classes, the rest as the mean prediction."""
 
 _IMPOSSIBLE = -1e12  # stands for log 0, so that 0 raters times log 0 is 0
 
@@ -108,6 +121,39 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
     nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
     found = 2.0 * raters * to_host(value("kl", nearest, target))
     return np.asarray(found[back].reshape(b, n))
+
+
+def evidence(credal: CredalSet, counts: HostArray) -> HostArray:
+    """S = sum over raters of g(y) / pi(y) - 1, with g from the other raters; (b, n) from counts (b, n, k).
+
+    Infinite where a rater gave a label that no distribution of the set allows.
+    """
+    b, n, k = counts.shape
+    first, back = _distinct(np.tile(np.arange(n), b), counts.reshape(b * n, k))
+    rows, table = first % n, counts.reshape(b * n, k)[first]
+    possible = to_host(as_float64(singleton_bounds(credal)[1])) > 0
+    middle = np.where(possible, to_host(as_float64(credal.mean().probs)), 0.0)
+    even = possible / possible.sum(axis=1, keepdims=True)
+    prior = PRIOR_RATERS * ((1 - PRIOR_FLATNESS) * middle + PRIOR_FLATNESS * even)
+    found = np.where((table * ~possible[rows]).any(axis=1), np.inf, 0.0)
+    for part in tiles(len(table), max(1, _LABELS_AT_ONCE // (k * k))):
+        found[part] += _left_out(credal, rows[part], table[part] * possible[rows[part]], prior)
+    return np.asarray(found[back].reshape(b, n))
+
+
+def _left_out(credal: CredalSet, rows: HostArray, table: HostArray, prior: HostArray) -> HostArray:
+    """sum_j c_j (g_j / pi_j - 1), g and pi without one rater of class j, (d,) from counts (d, k)."""
+    which, label = np.nonzero(table)
+    others = table[which]
+    others[np.arange(len(which)), label] -= 1
+    first, back = _distinct(rows[which], others)
+    whose = rows[which][first]
+    g = others[first] + prior[whose]
+    g /= g.sum(axis=1, keepdims=True)
+    nearest = to_host(nearest_distribution(credal[whose], like(g, credal._leading), "kl", TOLERANCE))
+    ratio = np.where(g > 0, g / np.where(nearest > 0, nearest, 1.0), 0.0)
+    gained = table[which, label] * (ratio[back, label] - 1.0)
+    return np.bincount(which, weights=gained, minlength=len(table))
 
 
 def _distinct(rows: HostArray, table: HostArray) -> tuple[HostArray, HostArray]:
@@ -173,7 +219,12 @@ _BYTES_PER_COUNT = 80  # a drawn count with its copies while equal counts are fo
 
 _SAME = 1e-6  # means closer than this, relative, are equal: another array library must choose the same one
 
+_PILOTS = 25  # draws per candidate that say where evidence is largest; those that are compared are others
 
+_Z = 1.645  # the level that most verdicts use, in standard deviations
+
+
+@takes_rng
 def validity_test(
     predictions: Any,
     counts: Any,
@@ -200,8 +251,9 @@ def validity_test(
     Returns
     -------
     ValidityResult
-        One p-value over all instances (sum of the deviances) and, per instance, deviance, p-value, the
-        p-value adjusted for all instances (largest deviance, Westfall-Young) and the nearest distribution.
+        One p-value over all instances (sum of the raters' evidence) and, per instance, deviance, p-value,
+        the p-value adjusted for all instances (largest deviance, Westfall-Young; never below the p-value
+        itself) and the nearest distribution.
 
     Notes
     -----
@@ -209,18 +261,22 @@ def validity_test(
     it, a valid one gives the right distribution for each. Raters are taken as independent draws from
     P(y | x); raters with habits of their own are a reason to reject.
 
-    For a point the p-values are exact. A set is tested where it is hardest to reject among its corners, its
-    mean and the distribution nearest to the observed labels: the p-value of an instance is the largest over
-    these, and the overall null draws each instance at the one with the largest mean deviance. Replaying the
-    nearest distribution alone rejects too often (docs/studies/validity.md). Corners of intervals and beliefs
-    with more than 4 classes: each class first and last, 2k of them.
+    For a point the p-values are exact. The evidence of a rater is g(y) / pi(y) - 1, where g is what the other
+    raters of the instance say (and two more, who say the mean prediction, flattened by a quarter) and pi the
+    distribution of the set nearest to g. Its mean is at most 0 for every distribution of the set, and near 0
+    where the truth is on the boundary, so the sum over instances does not reward truths inside their sets
+    nor punish those at the border (docs/studies/validity.md). Its null is drawn at the hardest of the corners
+    of each set, its mean and the distribution nearest to the observed labels; the p-value of an instance is
+    the largest over these. Corners of intervals and beliefs with more than 4 classes: each class first and
+    last, 2k of them.
 
-    Cost: one convex minimisation per distinct (instance, counts) drawn: at most ``n * n_resamples``, and far
-    fewer where raters are few or agree.
+    Cost: one convex minimisation per distinct (instance, counts) drawn, and one more for every class that
+    raters gave: at most ``n * n_resamples * (1 + k)``, and far fewer where raters are few or agree.
 
     References
     ----------
-    Mimori et al., *Diagnostic uncertainty calibration*, AISTATS 2021; Harrison, *Conservative hypothesis
+    Mimori et al., *Diagnostic uncertainty calibration*, AISTATS 2021; Grunwald, de Heide and Koolen, *Safe
+    testing*, 2024 (e-variables by reverse information projection); Harrison, *Conservative hypothesis
     tests and confidence intervals using importance sampling*, Biometrika 2012.
 
     Examples
@@ -247,7 +303,7 @@ def validity_test(
     _require_candidates(credal, n_resamples)
     raters = table.sum(axis=1)
     n = len(credal)
-    sums, largest = np.zeros(n_resamples), np.zeros(n_resamples)
+    totals, largest = np.zeros(1 + n_resamples), np.zeros(n_resamples)
     deviance, pvalues = np.empty(n), np.empty(n)
     fitted = []
     first = np.append(0, np.cumsum(raters))
@@ -255,32 +311,32 @@ def validity_test(
         part = _Part(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))
         deviance[rows], pvalues[rows] = part.deviance, part.pvalues()
         fitted.append(part.fitted)
-        replicates = part.replicates()
-        sums += replicates.sum(axis=1)
-        largest = np.maximum(largest, replicates.max(axis=1))
+        totals += part.evidence(n).sum(axis=1)
+        largest = np.maximum(largest, part.replicates().max(axis=1))
         if report is not None:
             report(rows.stop, n)
     slack = _slack(raters)
     below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
-    adjusted = (1 + n_resamples - below) / (1 + n_resamples)
-    total = float(deviance.sum())
-    pvalue, interval = monte_carlo_pvalue(total - float(slack.sum()), sums, "greater")
-    spread = float(sums.std(ddof=1)) if n_resamples > 1 else float("nan")
-    effect = total - float(sums.mean())
+    # the null of the largest deviance is another one than that of an instance by itself
+    adjusted = np.maximum((1 + n_resamples - below) / (1 + n_resamples), pvalues)
+    total, sums = float(totals[0]), totals[1:]
+    ties = _EVIDENCE_ERROR * float(np.sqrt((raters.astype(np.float64) ** 2).sum()))
+    pvalue, interval = monte_carlo_pvalue(total - ties, sums, "greater")
+    effect, z_score = distance(total, sums)
     least_probable = credal.xp.min(as_float64(singleton_bounds(credal)[1]), axis=-1)
     reachable = to_host(least_probable) ** raters
     return ValidityResult(
         name="validity_test",
         hypothesis=HYPOTHESIS,
-        statistic_name="deviance",
+        statistic_name="evidence",
         statistic=total,
         pvalue=pvalue,
         pvalue_interval=interval,
         tail="greater",
         null_distribution=sums,
-        acceptance_region=acceptance_region(sums, "greater", (0.0, float("inf"))),
+        acceptance_region=acceptance_region(sums, "greater", None),
         effect_size=effect,
-        z_score=effect / spread if spread > 0 else float("nan"),
+        z_score=z_score,
         n=n,
         n_resamples=n_resamples,
         settings={"seed": list(seed), "candidates": candidate_number(credal)},
@@ -301,23 +357,54 @@ class _Part:
     def __init__(
         self, credal: CredalSet, counts: HostArray, seed: Seed, n_resamples: int, first: tuple[int, int]
     ) -> None:
-        self.seed, self.n_resamples, self.first_row = seed, n_resamples, first[0]
-        raters = counts.sum(axis=1)
+        self.credal, self.seed, self.n_resamples = credal, seed, n_resamples
+        self.first_row, self.first_rater = first
+        self.raters = raters = counts.sum(axis=1)
         target = like(counts / raters[:, None], credal._leading)
         self.fitted: Array = nearest_distribution(credal, target, "kl", TOLERANCE)
-        points = candidates(credal, self.fitted)
-        drawn, shares = draw_from_candidates(points, raters, seed, n_resamples, first[1])
-        both = np.concatenate([counts[None], drawn])
+        self.points = candidates(credal, self.fitted)
+        drawn, shares = draw_from_candidates(self.points, raters, seed, n_resamples, first[1])
+        self.counts = both = np.concatenate([counts[None], drawn])
         values = deviances(credal, both)
         self.deviance, self.drawn = values[0], values[1:]
         self.slack = _slack(raters)
-        self.weights = candidate_weights(to_host(points), shares, both)
+        self.weights = candidate_weights(to_host(self.points), shares, both)
 
     def pvalues(self) -> HostArray:
         """Max over v of (w_v(observed) + sum_d w_v(c_d) [G_d >= G]) / (1 + b): Harrison 2012."""
         extreme = self.drawn >= self.deviance - self.slack
         tail = np.einsum("bn,bnc->nc", extreme, self.weights[1:])
         return np.asarray(np.minimum(1.0, (self.weights[0] + tail).max(axis=1) / (1 + self.n_resamples)))
+
+    def evidence(self, n: int) -> HostArray:
+        """Return the evidence against each instance, (1 + b, n), the observation first; `n` of all parts."""
+        both, number = self.counts, self.points.shape[1]
+        if number > 1:
+            step = max(1, self.n_resamples // (_PILOTS * number))
+            chosen = self._hardest(evidence(self.credal, both[1::step]), self.weights[1::step], n)
+            xp = namespace(self.points)
+            at = like(np.arange(len(chosen)) * number + chosen, self.points)
+            hardest = xp.take(xp.reshape(self.points, (-1, self.points.shape[2])), at, axis=0)
+            # draws of their own: the largest of several means is too large on the draws that chose it
+            fresh = slice(self.n_resamples, 2 * self.n_resamples)
+            drawn = draw_counts(hardest, self.raters, self.seed, fresh, self.first_rater)
+            both = np.concatenate([both[:1], drawn])
+        return evidence(self.credal, both)
+
+    @staticmethod
+    def _hardest(values: HostArray, weights: HostArray, n: int) -> HostArray:
+        """Return the candidate of each instance that lifts the upper quantile of the sum most, (instances,).
+
+        A sum of n has the quantile sum of means + z sqrt(sum of variances), so a variance counts by
+        z / (2 sqrt(sum of variances)); the others are taken to be as variable as this instance can be.
+        """
+        shares = weights / weights.sum(axis=0)
+        means = np.einsum("bn,bnc->nc", values, shares)
+        variances = np.einsum("bn,bnc->nc", values**2, shares) - means**2
+        spread = np.sqrt(n * variances.max(axis=1, keepdims=True))
+        lifts = means + _Z / 2 * variances / np.where(spread > 0, spread, 1.0)
+        best = lifts.max(axis=1, keepdims=True)
+        return np.argmax(lifts >= best - _SAME * (1.0 + np.abs(best)), axis=1)
 
     def replicates(self) -> HostArray:
         """Return replicates (b, n) of the deviances at the candidate with the largest mean."""
@@ -333,6 +420,10 @@ class _Part:
         )
         picked = [np.searchsorted(steps[:, i], uniform[:, i] * steps[-1, i], side="right") for i in range(n)]
         return np.take_along_axis(self.drawn, np.minimum(np.stack(picked, axis=1), b - 1), axis=0)
+
+
+_EVIDENCE_ERROR = 1e-4
+"""Of one rater, where the divergence of pi is within `TOLERANCE` of the least: about its square root."""
 
 
 def _slack(raters: HostArray) -> HostArray:
@@ -381,7 +472,7 @@ def _require_candidates(credal: CredalSet, n_resamples: int) -> None:
 
 def _rows_at_once(credal: CredalSet, raters: HostArray, n_resamples: int) -> int:
     """Return how many instances keep labels, counts and weights within the memory budget."""
-    size = _BYTES_PER_COUNT * (credal.n_classes + candidate_number(credal)) * (n_resamples + 1)
+    size = 2 * _BYTES_PER_COUNT * (credal.n_classes + candidate_number(credal)) * (n_resamples + 1)
     labels = max(1, int(_LABELS_AT_ONCE / (n_resamples * float(raters.mean()))))
     return max(1, min(labels, memory_budget() // (2 * size)))
 

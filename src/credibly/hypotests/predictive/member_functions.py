@@ -8,19 +8,20 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.hypotests.resampling.loop import without_graph
 from credibly.predictions import (
     Gaussian,
     Samples,
     as_labels,
     as_predictions,
 )
+from credibly.predictions.passes import without_graph
 from credibly.results.base import require_level
 from credibly.results.curves import MemberFunctions
 
 
+@takes_rng
 def member_functions(
     predictions: Any,
     x: Any,
@@ -60,9 +61,9 @@ def member_functions(
     --------
     >>> import numpy as np
     >>> import credibly as cr
-    >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0]], np.ones((2, 2)))
-    >>> cr.member_functions(lines, [1.0, 2.0], n_functions=2, rng=0).centre.tolist()
-    [[-1.0, 1.0], [-2.0, 2.0]]
+    >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]], np.ones((3, 2)))
+    >>> cr.member_functions(lines, [1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
+    [[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]]
     """
     given = without_graph(as_predictions(predictions))
     require_level(level)
@@ -112,4 +113,4 @@ def _member(predictions: Gaussian | Samples, member: int) -> Gaussian | Samples:
     """Return the predictions of one member."""
     if isinstance(predictions, Gaussian):
         return Gaussian(predictions.mean[:, member], predictions.std[:, member])
-    return Samples(predictions.values[:, member, :])
+    return Samples(predictions.values[:, member, :], member_axis=1)

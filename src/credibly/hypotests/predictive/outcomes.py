@@ -5,6 +5,7 @@ What a predictive check cannot say with what was stored, refused or put into wor
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.hypotests.predictive.groups import Grouping, adjusted_over_groups
+from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import (
@@ -50,6 +52,8 @@ def hypothesis_check(
 ) -> HypothesisCheck:
     """Return all results under one hypothesis; some `predictions` tell their kind and members."""
     words = hypothesis_words(source.hypothesis, predictions)
+    # a replicate of draws changes them, so there is no one distribution of a member's replicates
+    members = None if isinstance(predictions, Samples) else source.members
     values = np.stack([one.values for one in found])
     groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
@@ -64,7 +68,7 @@ def hypothesis_check(
         raw = np.array([monte_carlo_pvalue(float(row[0]), row[1:], "two-sided")[0] for row in values[s:]])
         adjusted[s:] = adjusted_over_groups(values[s:], raw, adjustment).tolist()
     results = [
-        _single(source.members, predictions, one, group, adjusted[at], words, settings, paper)
+        _single(members, predictions, one, group, adjusted[at], words, settings, paper)
         for at, (one, (group, _)) in enumerate(zip(found, places, strict=True))
     ]
     by_group: dict[str, dict[str, CheckResult]] = {group: {} for group in groups if group is not None}
@@ -76,9 +80,51 @@ def hypothesis_check(
         hypothesis=words,
         checks={result.statistic_name: result for result in results[:s]},
         omnibus_pvalue=omnibus,
-        members=source.members,
+        members=members,
         groups=by_group,
     )
+
+
+def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
+    """Return the check of "one of the members drew all labels" from those of every member.
+
+    It is rejected where each of them is, so the largest p-value counts.
+    """
+    if len(checks) == 1:
+        return checks[0]
+    first = checks[0]
+    return dataclasses.replace(
+        first,
+        checks={name: _best([one.checks[name] for one in checks]) for name in first.checks},
+        omnibus_pvalue=max(one.omnibus_pvalue for one in checks),
+        groups={
+            group: {name: _best([one.groups[group][name] for one in checks]) for name in own}
+            for group, own in first.groups.items()
+        },
+    )
+
+
+def _best(results: Sequence[CheckResult]) -> CheckResult:
+    """Return the result of the member that fits best, beside the tails of all."""
+    b, m = results[0].n_resamples, len(results)
+    above, below = (
+        np.array([(getattr(one, side) * (1 + b) - 1) / b for one in results])
+        for side in ("upper_pvalue", "lower_pvalue")
+    )
+    adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
+    return dataclasses.replace(
+        max(results, key=lambda one: one.pvalue),
+        adjusted_pvalue=max(adjusted, default=None),
+        member_counts=np.full(m, b),
+        member_above=above,
+        member_below=below,
+        member_pvalue=_as_one_more(float(min(above.mean(), below.mean())), m),
+    )
+
+
+def _as_one_more(tail: float, m: float) -> float:
+    """Return (1 + sum over members of their tail) / (1 + m): the truth is one of m + 1 exchangeable ones."""
+    return float(min(1.0, 2 * (1 + m * tail) / (1 + m)))
 
 
 def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions) -> str:
@@ -89,6 +135,8 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions) -> str:
         return f"every label was drawn from the {whose} of its instance, independently of the others"
     if predictions.n_members == 1:
         return "the one member drew all labels"
+    if isinstance(predictions, Samples) and is_joint(predictions):
+        return f"the labels are one more joint draw, like the {predictions.n_members} that are stored"
     return f"one of these {predictions.n_members} members, the same for all instances, drew all labels"
 
 
@@ -159,7 +207,6 @@ def _member_tails(
         above, below = (
             np.bincount(members, weights=side, minlength=m) / counts for side in (at_least, at_most)
         )
-    # (1 + sum over members of their tail) / (1 + m): the truth is one of m + 1 exchangeable members
     weights = getattr(predictions, "weights", None)
     effective = m if weights is None else 1.0 / float((to_host(as_float64(weights)) ** 2).sum())
     fewer = min(np.count_nonzero(at_least), np.count_nonzero(at_most)) / members.size
@@ -167,7 +214,7 @@ def _member_tails(
         "member_counts": counts,
         "member_below": below,
         "member_above": above,
-        "member_pvalue": float(min(1.0, 2 * (1 + effective * fewer) / (1 + effective))),
+        "member_pvalue": _as_one_more(fewer, effective),
     }
 
 
@@ -224,12 +271,16 @@ def limits_of(
         )
     if "bayesian" in names and m == 1:
         limits.append("With one member both hypotheses are the same.")
+    elif "bayesian" in names and isinstance(predictions, Samples) and is_joint(predictions):
+        if 2 / (m + 1) > _LEVEL:
+            limits.append(f"{m} joint draws give no two-sided p-value below {2 / (m + 1):.2g}.")
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
         limits.append(
             f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
-            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
+            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read the one "
+            "that counts the truth as a member."
         )
-    if isinstance(predictions, Quantiles) and not predictions.is_dense:
+    if isinstance(predictions, Quantiles):
         limits.append(
             f"Only {predictions.values.shape[1]} quantiles are stored: labels are known up to the gap "
             "between them, and coverage is all that was checked."

@@ -8,7 +8,6 @@ Predictions made wrong by a known amount, to see whether a check notices.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -68,10 +67,12 @@ def distorted(
         return _tempered(predictions, amount)
     scale, shift = (amount, 0.0) if injection == "temperature" else (1.0, amount)
     if isinstance(predictions, Gaussian):
-        return Gaussian(predictions.mean + shift * predictions.std, scale * predictions.std)
+        return predictions.replace_rows(
+            mean=predictions.mean + shift * predictions.std, std=scale * predictions.std
+        )
     if isinstance(predictions, (Samples, Quantiles)):
         values = as_float64(predictions.values)
-        return dataclasses.replace(predictions, values=_moved(values, scale, shift))
+        return predictions.replace_rows(values=_moved(values, scale, shift))
     raise InputTypeError(
         f"`injection={injection!r}`",
         "is known for classes, Gaussian, Samples and Quantiles",
@@ -106,7 +107,7 @@ def _moved(values: Array, scale: float, shift: float) -> Array:
 def simulate_power(
     rows: Rows,
     statistics: Sequence[Statistic],
-    values: Mapping[Any, Sequence[HostArray]],
+    values: Mapping[Any, Sequence[Sequence[HostArray]]],
     injection: str | Callable[[Any, float], Any],
     grid: Sequence[float] | None,
     *,
@@ -118,7 +119,8 @@ def simulate_power(
 ) -> PowerCurve:
     """Return how often labels from distorted predictions are rejected; see `PredictiveCheck.power`.
 
-    Rows are in memory: a distortion of the caller's own sees all of them.
+    `values` are those of the check: under every hypothesis, for every source of labels with which it has to
+    be rejected, of every statistic. Rows are in memory: a distortion of the caller's own sees all of them.
     """
     require_positive("`n_repeats`", n_repeats, "Try 200.")
     require_level(level)
@@ -136,15 +138,17 @@ def simulate_power(
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
     targets, predictions = targets_of(statistics, rows), rows.sample.predictions
+    if isinstance(predictions, Quantiles):
+        predictions._require_dense("the power of a check")
     power = {name: np.empty((len(statistics), amounts.size)) for name in values}
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
         found = replicated(targets, rows, sources, n_repeats, by_members=True)
         for name, drawn in zip(values, found, strict=True):
-            for at, null in enumerate(values[name]):
-                pvalues = two_sided_pvalues(drawn[at].values[1:], null[1:])
-                power[name][at, place] = float(np.mean(pvalues <= level))
+            for at, one in enumerate(drawn):
+                pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]
+                power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
         if progress is not None:
             progress(place + 1, amounts.size)
     curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}

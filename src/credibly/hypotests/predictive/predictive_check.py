@@ -16,17 +16,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import is_array, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.errors import ONE_RATER, InputError, InputTypeError, Remedy, UnsupportedError, one_of
+from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
-from credibly.hypotests.predictive.outcomes import hypothesis_check, limits_of, require_hypothesis
+from credibly.hypotests.predictive.outcomes import (
+    hypothesis_check,
+    limits_of,
+    of_any_member,
+    require_hypothesis,
+)
 from credibly.hypotests.predictive.power import simulate_power
-from credibly.hypotests.resampling.loop import detached, replicated, targets_of
+from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
+from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
-from credibly.hypotests.resampling.replicates import drawing_notes, require_drawable
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -38,7 +43,8 @@ from credibly.predictions import (
     Rows,
     as_rows,
 )
-from credibly.results.predictive import PredictiveCheck
+from credibly.predictions.passes import detached
+from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.statistics import Statistic, as_statistic
 
 
@@ -109,6 +115,7 @@ REAL_STATISTICS = ("picp", "quantile_calibration_error")
 PAPERS = ("P21",)
 
 
+@takes_rng
 def predictive_check(
     predictions: Any,
     labels: Any = None,
@@ -167,7 +174,8 @@ def predictive_check(
 
     Notes
     -----
-    p-values are two-sided and exact for the hypothesis as it is worded. The statistic sees labels and
+    p-values are two-sided and exact for the hypothesis as it is worded; of `Samples` (n, m, s) under
+    "bayesian" they are the largest over the members. The statistic sees labels and
     the whole ensemble, never the drawn member. Statistics that are sums over instances are computed in
     chunks of rows under `memory_limit`; others need whole label vectors. Of rows that `scan` reads only sums
     over instances can be checked, `ids` are not looked at, and ``.power()`` is not offered.
@@ -215,20 +223,20 @@ def predictive_check(
         require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
 
     seed = as_seed(rng)
-    sources = [LabelSource.under(name, seed, n_resamples, given) for name in names]
+    sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
     values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
-    found = {
-        source.hypothesis: hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
-        for source, own in zip(sources, values, strict=True)
-    }
+    every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
+    totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*given.notes, *_paper_notes(chosen, paper)]
-    for one in values[0][: len(chosen)]:
-        notes += [*one.bound.notes, *drawing_notes(given, one.bound)]
-    totals = {
-        name: [one.values for one in own[: len(chosen)]] for name, own in zip(names, values, strict=True)
-    }
+    for source, own in zip(sources, values, strict=True):
+        check = hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
+        every[source.hypothesis].append(check)
+        totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
+        notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
+        notes += drawing_notes(given, source.members is not None)
+    found = {name: of_any_member(own) for name, own in every.items()}
     return PredictiveCheck(
         bayesian=found.get("bayesian"),
         independent=found.get("independent"),
@@ -279,7 +287,7 @@ def _require_single(rows: Dataset) -> None:
             "`predictive_check`",
             "draws one label per instance",
             "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
+            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )
     if len(rows.batch) != 1:
         raise InputError(

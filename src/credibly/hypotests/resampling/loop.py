@@ -13,18 +13,20 @@ The one other path, `paired_values`, is for predictions that change with the rep
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, is_torch, like, namespace, on_accelerator, to_host
+from credibly._arrays.namespace import Array, HostArray, like, namespace, on_accelerator, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly.hypotests.resampling.choices import bound_to, without_choices
+from credibly.hypotests.resampling.members import LabelSource
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing
 from credibly.predictions import (
@@ -38,6 +40,7 @@ from credibly.predictions import (
     Predictions,
     Reals,
     Rows,
+    Samples,
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
@@ -52,42 +55,6 @@ _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a st
 _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
 
 _FEW = 64  # rows that tell settings, notes and sizes of sums
-
-
-def detached(rows: Rows) -> Rows:
-    """Return rows in memory outside any graph, their mean computed once; chunks as they are.
-
-    A test never goes backward through its replicates, and every statistic asks for the mean.
-    """
-    whole = rows.loaded()
-    if whole is None:
-        return rows
-    given = without_graph(whole.predictions)
-    if isinstance(given, ClassPredictions) and not isinstance(given, Point):
-        kept = copy.copy(given)
-        kept._set(mean=_Once(given))
-        given = kept
-    return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
-
-
-class _Once:
-    """The mean of predictions, computed when it is first asked for; results that hold it can be pickled."""
-
-    def __init__(self, predictions: ClassPredictions) -> None:
-        self.predictions, self.mean = predictions, None
-
-    def __call__(self) -> Any:
-        if self.mean is None:
-            self.mean = self.predictions.mean()
-        return self.mean
-
-
-def without_graph(predictions: Any) -> Any:
-    """Return the predictions outside any graph."""
-    if not is_torch(predictions._leading):
-        return predictions
-    arrays = {name: getattr(predictions, name).detach() for name in predictions.row_fields}
-    return predictions.replace_rows(**arrays)
 
 
 def _finished(bound: Bound, state: State) -> Array:
@@ -140,6 +107,11 @@ class Resampled:
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
             object.__setattr__(self, "values", settled(self.values, self.bound.term_size, self.bound.n))
+
+    @classmethod
+    def of(cls, bound: Bound, values: Sequence[HostArray], observed: State | None) -> Resampled:
+        """Join the values of tiles; of choices the statistic is told as it is without them."""
+        return cls(without_choices(bound)[0], np.concatenate(values), observed)
 
 
 def targets_of(
@@ -201,7 +173,10 @@ def replicated(
         One list per source of labels, one entry per target.
     """
     whole = rows.loaded()
-    fits = whole is not None and not (by_members and len(whole) > _rows_at_once(whole.predictions))
+    fits = whole is not None and (
+        len(whole) <= _rows_at_once(whole.predictions, len(targets))
+        or not (by_members or isinstance(whole.predictions, Samples))
+    )
     summed = [at for at, one in enumerate(targets) if one.additive and not fits]
     once = [at for at, one in enumerate(targets) if not one.additive or fits]
     found: list[list[Resampled]] = [[] for _ in draws]
@@ -210,21 +185,21 @@ def replicated(
         found, _ = _merged([targets[at] for at in summed], rows, draws, n_resamples, report)
     if once:
         assert whole is not None  # of chunks only sums are planned
-        jobs = _jobs([targets[at] for at in once], whole)
-        for order, draw in enumerate(draws):
-            drawing = draw(whole) if n_resamples else None
+        for order, (draw, own, jobs) in enumerate(_posed([targets[at] for at in once], whole, draws)):
+            drawing = draw(own) if n_resamples else None
             report = share_of(progress, order, len(draws))
-            found[order] += _at_once(jobs, whole.batch, drawing, n_resamples, report)
+            found[order] += _at_once(jobs, own.batch, drawing, n_resamples, report)
     if summed and once:
         back = np.argsort([*summed, *once])
         found = [[own[at] for at in back] for own in found]
     return found
 
 
-def _rows_at_once(predictions: Predictions) -> int:
-    """Return how many rows fit the memory budget with all that is made of their members."""
+def _rows_at_once(predictions: Predictions, n_targets: int) -> int:
+    """Return how many rows fit the memory budget with all that is made of their members or draws."""
     numbers = math.prod(predictions._leading.shape[1:]) * len(predictions.row_fields)
-    return rows_within_budget(_BYTES_PER_NUMBER * numbers, 0.25)
+    tables = n_targets if isinstance(predictions, Samples) else 0  # what every draw adds, were it the label
+    return rows_within_budget((_BYTES_PER_NUMBER + 8 * tables) * numbers, 0.25)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,11 +224,30 @@ def _jobs(targets: Sequence[Target], dataset: Dataset) -> list[_Job]:
     jobs = []
     for place, one in enumerate(targets):
         if one.group is None:
-            jobs.append(_Job(one, one.bind(given), None, place))
+            jobs.append(_Job(one, bound_to(one.bind, given, dataset.batch), None, place))
         elif one.group in inside:
             own = inside[one.group]
-            jobs.append(_Job(one, one.bind(given[own]), like(own, dataset.batch.values), place))
+            bound = bound_to(one.bind, given[own], dataset.batch)
+            jobs.append(_Job(one, bound, like(own, dataset.batch.values), place))
     return jobs
+
+
+def _posed(
+    targets: Sequence[Target], rows: Dataset, draws: Sequence[Draw]
+) -> Iterator[tuple[Draw, Dataset, list[_Job]]]:
+    """Yield every source with the rows as it sees them, and the targets bound to them."""
+    seen: tuple[Any, Dataset, list[_Job]] | None = None
+    for draw in draws:
+        # sources that differ only in their members see the same rows
+        key = (draw.predictions, draw.members is None) if isinstance(draw, LabelSource) else None
+        if seen is None or seen[0] != key:
+            own = draw.pose(rows) if isinstance(draw, LabelSource) else rows
+            seen = key, own, _jobs(targets, own)
+        yield draw, seen[1], seen[2]
+
+
+def _values(target: Target, bound: Bound, state: State) -> HostArray:
+    return to_host(target.finish(*without_choices(bound, state)))
 
 
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
@@ -325,19 +319,16 @@ def _at_once(
         for at in narrow:
             job = jobs[at]
             state = job.bound.state(job.labels(batch))
-            values[at].append(to_host(job.target.finish(job.bound, state)))
+            values[at].append(_values(job.target, job.bound, state))
             if reps.start == 0 and job.target.additive:
-                first[at] = _first(state)
+                first[at] = _first(without_choices(job.bound, state)[1])
         if progress is not None and not wide:
             progress(reps.stop, n_resamples)
     for part, at in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
         values[at] = list(_pairwise(jobs[at], observed, drawing, n_resamples, report))
-    return [
-        Resampled(job.bound, np.concatenate(own), sums)
-        for job, own, sums in zip(jobs, values, first, strict=True)
-    ]
+    return [Resampled.of(job.bound, own, sums) for job, own, sums in zip(jobs, values, first, strict=True)]
 
 
 def _first(state: State) -> State:
@@ -368,7 +359,7 @@ def _pairwise(
             if progress is not None:
                 progress(reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
-        yield to_host(job.target.finish(bound, state))
+        yield _values(job.target, bound, state)
 
 
 def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
@@ -405,18 +396,23 @@ class _Work:
     picked: HostArray | None
 
     def __call__(self, chunk: Dataset) -> Sums:
+        most = _rows_at_once(chunk.predictions, len(self.targets))
+        if len(chunk) <= most:
+            return self._part(chunk)
+        return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
+
+    def _part(self, chunk: Dataset) -> Sums:
         given = chunk.predictions
         notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
-        jobs = _jobs(self.targets, chunk)
         own = None
         if self.picked is not None:
             begin, end = np.searchsorted(self.picked, [chunk.start, chunk.start + len(chunk)])
             own = self.picked[begin:end] - chunk.start if end > begin else None
         states: dict[str, State] = {}
-        for order, draw in enumerate(self.draws):
+        for order, (draw, seen, jobs) in enumerate(_posed(self.targets, chunk, self.draws)):
             parts: dict[str, list[State]] = {}
-            drawing = draw(chunk) if self.reps.stop else None
-            for _, batch in label_tiles(chunk.batch, drawing, self.reps):
+            drawing = draw(seen) if self.reps.stop else None
+            for _, batch in label_tiles(seen.batch, drawing, self.reps):
                 for job in jobs:
                     found = _every_replicate(job.bound.state(job.labels(batch)), len(batch))
                     parts.setdefault(_name(order, job.place), []).append(found)
@@ -455,33 +451,39 @@ def _merged(
     picked: HostArray | None = None,
 ) -> tuple[list[list[Resampled]], HostArray | None]:
     """Merge the sums of every replicate over datasets; return labels (1 + b, picked) of some rows as well."""
-    sample = rows.sample
-    few = slice(0, min(_FEW, len(sample)))
-    given, seen = sample.predictions[few], sample.batch.rows(few)
-    shapes = [value.shape for one in targets for value in one.bind(given).state(seen).values()]
+    sample, part = rows.sample, slice(0, min(_FEW, len(rows.sample)))
+    few = Dataset(sample.predictions[part], sample.batch.rows(part))
+    alone = [dataclasses.replace(one, group=None) for one in targets]
+    shapes = [
+        value.shape
+        for _, own, jobs in _posed(alone, few, draws[:1])
+        for job in jobs
+        for value in job.bound.state(own.batch).values()
+    ]
     kept = 0 if picked is None else picked.size
     numbers = len(draws) * (kept + sum(math.prod(shape) for shape in shapes))
     values: dict[str, list[HostArray]] = {}
     first: dict[str, State] = {}
-    bounds: list[Bound] = []
+    bounds: list[list[Bound]] = []
     drawn: list[HostArray] = []
     batches = list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]
     for reps in batches:
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
         (total,) = merged(rows, [_Work(tuple(targets), tuple(draws), reps, picked)], report)
-        bounds = [one.bind(_noted(given, total.notes)) for one in targets]
+        noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
+        bounds = [[job.bound for job in jobs] for _, _, jobs in _posed(alone, noted, draws)]
         for order in range(len(draws)):
-            for at, (target, bound) in enumerate(zip(targets, bounds, strict=True)):
+            for at, (target, bound) in enumerate(zip(targets, bounds[order], strict=True)):
                 name = _name(order, at)
-                values.setdefault(name, []).append(to_host(target.finish(bound, total.states[name])))
+                values.setdefault(name, []).append(_values(target, bound, total.states[name]))
                 if reps.start == 0:
-                    first[name] = _first(total.states[name])
+                    first[name] = _first(without_choices(bound, total.states[name])[1])
         if picked is not None:
             drawn.append(total.states[_name(0, None)]["labels"])
     found = [
         [
-            Resampled(bound, np.concatenate(values[_name(order, at)]), first[_name(order, at)])
-            for at, bound in enumerate(bounds)
+            Resampled.of(bound, values[_name(order, at)], first[_name(order, at)])
+            for at, bound in enumerate(bounds[order])
         ]
         for order in range(len(draws))
     ]

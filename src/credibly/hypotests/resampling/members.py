@@ -5,6 +5,8 @@ independent   y_i ~ the mean prediction of instance i
 
 Both take the label of instance i in replicate d from the same uniform number, so with one member they
 are the same replicates, and those of the consistency test.   P21 section 3.
+
+Of draws and quantiles a replicate chooses the label among its draws, or its cell; see `choices`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,16 @@ import numpy as np
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.resampling.choices import (
+    Cells,
+    Choices,
+    Pool,
+    cell_codes,
+    in_cells,
+    is_joint,
+    is_stratified,
+    pooled,
+)
 from credibly.hypotests.resampling.replicates import Drawing, RealReplicates, Replicates
 from credibly.predictions import (
     Classes,
@@ -25,7 +37,9 @@ from credibly.predictions import (
     Dirichlet,
     Ensemble,
     Predictions,
+    Quantiles,
     RealPredictions,
+    Samples,
     as_point,
 )
 
@@ -41,6 +55,8 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
+    if isinstance(predictions, Samples) and is_joint(predictions):
+        return (uniform * (m + 1)).astype(np.intp)  # 0 chooses the labels themselves
     if isinstance(predictions, RealPredictions):
         return (uniform * m).astype(np.intp)
     if weights is None:
@@ -60,7 +76,8 @@ class LabelSource:
     seed : tuple of int
         Key of the counters.
     members : ndarray (n_resamples,) or None
-        The member behind every replicate; None under "independent".
+        The member behind every replicate; None under "independent". Of `Samples` with one joint draw per
+        member, the draws chosen from the labels (0) and all of them.
     predictions : Predictions, optional
         Whose labels are drawn, all rows; those of the dataset itself where not given.
     """
@@ -83,12 +100,44 @@ class LabelSource:
         members = drawn_members(few, seed, n_resamples) if hypothesis == "bayesian" else None
         return cls(hypothesis, seed, members, predictions)
 
+    @classmethod
+    def each(
+        cls, hypothesis: Hypothesis, seed: Seed, n_resamples: int, few: Predictions
+    ) -> list[LabelSource]:
+        """Return the sources that a hypothesis is rejected with, all of them: one, or one for each member.
+
+        Several draws of a member tell its labels only together with it, so members are taken one by one.
+        """
+        if hypothesis == "bayesian" and is_stratified(few):
+            every = [np.full(n_resamples, j, dtype=np.intp) for j in range(few.n_members)]
+            return [cls(hypothesis, seed, members) for members in every]
+        return [cls.under(hypothesis, seed, n_resamples, few)]
+
+    def pose(self, rows: Dataset) -> Dataset:
+        """Return the rows as replicates see them: draws pooled with their labels, labels in cells."""
+        if isinstance(rows.predictions, Samples):
+            changed = self._own(rows) if self.predictions is not None else None
+            assert changed is None or isinstance(changed, Samples)
+            return pooled(rows, self.seed, shared=self.members is not None, changed=changed)
+        return in_cells(rows) if isinstance(rows.predictions, Quantiles) else rows
+
+    def _own(self, rows: Dataset) -> Predictions:
+        """Return what the labels of these rows are drawn from."""
+        if self.predictions is None:
+            return rows.predictions
+        whole = len(self.predictions) == len(rows)
+        return self.predictions if whole else self.predictions[rows.start : rows.start + len(rows)]
+
     def __call__(self, rows: Dataset) -> Drawing:
-        """Return the labels of these rows; they do not depend on how rows are cut."""
-        own = rows.predictions
-        if self.predictions is not None:
-            whole = len(self.predictions) == len(rows)
-            own = self.predictions if whole else self.predictions[rows.start : rows.start + len(rows)]
+        """Return the labels of rows that `pose` returned; they do not depend on how rows are cut."""
+        if isinstance(rows.predictions, Pool):
+            return Choices(rows.predictions, self.seed, self.members, rows.start)
+        own = self._own(rows)
+        if isinstance(own, Quantiles):
+            if self.predictions is None:
+                return Cells(own, self.seed, rows.start)
+            assert isinstance(rows.predictions, Quantiles)
+            return _InCells(RealReplicates(own, self.seed, first_row=rows.start), rows.predictions)
         if isinstance(own, RealPredictions):
             shared = self.members is not None
             return RealReplicates(own, self.seed, shared_member=shared, first_row=rows.start)
@@ -96,6 +145,28 @@ class LabelSource:
         if self.members is None:
             return Replicates(as_point(own)[0].probs, self.seed, rows.start)
         return MemberReplicates(member_probs(own), self.members, self.seed, rows.start)
+
+
+def consistent(seed: Seed) -> LabelSource:
+    """Return labels drawn from what is predicted for their row."""
+    return LabelSource("independent", seed, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class _InCells:
+    """Labels drawn from other quantiles, as the cells of these that they lie in."""
+
+    drawn: RealReplicates
+    predictions: Quantiles
+
+    @property
+    def on_device(self) -> bool:
+        """Whether labels are made on a device."""
+        return self.drawn.on_device
+
+    def labels(self, reps: slice) -> Classes:
+        """Return replicates `reps` of all rows."""
+        return cell_codes(self.predictions, self.drawn.labels(reps).values)
 
 
 def member_probs(predictions: ClassPredictions) -> Array:

@@ -5,20 +5,17 @@ taken in two parts, u = (piece + rest) / 2^16: the 16-bit piece decides almost e
 of the cost of doubles, and only where it ties with a step is the 53-bit rest drawn. Nothing is rounded.
 
 A real label is the quantile, at a uniform number, of one member's distribution: of a member drawn for every
-instance (together a draw from the mixture) or of one member drawn for all instances of a replicate.
-
-From which real-valued predictions labels can be drawn, and how well.
+instance (together a draw from the mixture) or of one member drawn for all instances of a replicate. Nothing
+is drawn between draws or quantiles: see `choices`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -37,27 +34,18 @@ from credibly.predictions import (
     Classes,
     Dataset,
     Gaussian,
-    Predictions,
     Quantiles,
     RealPredictions,
     Reals,
-    Samples,
-    as_point,
     label_dtype,
 )
-from credibly.predictions.quantiles import draw_levels, positions
-from credibly.statistics import Bound
+from credibly.predictions.quantiles import positions
 
 _FEW_CLASSES = 48
 
 _PIECE_VALUES = 2**16
 
 _TILE = 2 * CACHE_ELEMENTS
-
-_SHORT_TAIL = 0.1
-"""Length of the tails beyond draws, in spacings of the outermost two. That spacing is itself random, and
-large where the outermost draw is far out: tails as long as it would make mean squares 27 % too large with 20
-normal draws; short ones leave 4 %."""
 
 _SMALLEST = 2.0**-54
 """Stands for a uniform number of exactly 0, whose quantile would be infinite."""
@@ -76,15 +64,6 @@ class Drawing(Protocol):
 
 Draw = Callable[[Dataset], Drawing]
 """From some rows to their labels under a hypothesis; it is sent to other processes."""
-
-
-def consistent(seed: Seed) -> Draw:
-    """Return labels drawn from what is predicted for their row."""
-    return partial(_consistent, seed)
-
-
-def _consistent(seed: Seed, rows: Dataset) -> Drawing:
-    return replicates_of(rows.predictions, seed, rows.start)
 
 
 class Replicates:
@@ -211,10 +190,10 @@ class RealReplicates:
 
     Parameters
     ----------
-    predictions : Gaussian, Samples or Quantiles
-        Where labels are drawn from. Of `Samples`, a label falls into each gap between the draws of its member
-        with the same probability, as a new draw would; of `Quantiles`, it follows the interpolated quantile
-        function.
+    predictions : Gaussian or Quantiles
+        Where labels are drawn from; of `Quantiles`, by the interpolated quantile function. That is a guess
+        about what lies between and beyond them, good enough to see what a test would notice, and no test
+        rests on it.
     seed : tuple of int
         Key of the counters.
     shared_member : bool
@@ -232,12 +211,11 @@ class RealReplicates:
         self.uniforms, self.choices = Uniforms(seed, Stream.RESTS), Uniforms(seed, Stream.MEMBERS)
         self.on_device = on_accelerator(leading)
         self._quantile = self._normal if isinstance(predictions, Gaussian) else self._tabled
-        self.tail = _SHORT_TAIL if isinstance(predictions, Samples) else 1.0
         if isinstance(predictions, Gaussian):
             self.mean, self.std = (self._here(part) for part in predictions.members())
-        elif isinstance(predictions, (Samples, Quantiles)):
-            self.levels, self.table = _level_table(predictions, self._here, shared_member)
-            self.m = self.m if self.table.ndim == 3 else 1
+        else:
+            assert isinstance(predictions, Quantiles)
+            self.levels, self.table = self._here(predictions.levels), self._here(predictions.values)
 
     def _here(self, array: Array) -> Array:
         """Return an array in double precision where labels are drawn: on the device, else on the host."""
@@ -281,11 +259,9 @@ class RealReplicates:
 
     def _tabled(self, uniform: Array, at: Array) -> Array:
         """Return quantiles of the tables at flat indices `at`."""
-        cell, position = positions(self.levels, uniform, tail=self.tail)
+        cell, position = positions(self.levels, uniform)
         q = self.table.shape[-1]
         start = _taken(self.table, at * q + cell)
-        if q == 1:
-            return start
         return start + position * (_taken(self.table, at * q + cell + 1) - start)
 
 
@@ -293,89 +269,3 @@ def _taken(values: Array, index: Array) -> Array:
     """Return entries of the flattened values in the shape of the index."""
     xp = namespace(values)
     return xp.reshape(xp.take(xp.reshape(values, (-1,)), xp.reshape(index, (-1,))), index.shape)
-
-
-def _level_table(
-    predictions: Samples | Quantiles, here: Callable[[Array], Array], shared_member: bool
-) -> tuple[Array, Array]:
-    """Return levels (q,) and quantiles (n, q) or (n, m, q) of draws or quantiles."""
-    if isinstance(predictions, Quantiles):
-        return here(predictions.levels), here(predictions.values)
-    draws = here(predictions.values)
-    if draws.shape[-1] == 1 and predictions.n_members > 1:
-        # one draw per member, as a posterior predictive stores them: a member is one joint draw of all labels
-        if shared_member:
-            return draw_levels(1, draws), draws
-        draws = draws[:, :, 0]
-    if draws.shape[-1] < 2:
-        raise UnsupportedError(
-            "labels",
-            "can be drawn from at least two draws per instance",
-            f"got {draws.shape[-1]}",
-            "Store more draws.",
-        )
-    return draw_levels(draws.shape[-1], draws), namespace(draws).sort(draws, axis=-1)
-
-
-def replicates_of(predictions: Any, seed: Seed, first_row: int = 0) -> Replicates | RealReplicates:
-    """Return labels drawn from predictions: from the mean of classes, from the mixture of real values.
-
-    Parameters
-    ----------
-    predictions : Predictions
-        Some or all rows.
-    seed : tuple of int
-        Key of the counters.
-    first_row : int
-        Index of row 0 among all instances.
-
-    Returns
-    -------
-    Replicates or RealReplicates
-        The same labels for a row whatever rows stand beside it.
-    """
-    if isinstance(predictions, RealPredictions):
-        return RealReplicates(predictions, seed, first_row=first_row)
-    return Replicates(as_point(predictions)[0].probs, seed, first_row)
-
-
-FEWEST_BEYOND = 5
-"""Draws beyond an interval from which on distances to it are drawn well: with 5 of 100 normal draws the mean
-interval score of drawn labels is 0.2 % too small, with 1 of 20 it is 14 %."""
-
-
-def require_drawable(predictions: RealPredictions, bounds: Sequence[Bound]) -> None:
-    """Raise where labels cannot be drawn: from a few quantiles, or far out beyond a few draws."""
-    for bound in bounds:
-        if isinstance(predictions, Quantiles) and not (predictions.is_dense or bound.needs_ranks_only):
-            raise UnsupportedError(
-                f"a test of `{bound.statistic.name}`",
-                "needs labels drawn from the predictions, and a few quantiles say only how often labels lie "
-                "between them",
-                f"got {predictions.values.shape[1]} levels, some more than 0.05 apart",
-                "Use `picp` or `quantile_calibration_error`, or predict quantiles at 0.05, 0.1, ..., 0.95.",
-            )
-        if isinstance(predictions, Samples) and bound.tail_share is not None:
-            s = _draws(predictions)
-            if bound.tail_share * s < FEWEST_BEYOND:
-                raise UnsupportedError(
-                    f"a test of `{bound.statistic.name}`",
-                    f"needs {FEWEST_BEYOND} draws beyond each end of the interval, because it measures how "
-                    "far outside labels lie",
-                    f"got {s} draws, of which {bound.tail_share * s:g} lie beyond",
-                    "Store more draws, use a lower `level`, or test `crps`.",
-                )
-
-
-def drawing_notes(predictions: Predictions, bound: Bound) -> tuple[str, ...]:
-    """Return what is worth knowing about how the labels were drawn."""
-    if not isinstance(predictions, Samples) or bound.needs_ranks_only:
-        return ()
-    s = _draws(predictions)
-    return (f"labels are drawn between the {s} draws of each instance: exact for ranks, near for sizes",)
-
-
-def _draws(predictions: Samples) -> int:
-    """Return how many draws a label is drawn between; members with one joint draw each are draws together."""
-    s = int(predictions.values.shape[-1])
-    return s if s > 1 else predictions.n_members

@@ -15,6 +15,7 @@ from credibly.hypotests.calibration.analytic import bound_upper
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
+from credibly.predictions.passes import without_graph
 from credibly.statistics.kernels import largest_term
 from optional import torch
 
@@ -93,7 +94,7 @@ def test_torch_and_numpy_pvalues_agree_and_graphs_are_left_behind(data: tuple) -
     second = cr.calibration_test(*tensors, statistic=FAMILY, n_resamples=60, rng=2)
     assert second.pvalue == first.pvalue
     ensemble = cr.Ensemble(torch.tensor(data[0][:, None, :], requires_grad=True))
-    assert not resampling.without_graph(ensemble).mean().probs.requires_grad
+    assert not without_graph(ensemble).mean().probs.requires_grad
 
 
 def test_weights_in_a_kernel_test(data: tuple) -> None:

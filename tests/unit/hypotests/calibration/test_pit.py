@@ -83,7 +83,7 @@ def test_shares_are_those_of_the_pit() -> None:
 
 @pytest.mark.parametrize(
     "predictions",
-    [MEMBERS, cr.Samples(np.round(RNG.normal(size=(N, 3, 9)), 1)), cr.Samples(RNG.normal(size=(N, 30)))],
+    [MEMBERS, cr.Samples(np.round(RNG.normal(size=(N, 9)), 1)), cr.Samples(RNG.normal(size=(N, 30)))],
     ids=repr,
 )
 def test_coverage_curve_is_picp_at_every_level(predictions: cr.Gaussian) -> None:
@@ -162,7 +162,6 @@ def test_progress_and_words() -> None:
         (cr.Gaussian(np.zeros(N), np.ones(N)), {"hypothesis": "bayesian"}, "the members are needed"),
         (cr.Samples(np.zeros((N, 3))), {"hypothesis": "bayesian"}, "the members are needed"),
         (cr.Quantiles(np.zeros((N, 19)), LEVELS), {"hypothesis": "bayesian"}, "the members are needed"),
-        (cr.Samples(np.zeros((N, 1))), {}, "at least two draws"),
     ],
 )
 def test_refused(test, predictions: object, settings: dict, words: str) -> None:
@@ -269,25 +268,6 @@ def test_few_quantiles_are_tested_by_coverage_only() -> None:
     for name in ("crps", "mae", "interval_score"):
         with pytest.raises(cr.UnsupportedError, match="only how often labels lie between them"):
             cr.calibration_test(few, LABELS, statistic=name, n_resamples=19)
-
-
-def test_few_draws_say_nothing_about_distances_beyond_them() -> None:
-    draws = np.random.default_rng(8).normal(size=(N, 60))
-    with pytest.raises(cr.UnsupportedError, match=r"needs 5 draws beyond each end.*got 60 draws, of which 3"):
-        cr.calibration_test(cr.Samples(draws), LABELS, statistic="interval_score", n_resamples=19)
-    lower = cr.interval_score.with_(level=0.8)  # 6 of 60
-    result = cr.calibration_test(cr.Samples(draws), LABELS, statistic=lower, n_resamples=19, rng=0)
-    assert any("exact for ranks, near for sizes" in note for note in result.notes)
-    ranks = cr.calibration_test(cr.Samples(draws), LABELS, statistic="picp", n_resamples=19, rng=0)
-    assert not ranks.notes
-
-
-def test_few_quantiles_have_the_replicates_of_dense_ones() -> None:
-    """Cells of a few levels are drawn with their probabilities: the null of the counts is multinomial."""
-    few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (200, 1)), [0.1, 0.5, 0.8])
-    drawn = RealReplicates(few, (3, 4)).labels(slice(0, 100)).values
-    counts = np.bincount((drawn[:, :, None] > few.values[0]).sum(axis=2).ravel(), minlength=4)
-    assert scipy.stats.chisquare(counts, 20_000 * np.array([0.1, 0.4, 0.3, 0.2])).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,27 @@ def test_every_kind(kind: str) -> None:
     assert len(found.apply(predictions)) == len(labels)
 
 
+def test_the_witness_answers_by_default() -> None:
+    members, labels = world(0.5)
+    found = cr.inflate(members, labels, rng=1, resolution=0.05)
+    assert found.test.method == "witness"
+    assert 0.05 < found.radius < 0.6
+    assert found.combine(members[:5]).probs.shape == (5, 3)
+    assert cr.inflate(*world(0.0), rng=1).radius == 0.0
+    # labels against the predictions at every instance: the set of all distributions is never rejected
+    side = np.arange(200) % 2
+    probs = np.where(side[:, None] == 1, [0.9, 0.1], [0.1, 0.9])
+    assert cr.inflate(probs, side, rng=1, resolution=0.05).radius > 0.5
+
+
+def test_both_methods_look_for_weights_only_where_the_witness_rejects() -> None:
+    members, labels = world(0.0, n=100)
+    found = cr.inflate(members, labels, rng=1, method="both", n_resamples=19)
+    assert (found.radius, found.test.method) == (0.0, "witness")
+    with pytest.raises(cr.InputError, match="`method` must be one of"):
+        cr.inflate(members, labels, method="neither")
+
+
 def test_what_weights_cannot_represent() -> None:
     """One weight vector cannot follow labels that depend on the instance, however large the set."""
     rng = np.random.default_rng(0)
@@ -184,6 +205,7 @@ def test_refits_take_fewer_replicates_far_from_the_decision() -> None:
         found.apply(members),
         labels,
         np.log(np.asarray(members.probs)).reshape(160, -1),
+        method="weights",
         rng=1,
         cv=2,
         learner="gating",

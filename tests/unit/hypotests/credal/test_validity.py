@@ -31,7 +31,9 @@ def test_two_raters_of_a_coin() -> None:
     found = cr.validity_test([[0.5, 0.5], [0.5, 0.5]], [[2, 0], [1, 1]], n_resamples=3999, rng=0)
     # 2 * 2 * ln(1 / 0.5), and the frequencies themselves
     assert found.deviance == pytest.approx([4 * math.log(2), 0.0])
-    assert found.statistic == pytest.approx(4 * math.log(2))
+    # others of (2, 0) say (1, 0), with two raters of the prior (2, 1) / 3: each rater 2/3 / 0.5 - 1 = 1/3;
+    # others of (1, 1) say the other class: 1/3 / 0.5 - 1 = -1/3
+    assert found.statistic == pytest.approx(2 / 3 - 2 / 3)
     # both raters agree with probability 1/2; one of the two instances does with 3/4, both count for the sum
     assert found.pvalues == pytest.approx([0.5, 1.0], abs=0.04)
     assert found.pvalue == pytest.approx(0.75, abs=0.04)
@@ -42,18 +44,61 @@ def test_two_raters_of_a_coin() -> None:
 
 @pytest.mark.parametrize("kind", ["ensemble", "intervals", "belief"])
 def test_an_interval_of_two_classes(kind: str) -> None:
-    """P(class 0) between 0.3 and 0.7, as three kinds of sets."""
+    """P(class 0) between 0.4 and 0.6, as three kinds of sets."""
     sets = {
-        "ensemble": cr.Ensemble([[[0.3, 0.7], [0.7, 0.3]]]),
-        "intervals": cr.Intervals([[0.3, 0.3]], [[0.7, 0.7]]),
-        "belief": cr.Belief([[0.3, 0.3, 0.4]], [{0}, {1}, {0, 1}]),
+        "ensemble": cr.Ensemble([[[0.4, 0.6], [0.6, 0.4]]]),
+        "intervals": cr.Intervals([[0.4, 0.4]], [[0.6, 0.6]]),
+        "belief": cr.Belief([[0.4, 0.4, 0.2]], [{0}, {1}, {0, 1}]),
     }
     found = cr.validity_test(sets[kind], [[2, 0]], n_resamples=3999, rng=1)
-    assert found.deviance == pytest.approx([4 * math.log(1 / 0.7)], abs=1e-6)
-    assert found.nearest[0] == pytest.approx([0.7, 0.3], abs=1e-4)
-    # both agree: 0.7^2 + 0.3^2 at the ends of the interval, less in between
-    assert found.pvalues == pytest.approx([0.58], abs=0.03)
-    assert found.pvalue == pytest.approx(0.58, abs=0.03)
+    assert found.deviance == pytest.approx([4 * math.log(1 / 0.6)], abs=1e-6)
+    assert found.nearest[0] == pytest.approx([0.6, 0.4], abs=1e-4)
+    # the other rater and two of the prior say 2/3, the set at most 0.6: twice 2/3 / 0.6 - 1
+    assert found.statistic == pytest.approx(2 / 9, abs=1e-4)
+    # both agree: 0.6^2 + 0.4^2 at the ends of the interval, less in between
+    assert found.pvalues == pytest.approx([0.52], abs=0.03)
+    assert found.pvalue == pytest.approx(0.52, abs=0.03)
+
+
+def multinomial_pmf(outcomes: np.ndarray, probs: np.ndarray) -> np.ndarray:
+    kept = np.clip(probs, 0, 1)
+    return scipy.stats.multinomial.pmf(outcomes, outcomes[0].sum(), kept / kept.sum())
+
+
+def all_counts(raters: int, k: int) -> np.ndarray:
+    return np.array([c for c in itertools.product(range(raters + 1), repeat=k) if sum(c) == raters])
+
+
+@pytest.mark.parametrize("raters", [1, 2, 4])
+@pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
+def test_the_mean_evidence_is_at_most_zero_wherever_the_truth_is_in_the_set(name: str, raters: int) -> None:
+    """Exactly, over every possible count: at corners, the mean and random mixtures of corners."""
+    credal = kinds()[name]
+    outcomes = all_counts(raters, 3)
+    values = validity.evidence(credal, np.repeat(outcomes[:, None], len(credal), axis=1))
+    corners = credal.probs[:, None] if name == "point" else cr.credal_vertices(credal)
+    mixing = np.random.default_rng(4).dirichlet(np.full(corners.shape[1], 0.3), size=20)
+    for row in range(len(credal)):
+        truths = [*corners[row], credal.mean().probs[row], *(mixing @ corners[row])]
+        means = [multinomial_pmf(outcomes, truth) @ values[:, row] for truth in truths]
+        assert max(means) <= 1e-8 * raters
+        if name == "point":
+            assert means == pytest.approx([0.0] * len(means), abs=1e-12)
+    assert raters < 4 or values.max() > 0.1  # not at most 0 because nothing is ever seen
+
+
+def test_evidence_is_a_sum_over_raters() -> None:
+    credal = kinds()["ensemble"]
+    counts = np.random.default_rng(1).multinomial(6, [0.5, 0.4, 0.1], size=len(credal))
+    for row, own in enumerate(counts):
+        total = 0.0
+        for label in np.repeat(np.arange(3), own):
+            others = own - np.eye(3, dtype=int)[label] + 1.5 * credal.mean().probs[row] + 0.5 / 3
+            g = others / others.sum()
+            one = credal[row : row + 1]
+            pi = validity.nearest_distribution(one, g[None], "kl", 1e-12)[0]
+            total += g[label] / pi[label] - 1
+        assert validity.evidence(credal, counts[None])[0, row] == pytest.approx(total, abs=1e-3)
 
 
 @pytest.mark.slow
@@ -63,17 +108,14 @@ def test_pvalues_are_the_largest_exact_ones(name: str) -> None:
     credal = kinds()[name]
     counts = np.random.default_rng(2).multinomial(5, [0.5, 0.3, 0.2], size=len(credal))
     found = cr.validity_test(credal, counts, n_resamples=3999, rng=3)
-    outcomes = np.array([c for c in itertools.product(range(6), repeat=3) if sum(c) == 5])
+    outcomes = all_counts(5, 3)
     corners = cr.credal_vertices(credal)
     for row in range(len(credal)):
         one = credal[row : row + 1]
         deviance = [10 * cr.credal_distance(one, cr.LabelCounts([c]))[0] for c in outcomes]
         points = [*corners[row], credal.mean().probs[row], found.nearest[row]]
         extreme = np.array(deviance) >= found.deviance[row] - 1e-7
-        tails = [
-            scipy.stats.multinomial.pmf(outcomes, 5, np.clip(p, 0, 1) / np.clip(p, 0, 1).sum())[extreme].sum()
-            for p in points
-        ]
+        tails = [multinomial_pmf(outcomes, p)[extreme].sum() for p in points]
         # Monte-Carlo error of a share: at most sqrt(candidates / 4 / 4000) = 0.023 for eight candidates
         assert found.pvalues[row] == pytest.approx(min(1.0, max(tails)), abs=0.06)
 
@@ -91,8 +133,9 @@ def test_frequencies_in_the_set_are_never_extreme(name: str) -> None:
 def test_a_label_that_no_distribution_allows() -> None:
     found = cr.validity_test([[[0.5, 0.5, 0.0], [0.9, 0.1, 0.0]]], [[3, 1, 1]], n_resamples=99, rng=0)
     assert found.deviance[0] == math.inf
-    assert found.pvalue == found.adjusted_pvalues[0] == 0.01
+    assert (found.statistic, found.pvalue) == (math.inf, 0.01)
     assert found.pvalues[0] == pytest.approx(0.01, abs=0.01)  # the observation itself weighs at most 4 / 100
+    assert found.adjusted_pvalues[0] == found.pvalues[0]
     assert found.verdict() == "conflict"
 
 
@@ -165,6 +208,14 @@ def test_few_failing_instances_are_found_where_the_sum_does_not_see_them() -> No
     counts[7] = np.eye(3, dtype=int)[probs[7].argmin()] * 20
     found = cr.validity_test(probs, counts, n_resamples=199, rng=0)
     assert 7 in found.failing()
+
+
+@pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
+def test_adjusted_pvalues_are_never_below_the_raw_ones(name: str) -> None:
+    credal = kinds(8)[name]
+    counts = np.random.default_rng(3).multinomial(9, [0.1, 0.2, 0.7], size=len(credal))
+    found = cr.validity_test(credal, counts, n_resamples=99, rng=0)
+    assert (found.adjusted_pvalues >= found.pvalues).all()
 
 
 def test_bad_input() -> None:

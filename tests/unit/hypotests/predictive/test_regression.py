@@ -61,12 +61,13 @@ def test_every_kind_in_every_library(kind: str, library: Library) -> None:
         "quantiles": ((mean[:, :1] + std[:, :1] * ndtri(levels), levels), cr.Quantiles),
     }[kind]
     hypothesis = "independent" if kind == "quantiles" else "both"
-    settings = {"statistics": NAMES, "hypothesis": hypothesis, "n_resamples": 30, "rng": 0}
+    names = NAMES[:2] if kind == "quantiles" else NAMES
+    settings = {"statistics": names, "hypothesis": hypothesis, "n_resamples": 30, "rng": 0}
     expected = cr.predictive_check(make(*arrays), labels, **settings)
     given = make(*(library.asarray(array) for array in arrays))
     found = cr.predictive_check(given, library.asarray(labels), groups=np.arange(40) % 2, **settings)
     for name, part in found.hypotheses.items():
-        for statistic in NAMES:
+        for statistic in names:
             one, other = expected.under(name).checks[statistic], part.checks[statistic]
             assert np.allclose(one.null_distribution, other.null_distribution, rtol=1e-9, atol=1e-12)
             assert one.pvalue == other.pvalue
@@ -97,7 +98,7 @@ def test_of_a_few_quantiles_only_coverage_is_checked() -> None:
     null = check.checks["picp"].null_distribution
     assert null.mean() == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 40 / 199))
     for name in ("crps", "rmse", "mae"):
-        with pytest.raises(cr.UnsupportedError, match="got 3 levels"):
+        with pytest.raises(cr.UnsupportedError, match=r"got 3 (quantiles per instance|levels)"):
             cr.predictive_check(few, labels, statistics=[name], hypothesis="independent")
 
 

@@ -21,8 +21,6 @@ LEVELS = np.arange(1, 20) / 20
 ALL = {
     "gaussian": cr.Gaussian(MEAN[:, 0], STD[:, 0]),
     "gaussian members": cr.Gaussian(MEAN, STD),
-    "samples": cr.Samples(RNG.normal(size=(N, 11))),
-    "samples members": cr.Samples(RNG.normal(size=(N, M, 5))),
     "quantiles": cr.Quantiles(np.sort(RNG.normal(size=(N, 19)), axis=1), LEVELS),
 }
 kinds = pytest.mark.parametrize("kind", ALL)
@@ -46,55 +44,33 @@ def test_gaussian_labels_against_a_plain_loop(shared: bool) -> None:
             assert drawn[d, i] == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("kind", ["samples members", "quantiles"])
-def test_tabled_labels_against_a_plain_loop(kind: str) -> None:
-    drawn = draw(ALL[kind], 5)
-    uniform, choice = Uniforms(SEED, Stream.RESTS), Uniforms(SEED, Stream.MEMBERS)
-    u, c = np.empty(1), np.empty(1)
+def test_tabled_labels_against_a_plain_loop() -> None:
+    drawn = draw(ALL["quantiles"], 5)
+    uniform, u = Uniforms(SEED, Stream.RESTS), np.empty(1)
     for d in range(5):
         for i in range(N):
             uniform.fill(u, d, i)
-            if kind == "quantiles":
-                levels, table, tail = LEVELS, ALL[kind].values[i], 1.0
-            else:
-                choice.fill(c, d, i)
-                levels, table, tail = np.arange(1, 6) / 6, np.sort(ALL[kind].values[i, int(c[0] * M)]), 0.1
-            lower = tail * levels[0] / (levels[1] - levels[0]) * (table[1] - table[0])
-            upper = tail * (1 - levels[-1]) / (levels[-1] - levels[-2]) * (table[-1] - table[-2])
-            expected = np.interp(u[0], levels, table)
-            if u[0] < levels[0]:
-                expected = table[0] + lower * np.log(u[0] / levels[0])
-            elif u[0] > levels[-1]:
-                expected = table[-1] - upper * np.log((1 - u[0]) / (1 - levels[-1]))
+            table = ALL["quantiles"].values[i]
+            expected = np.interp(u[0], LEVELS, table)
+            if u[0] < LEVELS[0]:
+                expected = table[0] + (table[1] - table[0]) * np.log(u[0] / LEVELS[0])
+            elif u[0] > LEVELS[-1]:
+                expected = table[-1] - (table[-1] - table[-2]) * np.log((1 - u[0]) / (1 - LEVELS[-1]))
             assert drawn[d, i] == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
 @kinds
 def test_labels_follow_the_mixture(kind: str) -> None:
-    """F(y) of labels drawn for one instance is uniform; of draws, the rank among the member's own is."""
+    """F(y) of labels drawn for one instance is uniform."""
     drawn = draw(ALL[kind], 3000)
     for i in (0, N - 1):
-        one = ALL[kind][i : i + 1]
-        if isinstance(one, cr.Samples):
-            one = cr.Samples(one.values.reshape(1, -1))
-            gaps = one.values.shape[1] + 1
-            counts = np.bincount((one.values[0] < drawn[:, i, None]).sum(axis=1), minlength=gaps)
-            if kind == "samples":
-                assert scipy.stats.chisquare(counts).pvalue > 1e-3
-            assert counts.min() > 0
-        else:
-            uniform = one.cdf(drawn[:, i : i + 1])[:, 0]
-            assert scipy.stats.kstest(uniform, "uniform").pvalue > 1e-3
+        uniform = ALL[kind][i : i + 1].cdf(drawn[:, i : i + 1])[:, 0]
+        assert scipy.stats.kstest(uniform, "uniform").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["gaussian members", "samples members"])
-def test_a_shared_member_generates_all_labels_of_a_replicate(kind: str) -> None:
+def test_a_shared_member_generates_all_labels_of_a_replicate() -> None:
     apart = 1000.0 * np.arange(M)  # members so far from each other that a label tells its member
-    given = ALL[kind]
-    if isinstance(given, cr.Gaussian):
-        given = cr.Gaussian(MEAN + apart, STD)
-    else:
-        given = cr.Samples(given.values + apart[:, None])
+    given = cr.Gaussian(MEAN + apart, STD)
     shared = np.rint(draw(given, 400, shared=True) / 1000).astype(int)
     assert (shared == shared[:, :1]).all()
     assert np.array_equal(
@@ -160,12 +136,3 @@ def test_a_uniform_number_of_zero_gives_a_finite_label(monkeypatch: pytest.Monke
     monkeypatch.setattr(Uniforms, "fill", lambda self, out, replicate, start: out.fill(0.0))
     for given in ALL.values():
         assert np.isfinite(draw(given, 2)).all()
-
-
-def test_one_draw_is_no_distribution() -> None:
-    with pytest.raises(cr.UnsupportedError, match="at least two draws"):
-        RealReplicates(cr.Samples(np.zeros((3, 1))), SEED)
-
-
-def test_tied_draws_are_drawn_as_they_are() -> None:
-    assert set(draw(cr.Samples([[2.0, 2.0, 2.0]]), 50).ravel().tolist()) == {2.0}

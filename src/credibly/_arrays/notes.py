@@ -1,0 +1,62 @@
+"""Remarks on what was accepted, converted or left out: sentences that know what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class Note(str):
+    """A remark that prints as its text.
+
+    Attributes
+    ----------
+    code : str
+        What it is about; who looks for a remark asks for its code, never for words of it.
+    text : str
+        The sentence without its count.
+    counts : tuple of int
+        How many rows, entries or masses it is about, and of how many where that is known; printed first.
+    detail : str
+        What holds for this part of the data only; it is left out where parts are put together.
+    """
+
+    code: str
+    text: str
+    counts: tuple[int, ...]
+    detail: str
+
+    def __new__(
+        cls, code: str, text: str, count: int | None = None, of: int | None = None, detail: str = ""
+    ) -> Note:
+        counts = tuple(number for number in (count, of) if number is not None)
+        counted = f"{' of '.join(map(str, counts))} " if counts else ""
+        made = super().__new__(cls, f"{counted}{text}{detail}")
+        made.code, made.text, made.counts, made.detail = code, text, counts, detail
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        count, of = (*self.counts, None, None)[:2]
+        return self.code, self.text, count, of, self.detail
+
+    def about(self, name: str) -> Note:
+        """Return the same remark about one of several models."""
+        return Note(self.code, f"{name}: {self}")
+
+
+def merged(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return each remark on parts of the data once, in the order they were made; counts are added up."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for remarks in parts:
+        for one in remarks:
+            key = (one.code, one.text) if isinstance(one, Note) else ("", str(one))
+            found.setdefault(key, []).append(one)
+    return tuple(_sum(same) for same in found.values())
+
+
+def _sum(same: list[str]) -> str:
+    notes = [one for one in same if isinstance(one, Note)]
+    if len(notes) < 2:
+        return same[0]
+    count, of = (*map(sum, zip(*(one.counts for one in notes), strict=True)), None, None)[:2]
+    return Note(notes[0].code, notes[0].text, count, of)

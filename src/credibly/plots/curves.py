@@ -1,0 +1,594 @@
+"""Curves: reliability, recalibration, envelopes over levels, risk against coverage, functions of members."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.namespace import HostArray
+from credibly.evaluation import shown, title
+from credibly.evaluation.curves import mean_gap
+from credibly.plots.display import Display, Words, ranges
+from credibly.plots.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILION,
+    Style,
+    diagonal,
+    dots,
+    draw_boxes,
+    line_style,
+    model_line,
+    models_on,
+    panels,
+    sorted_dots,
+)
+from credibly.results.curves import EnvelopeCurve, MemberFunctions, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.estimates import Estimate, RootEstimate
+from credibly.results.recalibration import RecalibrationReport
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ROUNDING = 1e-12
+_COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
+_LISTED = np.arange(1, 11) / 10
+"""Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
+_SHADES = (BLUE, ORANGE, SKY, VERMILION)
+_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Bins:
+    """Bins that hold instances: their edges, means, counts (or total weights), and the band of the means."""
+
+    left: HostArray
+    right: HostArray
+    predicted: HostArray
+    observed: HostArray
+    count: HostArray
+    low: HostArray | None = None
+    high: HostArray | None = None
+
+    @property
+    def outside(self) -> HostArray:
+        """Which bins lie outside their band; none where there is no band."""
+        if self.low is None or self.high is None:
+            return np.zeros(self.observed.shape, dtype=bool)
+        return (self.observed < self.low - _ROUNDING) | (self.observed > self.high + _ROUNDING)
+
+
+def filled_bins(edges: HostArray, count: HostArray, *columns: HostArray) -> Bins:
+    """Return the bins that hold instances; `columns` are predicted, observed and the ends of the band."""
+    filled = count > 0
+    predicted, observed, *band = (one[filled] for one in columns)
+    return Bins(edges[:-1][filled], edges[1:][filled], predicted, observed, count[filled], *band)
+
+
+class BinnedDisplay(Display):
+    """Predicted against observed, bin by bin, with the band of what chance explains in each."""
+
+    @property
+    @abc.abstractmethod
+    def bins(self) -> Bins:
+        """The bins that hold instances."""
+
+    def _draw_bins(self, ax: Axes, small: bool, top: float, band: str) -> None:
+        own = self.bins
+        diagonal(ax, top, "exactly as said")
+        if own.low is not None and own.high is not None:
+            high = np.maximum(own.high, own.low + 0.006 * top)  # a band of no height still has to be seen
+            style: Style = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
+            draw_boxes(ax, own.left, own.right, own.low, high, label=band, **style)
+        words = ("observed" if own.low is None else "inside its band", "outside its band")
+        size = 4.0 if small else 6.0
+        sorted_dots(ax, own.predicted, own.observed, own.outside, words, markersize=size, zorder=3)
+
+    def _model(self, ax: Axes, label: str) -> None:
+        """Draw one line per model; marks of bins outside the model's band are filled."""
+        own, first = self.bins, not models_on(ax)
+        if first:
+            diagonal(ax)
+        line = model_line(ax, own.predicted, own.observed, label, markerfacecolor="none", zorder=3)
+        far, marker, color = own.outside, line.get_marker(), line.get_color()
+        if far.any():
+            dots(ax, own.predicted[far], own.observed[far], marker, color, markersize=5, zorder=3)
+        if own.low is not None and first:
+            dots(ax, [], [], "o", INK, "filled: outside its band", markersize=5)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(-0.02, 1.02)
+
+    def _columns(self) -> dict[str, Any]:
+        own = self.bins
+        columns = {
+            "bin": ranges(own.left, own.right),
+            "instances": own.count,
+            "predicted": own.predicted,
+            "observed": own.observed,
+        }
+        if own.low is None or own.high is None:
+            return columns
+        return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}
+
+
+class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
+    """Predicted probability against observed frequency, with consistency band and counts.
+
+    The band of a bin holds the frequencies that labels drawn from the predictions themselves show there
+    (Broecker and Smith 2007): a point outside its band is more than chance in that bin.
+
+    Attributes
+    ----------
+    curve : ReliabilityCurve
+        From `credibly.reliability_curve` or an evaluation.
+    """
+
+    curve: ReliabilityCurve
+
+    @functools.cached_property
+    def bins(self) -> Bins:
+        """The bins that hold instances."""
+        own = self.curve
+        return filled_bins(own.edges, own.weight, own.predicted, own.observed, *(own.band or ()))
+
+    @property
+    def error(self) -> float:
+        """Mean gap, weighted by the counts: the binned calibration error."""
+        return mean_gap(self.curve)
+
+    @property
+    def error_outside(self) -> float:
+        """The part of the error that bins outside their band bring: what chance does not explain."""
+        own = self.bins
+        gap = np.abs(own.observed - own.predicted) * own.outside
+        return float(np.sum(own.count * gap) / own.count.sum())
+
+    @property
+    def is_top_label(self) -> bool:
+        """Whether confidence and accuracy are shown, not the probability of one class."""
+        return self.curve.name == "top label"
+
+    @property
+    def finding(self) -> str:
+        """The diagram in one sentence."""
+        own = self.bins
+        gap = np.abs(own.observed - own.predicted)
+        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * gap))
+        what = "confidence" if self.is_top_label else "predicted probability"
+        side = "above" if own.observed[worst] > own.predicted[worst] else "below"
+        largest = (
+            f"the gap that weighs most is at {what} {shown(float(own.predicted[worst]))}, where the "
+            f"observed frequency is {shown(float(gap[worst]))} {side} it "
+            f"({own.count[worst]:g} of {self.curve.n} instances)"
+        )
+        if own.low is None or self.curve.level is None:
+            return f"{largest[0].upper()}{largest[1:]}."
+        bins, out = len(own.count), int(own.outside.sum())
+        chance = (1 - self.curve.level) * bins
+        verb = "lies outside its" if out == 1 else "lie outside their"
+        return (
+            f"{out} of {bins} filled bins {verb} {100 * self.curve.level:.4g} % band "
+            f"(about {chance:.1f} would by chance); {largest}."
+        )
+
+    @property
+    def summary(self) -> str:
+        """The diagram in a few words, for small multiples."""
+        own, error = self.bins, f"Error {shown(self.error)}"
+        if own.low is None:
+            return f"{error}."
+        out = int(own.outside.sum())
+        return (
+            f"{error}; {out} of {len(own.count)} filled bins outside {'its' if out == 1 else 'their'} band."
+        )
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        if self.is_top_label:
+            return Words("Confidence against accuracy", "confidence of the model", "how often it was right")
+        return Words(self.curve.name, "predicted probability", "observed frequency")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw band, diagonal, points and counts."""
+        self._draw_bins(ax, small, 1.0, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
+        self._draw_counts(ax, small)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(-_COUNTS_DEPTH - (0.03 if small else 0.08), 1.03)
+        ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+
+    def _draw_counts(self, ax: Axes, small: bool) -> None:
+        """Bars that hang from zero, the numbers in one row below them."""
+        own = self.bins
+        middle, half = (own.left + own.right) / 2, 0.45 * (own.right - own.left)
+        depth = _COUNTS_DEPTH * own.count / float(own.count.max())
+        ax.axhline(0, color=INK, linewidth=0.6)
+        style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
+        draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+        if small:
+            return
+        for x, count in zip(middle, own.count, strict=True):
+            ax.text(x, -_COUNTS_DEPTH - 0.015, f"{count:.4g}", ha="center", va="top", fontsize=6.5, color=INK)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClasswiseDisplay:
+    """Small reliability diagrams, one per class, the largest error first; equal errors keep their order.
+
+    Attributes
+    ----------
+    curves : sequence of ReliabilityCurve
+        One per class, such as ``evaluation.curves.per_class``.
+    limit : int
+        Maximum number of panels.
+    n_classes : int, optional
+        Number of classes; default: that of the curves.
+    """
+
+    curves: Sequence[ReliabilityCurve]
+    limit: int = 12
+    n_classes: int | None = None
+
+    @functools.cached_property
+    def panels(self) -> tuple[ReliabilityDisplay, ...]:
+        """The classes shown."""
+        if not self.curves or self.limit < 1:
+            raise InputError(
+                "`curves` and `limit`",
+                "must leave at least one class to show",
+                f"got {len(self.curves)} curves and limit {self.limit!r}",
+                "Give the curves of an evaluation, `evaluation.curves.per_class`.",
+            )
+        return tuple(sorted(map(ReliabilityDisplay, self.curves), key=lambda one: -one.error)[: self.limit])
+
+    @property
+    def finding(self) -> str:
+        """The panels in one sentence."""
+        worst = self.panels[0]
+        hidden = (self.n_classes or len(self.curves)) - len(self.panels)
+        others = (
+            "1 class with a smaller error is" if hidden == 1 else f"{hidden} classes with smaller errors are"
+        )
+        name = f"{worst.curve.name[0].upper()}{worst.curve.name[1:]}"
+        return (
+            f"{name} has the largest error, {shown(worst.error)}{f'; {others} not shown' if hidden else ''}."
+        )
+
+    def draw(self, *, columns: int = 4) -> Figure:
+        """Draw all panels on a new figure."""
+        return panels(self.panels, columns=columns)
+
+
+class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
+    """Confidence against accuracy, before and after every recalibration that could be fitted.
+
+    Attributes
+    ----------
+    report : RecalibrationReport
+        From `credibly.recalibration_report`.
+    """
+
+    words = Words("Before and after", "confidence", "accuracy")
+
+    report: RecalibrationReport
+
+    @property
+    def curves(self) -> dict[str, ReliabilityDisplay]:
+        """The diagrams by name, "before" first."""
+        fitted = {name: one.curve for name, one in self.report.methods.items() if one.curve is not None}
+        return {
+            name: ReliabilityDisplay(one) for name, one in {"before": self.report.curve, **fitted}.items()
+        }
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        before, *fitted = (shown(one.error) for one in self.curves.values())
+        names = list(self.curves)[1:]
+        after = " and ".join(f"{gap} after {name}" for name, gap in zip(names, fitted, strict=True))
+        return f"The mean gap between confidence and accuracy is {before} before recalibration, {after}."
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        for name, one in self.curves.items():
+            one._model(ax, name)
+        ax.set_aspect("equal")
+
+    def _columns(self) -> dict[str, Any]:
+        tables = {name: one._columns() for name, one in self.curves.items()}
+        shared = ("bin", "instances", "predicted", "observed")
+        names = [name for name, one in tables.items() for _ in one["bin"]]
+        return {
+            "curve": names,
+            **{key: [cell for one in tables.values() for cell in one[key]] for key in shared},
+        }
+
+
+class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationReport):
+    """How far each method moves one statistic, with the interval of the paired difference.
+
+    Attributes
+    ----------
+    report : RecalibrationReport
+        From `credibly.recalibration_report`.
+    statistic : str
+        What is compared.
+    """
+
+    size = (5.0, 2.8)
+    key_below = 0.3
+
+    report: RecalibrationReport
+    statistic: str = "log_loss"
+
+    def _require(self) -> None:
+        known = {name for one in self.report.methods.values() for name in one.changes}
+        if self.statistic not in known:
+            remedy = nearest(self.statistic, known)
+            raise InputError("`statistic`", "must be one of the report", f"got {self.statistic!r}", remedy)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The changes by method."""
+        methods = self.report.methods.items()
+        return {name: one.changes[self.statistic] for name, one in methods if self.statistic in one.changes}
+
+    @property
+    def difference(self) -> HostArray:
+        """After minus before, (s,)."""
+        return np.array([one.difference.value for one in self.changes.values()])
+
+    @property
+    def interval(self) -> HostArray:
+        """95 % intervals of the differences, (s, 2); NaN where there is none."""
+        return np.array([interval_or_nan(one.difference) for one in self.changes.values()])
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        best = int(np.argmin(self.difference))
+        name, change = list(self.changes.items())[best]
+        (ends,) = ranges(*self.interval[best : best + 1].T)
+        interval = "" if ends == "none" else f" (95 % interval of the change {ends})"
+        moved = f"from {shown(change.before.value)} to {shown(change.after.value)}"
+        return f"{title(self.statistic)}: {name} moves it {moved}{interval}."
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        return Words(f"Change of {title(self.statistic)}", "after minus before")
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw one point per method with its interval, and the line of no change."""
+        ax.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+        places = np.arange(len(self.changes))
+        for place, ends in zip(places, self.interval, strict=True):
+            ax.plot(ends, [place, place], color=BLUE, linewidth=1.4)
+        known = np.isfinite(self.interval[:, 0])
+        for some, marker, label in ((known, "o", "with 95 % interval"), (~known, "D", "without interval")):
+            if some.any():
+                dots(ax, self.difference[some], places[some], marker, BLUE, label, markersize=5)
+        ax.set_yticks(places, list(self.changes))
+        ax.set_ylim(len(places) - 0.5, -0.5)
+
+    def _columns(self) -> dict[str, Any]:
+        after = [one.after.value for one in self.changes.values()]
+        low, high = self.interval.T
+        return {
+            "methods": self.changes, "after": after, "difference": self.difference, "low": low, "high": high
+        }  # fmt: skip
+
+
+def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; NaN where it is refused."""
+    refused = estimate.interval_refusal is not None
+    refused |= estimate.stderr is None and not isinstance(estimate, RootEstimate)  # a root has its square's
+    return (np.nan, np.nan) if refused else estimate.interval()
+
+
+class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
+    """Shares of labels against levels with a simultaneous envelope: PIT difference-ECDF or coverage curve.
+
+    The difference-ECDF shows shares minus levels, where a departure that the eye would miss along the
+    diagonal fills the picture.   Saeilynoja, Buerkner and Vehtari 2022.
+
+    Attributes
+    ----------
+    curve : EnvelopeCurve
+        From `credibly.pit_test` or `credibly.coverage_curve`.
+    """
+
+    size = (5.0, 4.0)
+
+    curve: EnvelopeCurve
+
+    @property
+    def _is_pit(self) -> bool:
+        return self.curve.name == "pit"
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        own = self.curve
+        # the largest of those outside, where there are any
+        worst = int(np.argmax(np.abs(own.difference) + 2.0 * own.outside))
+        more = "more" if own.difference[worst] > 0 else "fewer"
+        count, out = len(own.levels), int(own.outside.sum())
+        envelope = f"its {100 * own.coverage:.4g} % envelope"
+        where = f"leaves {envelope} at {out} of {count} levels"
+        if not out and own.pvalue <= 1.0 - own.coverage:
+            where = f"runs along the edge of {envelope}"
+        elif not out:
+            where = f"stays inside {envelope} at all {count} levels"
+        place = "at or below the quantile" if self._is_pit else "inside the central interval"
+        return (
+            f"The curve {where}, p = {shown(own.pvalue)}; at level {shown(float(own.levels[worst]))}, "
+            f"{shown(float(own.observed[worst]))} of the labels lie {place}, {more} than stated."
+        )
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        if self._is_pit:
+            share = "share of labels below it, minus level"
+            return Words("Labels below quantiles", "level of the quantile", share)
+        return Words("Coverage of intervals", "stated coverage", "observed coverage")
+
+    def _over_base(self, *shares: HostArray) -> list[HostArray]:
+        """Return shares as they are drawn: minus their levels where departures are the point."""
+        return [share - self.curve.levels * self._is_pit for share in shares]
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        own = self.curve
+        lower, upper, stated, observed = self._over_base(own.lower, own.upper, own.levels, own.observed)
+        envelope = f"{100 * own.coverage:.4g} % envelope of the whole curve"
+        ax.fill_between(own.levels, lower, upper, color=SKY, alpha=0.4, linewidth=0, label=envelope)
+        ax.plot(own.levels, stated, linestyle=(0, (4, 3)), linewidth=0.8, color=INK, label="as stated")
+        style: Style = {"marker": "o" if len(own.levels) < 20 else None, "markersize": 4, "label": "observed"}
+        ax.plot(own.levels, observed, linewidth=1.4, color=BLUE, **style)
+        if own.outside.any():
+            x, y, size = own.levels[own.outside], observed[own.outside], 3 if small else 4
+            dots(ax, x, y, "D", VERMILION, "outside", markersize=size)
+        ax.set_xlim(0, 1)
+
+    def _model(self, ax: Axes, label: str) -> None:
+        own = self.curve
+        lower, upper, stated, observed = self._over_base(own.lower, own.upper, own.levels, own.observed)
+        if not models_on(ax):
+            ax.plot(own.levels, stated, linestyle=(0, (4, 3)), linewidth=0.8, color=INK, label="as stated")
+        few = {} if len(own.levels) < 20 else {"marker": None}
+        line = model_line(ax, own.levels, observed, label, **few)
+        ax.fill_between(own.levels, lower, upper, color=line.get_color(), alpha=0.12, linewidth=0)
+        ax.set_xlim(0, 1)
+
+    def _columns(self) -> dict[str, Any]:
+        own = self.curve
+        return {"level": own.levels, "observed": own.observed, "lower": own.lower, "upper": own.upper}
+
+
+class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
+    """The share of wrong answers against the share of instances answered, the surest first.
+
+    Attributes
+    ----------
+    curves : RiskCoverageCurve or mapping of str to RiskCoverageCurve
+        From `credibly.risk_coverage_curve`; several under their names, such as orders of one model. Of the
+        first the risk that the predictions state themselves, and that of the best order, are drawn too.
+    """
+
+    size = (5.0, 4.0)
+    several = True
+    words = Words("Risk against coverage", "share of instances answered", "share of wrong answers")
+
+    curves: RiskCoverageCurve | Mapping[str, RiskCoverageCurve]
+
+    @property
+    def named(self) -> dict[str, RiskCoverageCurve]:
+        """The curves by name."""
+        return dict(self.curves) if isinstance(self.curves, Mapping) else {self.curves.by: self.curves}
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        (name, first), *others = self.named.items()
+        half, stated = (float(np.interp(0.5, first.coverage, one)) for one in (first.risk, first.stated))
+        ordered = (
+            f" Ordered by {by}: {shown(float(np.interp(0.5, one.coverage, one.risk)))}." for by, one in others
+        )
+        return (
+            f"Of the surest half by {name}, {shown(half)} of the answers are wrong, of all "
+            f"{shown(float(first.risk[-1]))}; the predictions state {shown(stated)} for that half."
+            f"{''.join(ordered)}"
+        )
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        first = next(iter(self.named.values()))
+        ax.fill_between(first.coverage, 0, first.best, color=SKY, alpha=0.4, linewidth=0, label="best order")
+        style: Style = {"linestyle": (0, (4, 3)), "linewidth": 0.8, "color": INK}
+        ax.plot(first.coverage, first.stated, label="as the predictions state", **style)
+        for place, (name, one) in enumerate(self.named.items()):
+            style = {**line_style(place), "marker": None}
+            ax.plot(one.coverage, one.risk, linewidth=1.4, label=f"by {name}", **style)
+        ax.set_xlim(0, 1)
+        ax.set_ylim(bottom=0)
+
+    def _model(self, ax: Axes, label: str) -> None:
+        for name, one in self.named.items():
+            said = label if len(self.named) == 1 else f"{label}, by {name}"
+            line: Style = {"marker": None} if one.coverage.size > 1 else {}  # all equally sure: one point
+            model_line(ax, one.coverage, one.risk, said, **line)
+        ax.set_xlim(0, 1)
+        ax.set_ylim(bottom=0)
+
+    def _columns(self) -> dict[str, Any]:
+        """Return risks at every tenth of the instances, and the areas."""
+        first = next(iter(self.named.values()))
+        found: dict[str, Any] = {"coverage": [*map(shown, _LISTED), "area"]}
+        for name, one in self.named.items():
+            found[f"risk by {name}"] = [*np.interp(_LISTED, one.coverage, one.risk), one.area.value]
+        for name, values in (("stated", first.stated), ("best order", first.best)):
+            found[name] = [*np.interp(_LISTED, first.coverage, values), ""]
+        return found
+
+
+class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
+    """Functions drawn from members beside the band of all of them (P21 Figs. 4 and 10).
+
+    Attributes
+    ----------
+    functions : MemberFunctions
+        From `credibly.member_functions`.
+    """
+
+    size = (5.6, 3.8)
+    words = Words("Functions drawn from members", "feature", "prediction")
+
+    functions: MemberFunctions
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        own = self.functions
+        total = float((own.total_high - own.total_low).mean())
+        single = float((own.high - own.low).mean())
+        said = (
+            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, that of one "
+            f"member {shown(single)}"
+        )
+        if own.labels is None:
+            return f"{said}."
+        inside = float(np.mean((own.labels >= own.total_low) & (own.labels <= own.total_high)))
+        return f"{said}; the band of all holds {100 * inside:.3g} % of the labels."
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        """Draw the total band, one line per member with its own band, and the labels."""
+        own = self.functions
+        band: Style = {"color": SKY, "alpha": 0.35, "label": f"{100 * own.level:g} % band of all members"}
+        ax.fill_between(own.x, own.total_low, own.total_high, linewidth=0, **band)
+        for place in range(own.centre.shape[1]):
+            style: Style = {
+                "color": _SHADES[place % len(_SHADES)],
+                "linestyle": _DASHES[place % len(_DASHES)],
+            }
+            label = "members" if place == 0 else None
+            ax.plot(own.x, own.centre[:, place], linewidth=1.1, label=label, **style)
+            for edge in (own.low, own.high):
+                ax.plot(own.x, edge[:, place], linewidth=0.4, **style)
+        if own.labels is not None:
+            dots(ax, own.x, own.labels, ".", INK, "labels", markersize=2)
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the total band and the median of every drawn member."""
+        own = self.functions
+        members = {f"member {j}": own.centre[:, at] for at, j in enumerate(own.members.tolist())}
+        return {"feature": own.x, "band of all": ranges(own.total_low, own.total_high), **members}

@@ -1,0 +1,167 @@
+"""What a witness test found: whether a set misses the truth, by how much, for which class and where."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray
+from credibly.results.base import Result, require_level
+from credibly.results.tests import HypotestResult, Word
+
+
+@dataclasses.dataclass(frozen=True)
+class WitnessDirection(Result):
+    """A class that happens more, or less, often than the set allows, where the witness said so.
+
+    Attributes
+    ----------
+    label : int
+        The class.
+    more : bool
+        Whether it happens more often than the set allows; else less often.
+    n : int
+        Instances at which the witness, which had not seen their labels, pointed at this class.
+    observed : float
+        Its frequency among them.
+    lower, upper : float
+        Means of the lower and upper probability of the class among them.
+    score : float
+        How far the frequency is beyond the bound, in standard deviations.
+    where : str
+        A condition that most of these instances meet and most others do not; empty where none stands out.
+        Classes are written as ``{3}``, to be filled with their names.
+    """
+
+    label: int
+    more: bool
+    n: int
+    observed: float
+    lower: float
+    upper: float
+    score: float
+    where: str
+
+    def words(self, class_names: Sequence[str] | None = None) -> str:
+        """Say it in one clause.
+
+        Parameters
+        ----------
+        class_names : sequence of str, optional
+            Names of the classes.
+
+        Returns
+        -------
+        str
+            For example "class 3 happens more often than any distribution in the set says (...)".
+        """
+        name = f"class {self.label}" if class_names is None else f"{class_names[self.label]}"
+        often = "more often" if self.more else "less often"
+        limit = f"at most {100 * self.upper:.1f} %" if self.more else f"at least {100 * self.lower:.1f} %"
+        where = ""
+        if self.where:
+            where = f", mostly where {_named(self.where, class_names)}"
+        return (
+            f"{name} happens {often} than any distribution in the set says: {100 * self.observed:.1f} % of "
+            f"{self.n} instances, where the set says {limit}{where}"
+        )
+
+
+def _named(condition: str, class_names: Sequence[str] | None) -> str:
+    """Fill ``{3}`` with the name of class 3."""
+    head, found, rest = condition.partition("{")
+    if not found:
+        return condition
+    number, _, tail = rest.partition("}")
+    return head + (number if class_names is None else str(class_names[int(number)])) + tail
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WitnessResult(HypotestResult):
+    """Whether the distribution of the label is in the set, given what the witness sees.
+
+    The fields of :class:`HypotestResult`, and these. The statistic is the mean of v(x, y) - h(x): what the
+    witness earned per instance beyond the most that a distribution of the set allows on average.
+
+    Attributes
+    ----------
+    given : {"predictions", "features"}
+        What the witness sees: the set alone, or the features too.
+    evalue : float
+        Evidence against the set; its mean is at most 1 under every truth in the set, at every n.
+    exact_pvalue : float
+        ``min(1, 1 / evalue)``: exact at every n, with less power than `pvalue`.
+    anytime_pvalue : float
+        1 over the largest e-value so far, in the order of the rows: exact also for who looks after every row.
+    log_evalues : ndarray (n,)
+        Logarithm of that running e-value after each row.
+    scores : ndarray (orders,)
+        Normal score of each random order; the p-value is that of their mean.
+    excess : ndarray (n,)
+        v(x, y) - h(x) of every instance, mean over orders; NaN where it was only learned from.
+    smallest_pvalue : float
+        The smallest p-value that any labels of the tested instances could have given.
+    directions : tuple of WitnessDirection
+        What the witness said and what happened, the clearest first.
+    """
+
+    given: Literal["predictions", "features"] = "predictions"
+    evalue: float = 1.0
+    exact_pvalue: float = 1.0
+    anytime_pvalue: float = 1.0
+    log_evalues: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
+    scores: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
+    excess: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
+    smallest_pvalue: float = 1.0
+    directions: tuple[WitnessDirection, ...] = ()
+
+    def verdict(self, level: float = 0.05) -> Word:
+        """Return the answer in one of three words; "cannot tell" where no labels could have been rejected."""
+        require_level(level)
+        if self.pvalue <= level:
+            return "conflict"
+        return "cannot tell" if self.smallest_pvalue > level else "no conflict found"
+
+    def evidence_rows(self, limit: int = 20) -> HostArray:
+        """Return the instances that carry the evidence, most first.
+
+        Parameters
+        ----------
+        limit : int
+            Most instances returned.
+
+        Returns
+        -------
+        ndarray of int
+            Rows whose label earned the witness more than the set allows.
+        """
+        order = np.argsort(-np.nan_to_num(self.excess, nan=-np.inf), kind="stable")
+        return order[self.excess[order] > 0][:limit]
+
+    def where(self, class_names: Sequence[str] | None = None) -> str:
+        """Return the clearest direction in words, "" where the witness points nowhere.
+
+        Parameters
+        ----------
+        class_names : sequence of str, optional
+            Names of the classes.
+
+        Returns
+        -------
+        str
+            A clause without a full stop.
+        """
+        if not self.directions or self.directions[0].score <= 0:
+            return ""
+        return self.directions[0].words(class_names)
+
+    def __str__(self) -> str:
+        where = self.where()
+        told = f"; {where}" if where and self.pvalue <= 0.05 else ""
+        return (
+            f"witness given {self.given}: p = {self.pvalue:.3g} (exact {self.exact_pvalue:.3g}): "
+            f"{self.verdict()}{told}"
+        )

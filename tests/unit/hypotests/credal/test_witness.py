@@ -1,0 +1,269 @@
+"""The witness test: valid for every truth in the set, sees what is outside, says where."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.hypotests.credal.witness import Bets, nearest_to, worst_tail
+from libraries import Library
+from unit.credal.oracles import corners, every_kind
+
+
+def soft(z: np.ndarray) -> np.ndarray:
+    raised = np.exp(z - z.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)
+
+
+def members(n: int, m: int, k: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return soft(1.2 * rng.normal(size=(n, 1, k)) + 0.6 * rng.normal(size=(n, m, k)))
+
+
+def draw(probs: np.ndarray, seed: int = 1) -> np.ndarray:
+    steps = probs.cumsum(axis=1)[:, :-1]
+    return (np.random.default_rng(seed).random((len(probs), 1)) >= steps).sum(axis=1)
+
+
+def cautious(probs: np.ndarray) -> np.ndarray:
+    entropy = -(probs * np.log(probs)).sum(axis=2)
+    return probs[np.arange(len(probs)), entropy.argmax(axis=1)]
+
+
+def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
+    """The member with the most of a class, moved towards it: outside the hull."""
+    best = probs[np.arange(len(probs)), probs[:, :, label].argmax(axis=1)]
+    return (1 - share) * best + share * np.eye(probs.shape[2])[label]
+
+
+def ask(predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any) -> cr.CredalTestResult:
+    return cr.credal_test(predictions, labels, features, method="witness", rng=0, **settings)
+
+
+def as_sets(probs: np.ndarray) -> dict[str, Any]:
+    """Sets of several kinds that hold the hull of the members."""
+    lower, upper = probs.min(axis=1), probs.max(axis=1)
+    k = probs.shape[2]
+    everything = 1.0 - lower.sum(axis=1, keepdims=True)
+    return {
+        "hull": cr.Ensemble(probs, member_axis=1),
+        "intervals": cr.Intervals(lower, upper),
+        "belief": cr.Belief(np.hstack([lower, everything]), [*({j} for j in range(k)), set(range(k))], k),
+    }
+
+
+@pytest.mark.parametrize("kind", ["hull", "intervals", "belief"])
+@pytest.mark.parametrize("rule", ["cautious", "direction"])
+def test_truths_inside_are_not_rejected(kind: str, rule: str) -> None:
+    count = 0
+    for seed in range(6):
+        probs = members(120, 4, 3, seed)
+        truth = cautious(probs) if rule == "cautious" else moved(probs, 0.0)
+        count += ask(as_sets(probs)[kind], draw(truth, 100 + seed)).rejects(0.05)
+    assert count <= 2  # 6 tests at 5 %: more than two with probability 0.002
+
+
+@pytest.mark.parametrize("kind", ["hull", "intervals"])
+def test_a_truth_outside_is_seen_and_told(kind: str) -> None:
+    probs = members(400, 4, 3)
+    labels = draw(moved(probs, 0.35, label=2))
+    found = ask(as_sets(probs)[kind], labels)
+    assert found.pvalue < 0.001
+    assert found.validity.exact_pvalue < 0.01
+    assert found.validity.anytime_pvalue <= np.exp(-found.validity.log_evalues[-1]) + 1e-12
+    assert found.verdict() == "conflict"
+    first = found.validity.directions[0]
+    assert (first.label, first.more) == (2, True)
+    assert first.observed > first.upper
+    assert "whale happens more often than any distribution in the set" in found.sentence(
+        class_names=["cat", "dog", "whale"]
+    )
+    assert "class 2 happens more often" in str(found)
+    rows = found.validity.evidence_rows(10)
+    assert (labels[rows] == 2).all()
+    assert (np.diff(found.validity.excess[rows]) <= 0).all()
+
+
+def test_the_condition_of_a_direction_names_its_feature() -> None:
+    probs = members(600, 3, 3)
+    x = np.random.default_rng(5).normal(size=(600, 2))
+    truth = np.where(x[:, 1:] > 0.3, moved(probs, 0.6), probs.mean(axis=1))
+    found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x, given="features")
+    assert found.validity.given == "features"
+    assert "where feature 1 >" in found.sentence()
+
+
+def test_features_make_the_claim_stronger() -> None:
+    # half of the instances are class 0 with 0.9, half with 0.1; the model says 0.5 to all: calibrated, coarse
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 300)
+    chance = np.where(x == 0, 0.9, 0.1)
+    labels = draw(np.stack([chance, 1 - chance], axis=1))
+    low = 0.45 + 0.05 * rng.random(300)
+    probs = np.stack([np.stack([low, 1 - low], axis=1), np.tile([0.53, 0.47], (300, 1))], axis=1)
+    ensemble = cr.Ensemble(probs, member_axis=1)
+    assert not ask(ensemble, labels).rejects(0.05)
+    assert ask(ensemble, labels, x, given="features").rejects(0.001)
+
+
+@pytest.mark.parametrize("kind", ["Point", "Ensemble", "Intervals", "Belief"])
+def test_the_tail_is_at_least_that_of_every_corner(kind: str) -> None:
+    rng = np.random.default_rng(2)
+    credal = every_kind(rng, n=12, k=3)[kind]
+    v = rng.normal(size=(12, 3))
+    points = corners(credal)
+    worst = np.array([c[(c @ np.exp(0.8 * row)).argmax()] for c, row in zip(points, v, strict=True)])
+    drawn = np.stack([draw(worst, seed) for seed in range(2000)])
+    sums = v[np.arange(12), drawn].sum(axis=1)
+    for share in (0.9, 0.97):
+        labels = drawn[np.argsort(sums)[int(share * 2000)]]
+        found = worst_tail(credal, v, labels)
+        tail = (sums >= v[np.arange(12), labels].sum() - 1e-12).mean()
+        assert 0.5 * (1 + np.vectorize(_erf)(-found.score / np.sqrt(2))) > 0.6 * tail - 0.01
+        assert found.smallest <= tail + 0.01
+
+
+def _erf(value: float) -> float:
+    import math
+
+    return math.erf(value)
+
+
+@pytest.mark.parametrize("kind", ["Ensemble", "Intervals", "Belief"])
+def test_the_nearest_point_is_inside_and_near(kind: str) -> None:
+    rng = np.random.default_rng(4)
+    credal = every_kind(rng, n=8, k=4)[kind]
+    g = rng.dirichlet(np.ones(4), size=8)
+    found = nearest_to(credal, g)
+    assert cr.credal_contains(credal, found, tolerance=1e-6).all()
+    missing = (g * np.log(g / found)).sum(axis=1) - cr.credal_distance(credal, g)
+    assert missing.max() < 0.02
+
+
+def test_bets_are_fair_under_the_set_and_add_up() -> None:
+    probs = members(6, 3, 4)
+    credal = cr.Ensemble(probs, member_axis=1)
+    lower, upper = cr.lower_probability(credal), cr.upper_probability(credal)
+    bets = Bets.of(lower, upper, probs.mean(axis=1))
+    by_label = np.stack([bets.paid(np.full(6, c)) for c in range(4)], axis=1)  # (n, k, j)
+    for j in range(by_label.shape[2]):
+        assert cr.credal_support(credal, by_label[:, :, j]).max() <= 1 + 1e-12
+    shares = np.random.default_rng(0).dirichlet(np.ones(by_label.shape[2]))
+    assert bets.values(shares) == pytest.approx(by_label @ shares)
+
+
+def test_a_label_that_no_member_allows() -> None:
+    probs = np.zeros((40, 2, 3))
+    probs[:, 0], probs[:, 1] = [0.5, 0.5, 0.0], [0.7, 0.3, 0.0]
+    labels = np.zeros(40, dtype=int)
+    labels[::2] = 1
+    labels[-1] = 2
+    orders = ask(cr.Ensemble(probs, member_axis=1), labels).validity.scores
+    assert orders.max() > 30  # impossible wherever it was tested
+    assert np.isfinite(orders).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_few_rows_cannot_tell(n: int) -> None:
+    found = ask(cr.Ensemble(np.full((n, 2, 2), 0.5), member_axis=1), np.zeros(n, dtype=int))
+    assert found.verdict() in ("cannot tell", "no conflict found")
+    assert found.pvalue > 0.05
+    if n < 3:
+        assert found.verdict() == "cannot tell"
+        assert "too few" in found.sentence()
+
+
+def test_every_library_gives_the_same(library: Library) -> None:
+    probs = members(60, 3, 3)
+    labels = draw(moved(probs, 0.3))
+    expected = ask(cr.Ensemble(probs, member_axis=1), labels)
+    found = ask(cr.Ensemble(library.asarray(probs), member_axis=1), library.asarray(labels))
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    assert library.owns(found.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
+
+
+@pytest.mark.parametrize("k", [10, 60])
+def test_many_classes(k: int) -> None:
+    probs = members(150, 3, k)
+    assert not ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs))).rejects(0.01)
+    assert ask(cr.Ensemble(probs, member_axis=1), draw(moved(probs, 0.3))).rejects(0.01)
+
+
+def test_dirichlets_and_points() -> None:
+    rng = np.random.default_rng(0)
+    alpha = 5 * rng.dirichlet(np.ones(3), size=150)
+    found = ask(cr.Dirichlet(alpha), draw(alpha / 5), n_draws=5)
+    assert "5 draws" in " ".join(found.validity.notes)
+    assert found.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
+    point = cr.Point(np.full((300, 2), 0.5))
+    wrong = draw(np.broadcast_to([0.8, 0.2], (300, 2)))
+    assert ask(point, wrong).rejects(0.01)
+    plain = cr.calibration_test(point, wrong, n_resamples=99, rng=0)
+    both = cr.credal_test(point, wrong, n_resamples=99, rng=0)
+    assert (both.pvalue, both.verdict(), both.method) == (plain.pvalue, plain.verdict(), "weights")
+
+
+def test_both_methods_are_the_larger_p() -> None:
+    probs = members(120, 3, 3)
+    labels = draw(cautious(probs))
+    ensemble = cr.Ensemble(probs, member_axis=1)
+    both = cr.credal_test(ensemble, labels, n_resamples=19, rng=0)
+    weights = cr.credal_test(ensemble, labels, method="weights", n_resamples=19, rng=0)
+    witness = cr.credal_test(ensemble, labels, method="witness", rng=0)
+    assert (both.calibration.pvalue, both.validity.pvalue) == (weights.pvalue, witness.pvalue)
+    assert both.pvalue == max(weights.pvalue, witness.pvalue)
+    assert (weights.validity, weights.calibration, witness.calibration) == (None, None, None)
+    assert {"validity", "calibration"} <= set(both.to_dict())
+
+
+@pytest.fixture(scope="module")
+def tested() -> cr.CredalTestResult:
+    probs = members(80, 3, 3)
+    return cr.credal_test(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)), n_resamples=19, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("witness", "weights", "outcome", "word", "words"),
+    [
+        (0.001, 0.01, "both", "conflict", "no combination of it"),
+        (0.001, 0.5, "witness alone", "cannot tell", "some combination may still be calibrated"),
+        (0.5, 0.01, "weights alone", "cannot tell", "No combination that these weights can express"),
+        (0.5, 0.5, "neither", "no conflict found", "No conflict found"),
+    ],
+)
+def test_four_outcomes(
+    tested: cr.CredalTestResult, witness: float, weights: float, outcome: str, word: str, words: str
+) -> None:
+    replace = dataclasses.replace
+    found = replace(
+        tested,
+        pvalue=max(witness, weights),
+        validity=replace(tested.validity, pvalue=witness),
+        calibration=replace(tested.calibration, pvalue=weights, null_distribution=None),
+    )
+    assert (found.outcome(), found.verdict()) == (outcome, word)
+    assert words in found.sentence()
+    assert found.rejects(0.05) == (outcome == "both")
+    assert words in str(found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"method": "neither"}, "method"),
+        ({"method": "witness", "weights": "constant"}, "weights"),
+        ({"method": "witness", "n_resamples": 99}, "n_resamples"),
+        ({"method": "both", "paper": "J25"}, "paper"),
+        ({"given": "labels"}, "given"),
+        ({"given": "features"}, "features"),
+        ({"given": "features", "method": "weights", "features": np.zeros((30, 1))}, "no witness"),
+    ],
+)
+def test_options_that_make_no_sense(settings: dict[str, Any], match: str) -> None:
+    probs = members(30, 2, 3)
+    with pytest.raises(cr.InputError, match=match):
+        cr.credal_test(cr.Ensemble(probs, member_axis=1), np.zeros(30, dtype=int), **settings)
