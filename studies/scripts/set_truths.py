@@ -383,9 +383,11 @@ def oracle(sample: Sample, labels: Array) -> float:
     return float(ndtr(-worst_tail(sample.predictions, np.log(0.5 + 0.5 * truth / near), labels).score))
 
 
-def run(job: tuple[str, int, bool]) -> tuple[str, dict[str, float]]:
-    """Return the p-values of one data set, and the seconds."""
-    name, repetition, learned = job
+def run(job: tuple[str, int, bool, float]) -> tuple[str, dict[str, float]]:
+    """Return the p-values of one data set, and the seconds; nothing when the time is over."""
+    name, repetition, learned, stop = job
+    if time.monotonic() > stop:  # of the machine, not of the process
+        return name, {}
     world = everything()[name]
     rng = np.random.default_rng([SEED, repetition, *name.encode()])
     sample = world.draw(rng, world.n)
@@ -429,7 +431,6 @@ def summary(name: str, rows: list[dict[str, float]]) -> dict[str, Any]:
                 "runs": int(values.size),
                 "rejections": counts,
                 "shares": {level: count / values.size for level, count in counts.items()},
-                "largest null share, 99.9 %": {f"{level:g}": bound(level, values.size) for level in LEVELS},
             }
     seconds = [row["seconds"] for row in rows]
     return {
@@ -449,13 +450,31 @@ def bound(level: float, runs: int) -> float:
     return float(binom.ppf(0.999, runs, level) / runs)
 
 
-def jobs(given: argparse.Namespace) -> Iterator[tuple[str, int, bool]]:
+def jobs(given: argparse.Namespace) -> Iterator[tuple[str, int, bool, float]]:
     names = [
         name for name in everything() if not given.worlds or any(name.startswith(one) for one in given.worlds)
     ]
-    for repetition in range(max(given.runs, given.learned_runs)):
+    stop = time.monotonic() + given.seconds
+    for repetition in range(given.first, given.first + given.runs):
         for name in names:
-            yield name, repetition, repetition < given.learned_runs
+            yield name, repetition, repetition < given.first + given.learned_runs, stop
+
+
+def merged(files: list[Path]) -> list[dict[str, Any]]:
+    """Return the rows of several files, runs of the same world added up."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in files:
+        for row in json.loads(file.read_text(encoding="utf-8")):
+            own = found.setdefault(row["world"], row)
+            for test, more in row["tests"].items() if own is not row else ():
+                known = own["tests"].setdefault(
+                    test, {"runs": 0, "rejections": dict.fromkeys(more["rejections"], 0)}
+                )
+                known["runs"] += more["runs"]
+                for level in more["rejections"]:
+                    known["rejections"][level] += more["rejections"][level]
+                known["shares"] = {at: count / known["runs"] for at, count in known["rejections"].items()}
+    return [found[name] for name in everything() if name in found]
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -489,15 +508,20 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--worlds", nargs="*", default=[], help="Beginnings of names; all where not given.")
     parser.add_argument("--out", type=Path, default=Path("build/set-truths.json"))
-    parser.add_argument("--table", type=Path, help="Print a file instead of running.")
+    parser.add_argument("--first", type=int, default=0, help="Number of the first data set.")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="Begin no data set after these.")
+    parser.add_argument(
+        "--table", nargs="+", type=Path, help="Print files, runs added up, instead of running."
+    )
     given = parser.parse_args()
     if given.table:
-        table(json.loads(given.table.read_text(encoding="utf-8")))
+        table(merged(given.table))
         return
     collected: dict[str, list[dict[str, float]]] = {}
     with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-        for name, row in pool.imap_unordered(run, jobs(given), chunksize=8):
-            collected.setdefault(name, []).append(row)
+        for name, row in pool.imap_unordered(run, jobs(given), chunksize=1):
+            if row:
+                collected.setdefault(name, []).append(row)
     rows = [summary(name, collected[name]) for name in everything() if name in collected]
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
