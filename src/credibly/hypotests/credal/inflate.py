@@ -30,7 +30,7 @@ from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, require_order
 from credibly.results.base import Result, require_level
-from credibly.results.tests import CredalTestResult
+from credibly.results.tests import CredalTestResult, Method
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
@@ -294,7 +294,7 @@ def inflate(
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
     of_weights = [name for name in settings if name not in ("method", "given")]
-    method = settings.pop("method", None) or ("weights" if of_weights else "witness")
+    method: Method = settings.pop("method", None) or ("weights" if of_weights else "witness")
     one_of("`method`", method, ("both", "witness", "weights"))
     given = settings.pop("given", "predictions")
     learns = (
