@@ -84,6 +84,21 @@ def test_power_of_the_witness() -> None:
     assert (np.array(found) <= 0.05).mean() > 0.5
 
 
+@pytest.mark.parametrize("rule", ["cautious", "bold", "direction"])
+def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
+    """Weights on members by name and boundary points rejected .97, .34 and .61 of these at 5 %."""
+    runs = worlds.repetitions(4, 200)
+    world = worlds.ruled(rule)
+    rejected = 0
+    for seed in range(runs):
+        members, labels = world(seed)
+        found = cr.credal_test(
+            cr.Ensemble(members, member_axis=1), labels, method="weights", n_resamples=19, rng=seed
+        )
+        rejected += found.rejects(0.05)
+    assert rejected <= worlds.bounds(runs, 0.07)[1]
+
+
 def test_power_of_the_default() -> None:
     world = MulticlassWorld("H1", delta=0.4, n_members=4, n_classes=3)
     assert (pvalues(world) <= 0.05 + 1e-12).mean() > 0.5

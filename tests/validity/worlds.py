@@ -11,6 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.stats
 
+from credibly.simulate import MulticlassWorld
+
 FULL = os.environ.get("CREDIBLY_VALIDITY") == "full"
 
 
@@ -38,6 +40,20 @@ def draw(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 World = Callable[[int], tuple[np.ndarray, np.ndarray]]
 """From a seed to predictions (n, k) and labels (n,)."""
+
+
+def ruled(rule: str, *, n: int = 400, k: int = 3, m: int = 5) -> World:
+    """Members of J25's multiclass world (n, m, k), labels from one that a rule picks at every instance."""
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        members = MulticlassWorld(n_members=m, n_classes=k).draw(n, rng=seed).predictions.probs
+        entropy = -(members * np.log(np.maximum(members, 1e-300))).sum(axis=2)
+        score = {"cautious": entropy, "bold": -entropy, "direction": members[:, :, 0]}[rule]
+        truth = members[np.arange(n), score.argmax(axis=1)]
+        return members, draw(truth, np.random.default_rng([seed, 1]))
+
+    return world
+
 
 DIGITS = (2, 3, 4, 6)
 """To which predictions in files are rounded."""

@@ -336,7 +336,9 @@ class CredalTestResult(HypotestResult):
     Attributes
     ----------
     weights : ndarray (n, a) or (a,)
-        Weights on `weight_names`, per instance (learned) or one vector (constant, mean).
+        Weights on `weight_names`, per instance (learned) or one vector (constant, mean). The weight of a
+        member by name says something only where members differ in kind (another architecture, other data); of
+        exchangeable ones (other seeds) it is chance.
     weight_names : tuple of str
         What is mixed: members, corners, draws, boundary points.
     notion : {"confidence", "classwise", "distribution"}

@@ -100,7 +100,8 @@ def credal_test(
     labels : array (n,)
         Observed classes, one per instance.
     features : array (n, d), optional
-        What learned weights may depend on; the members' log-probabilities where not given.
+        What learned weights may depend on; where not given, mean, upper and lower log-probabilities of every
+        class in the set.
     method : {"both", "witness", "weights"}, optional
         "witness" asks whether the distribution of the label is in the set; it keeps its level for every truth
         in the set. "weights" asks whether some combination is calibrated, the hypothesis of the papers, with
