@@ -1,6 +1,7 @@
 """Worlds whose truth is known, and how large the simulations are.
 
-The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for `make validity`.
+The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for
+`make simulations`.
 """
 
 from __future__ import annotations
@@ -73,6 +74,17 @@ def rounded(digits: int | None, *, n: int = 300, k: int = 5, overconfidence: flo
         if digits is not None:
             model = temper(np.round(model, digits), 1.0)
         return model, draw(model if overconfidence == 1.0 else truth, rng)
+
+    return world
+
+
+def tempered(exponent: float, *, n: int = 150, k: int = 3) -> World:
+    """Predictions over the whole simplex; the truth is p^exponent, flatter below 1 and sharper above."""
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng([1, seed])
+        probs = predictions(n, k, rng)
+        return probs, draw(temper(probs, exponent), rng)
 
     return world
 

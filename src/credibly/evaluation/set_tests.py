@@ -31,6 +31,8 @@ MOST_REFITS = 500_000
 """Instances x points x replicates up to which weights are learned again for every replicate, unasked."""
 MOST_REPLICATES = 199
 """Replicates up to which weights are refitted and raters drawn again, unasked."""
+MOST_SEARCHES = 99
+"""Replicates up to which one weight vector is searched again, unasked."""
 
 _MEAN_ONLY = (
     "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
@@ -89,7 +91,7 @@ def credal_parts(
                 labels,
                 columns if weights == "learned" else None,
                 weights=weights,
-                n_resamples=refits if weights == "learned" else n_resamples,
+                n_resamples=refits if weights == "learned" else min(n_resamples, MOST_SEARCHES),
                 rng=seed,
             )
         except CrediblyError as error:

@@ -58,7 +58,7 @@ _RESAMPLES = 999
 
 _REFITS = {"learned": 199, "constant": 99}
 
-_REFIT_PAIRS = 1000  # instances up to which constant weights are searched again for statistics of pairs
+_REFIT_PAIRS = 500  # instances up to which constant weights are searched again for statistics of pairs
 
 _PAPER_RESAMPLES = 100
 
@@ -123,7 +123,7 @@ def credal_test(
         Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
-        the null. By default for light learners and constant weights (up to 1000 instances for statistics of
+        the null. By default for light learners and constant weights (up to 500 instances for statistics of
         pairs), not for networks. Penalties and bandwidths are chosen once.
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets.
@@ -208,7 +208,7 @@ def credal_test(
     if paper == "J25":
         learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(given))
+    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(sets))
     if split is None and cv is None:
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
