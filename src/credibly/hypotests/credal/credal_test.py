@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
@@ -90,8 +91,8 @@ def credal_test(
         Sets of distributions: the hull of the members; for intervals and beliefs corners, one per order of
         the classes (all orders up to 4 classes, else every class once first and once last, a part of the
         set); for a Dirichlet the hull of `n_draws` draws. The notes say which.
-    labels : array (n,)
-        Observed classes, one per instance.
+    labels : array (n,) or LabelCounts
+        Observed classes, one per instance; of several raters one is drawn by the seed.
     features : array (n, d), optional
         What learned weights may depend on; the members' log-probabilities where not given.
     weights : {"learned", "constant", "mean"}, optional
@@ -163,8 +164,8 @@ def credal_test(
     report = as_progress(progress)
     require_order(predictions, labels)
     given = without_graph(as_class_predictions(predictions))
-    observed = observed_classes(given, labels, "credal_test")
     seed = as_seed(rng)
+    observed, said = observed_classes(given, labels, "credal_test", seed)
     points = points_of(given, require_integer(n_draws, "n_draws", 1), seed)
     chosen, several = _statistics(statistic, paper)
     if paper == "J25":
@@ -194,7 +195,7 @@ def credal_test(
         report,
     )
     if kind == "mean" or (points.all_equal and paper is None):
-        found = _mean_test(task, labels, kind)
+        found = _mean_test(task, kind)
     elif paper == "M23":
         found = m23_test(task)
     elif kind == "constant":
@@ -205,6 +206,7 @@ def credal_test(
         found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
+    found = found._replace(notes=(*found.notes, *said))
     return _as_credal_result(found, HYPOTHESES[kind], settings)
 
 
@@ -229,24 +231,26 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     )
 
 
-def _mean_test(task: CredalTask, labels: Any, kind: Weights) -> Finding:
+def _mean_test(task: CredalTask, kind: Weights) -> Finding:
     """Test the mean of every set, on all instances: nothing is learned."""
     result = calibration_test(
         task.given,
-        labels,
+        task.observed,
         statistic=task.statistics if task.several else task.statistics[0],
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,
     )
     a = len(task.points.names)
-    notes = task.points.notes
+    own = getattr(task.given, "weights", None)  # members may come with weights, and their mean uses them
+    weights = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
+    notes = task.points.notes if own is None else task.given.notes
     if kind != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
     return Finding(
         result,
         MeanCombination(task.statistics),
-        np.full(a, 1.0 / a),
+        weights,
         task.points.names,
         np.arange(len(task.given)),
         notes,

@@ -227,7 +227,8 @@ def limits_of(
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
         limits.append(
             f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
-            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read `member_pvalue`."
+            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: verdicts use "
+            "`member_pvalue`."
         )
     if isinstance(predictions, Quantiles) and not predictions.is_dense:
         limits.append(

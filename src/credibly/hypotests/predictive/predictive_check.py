@@ -28,15 +28,14 @@ from credibly.hypotests.resampling.loop import detached, replicated, targets_of
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.replicates import drawing_notes, require_drawable
 from credibly.predictions import (
-    Classes,
     ClassPredictions,
     Dataset,
     InMemory,
     Predictions,
     RealPredictions,
-    Reals,
     Rows,
     as_rows,
+    one_rater,
 )
 from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic, as_statistic
@@ -131,8 +130,9 @@ def predictive_check(
     predictions : Predictions, array or Rows
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
-    labels : array (n,)
-        What was observed, one label per instance; chunks bring their own.
+    labels : array (n,) or LabelCounts
+        What was observed, one label per instance, of several raters one that the seed draws; chunks bring
+        their own.
     statistics : sequence of str, Statistic or callable, optional
         All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
         wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
@@ -199,7 +199,8 @@ def predictive_check(
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
-    rows = detached(as_rows(predictions, labels, groups=groups))
+    seed = as_seed(rng)
+    rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)
@@ -214,7 +215,6 @@ def predictive_check(
     if isinstance(given, RealPredictions):
         require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
 
-    seed = as_seed(rng)
     sources = [LabelSource.under(name, seed, n_resamples, given) for name in names]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
     values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
@@ -223,7 +223,7 @@ def predictive_check(
         source.hypothesis: hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
         for source, own in zip(sources, values, strict=True)
     }
-    notes = [*given.notes, *_paper_notes(chosen, paper)]
+    notes = [*given.notes, *said, *_paper_notes(chosen, paper)]
     for one in values[0][: len(chosen)]:
         notes += [*one.bound.notes, *drawing_notes(given, one.bound)]
     totals = {
@@ -273,13 +273,6 @@ def _require_single(rows: Dataset) -> None:
             "counts every instance once",
             "the chunks have sample weights",
             "Scan without `sample_weight`.",
-        )
-    if not isinstance(rows.batch, (Classes, Reals)):
-        raise UnsupportedError(
-            "`predictive_check`",
-            "draws one label per instance",
-            "got LabelCounts",
-            "Draw one rater per instance: `labels = counts.draw(rng=0)`.",
         )
     if len(rows.batch) != 1:
         raise InputError(
