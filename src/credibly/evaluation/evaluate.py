@@ -34,7 +34,7 @@ from credibly.evaluation.stages import origin as origin_of
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
-from credibly.predictions import ClassPredictions, RealPredictions, Rows
+from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
@@ -134,6 +134,7 @@ def evaluate(
     origin = origin_of(source)
     seed = as_seed(rng)
     tell = progress or silent
+    single, said = one_rater(rows, seed)
     limits = list(input_limits(rows))
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
     limits += unsuited
@@ -148,13 +149,12 @@ def evaluate(
     decomposition = curve_set = raters = score = None
     results: dict[str, HypotestResult] = {}
     if isinstance(some, ClassPredictions):
-        testable = tests and not has_counts(rows)
         decomposition = decompose_brier(*rows.arguments, n_bins=n_bins)
         raters, unrated = rater_parts(rows, n_bins)
         score, unscored = score_parts(rows, seed)
         limits += [*unrated, *unscored]
         tell("decomposition", 1, 1)
-        coverage = 1 - level if testable else None
+        coverage = 1 - level if tests and not has_counts(rows) else None
         curve_set = curves(
             rows,
             names,
@@ -168,10 +168,10 @@ def evaluate(
         tell("curves", 1, 1)
         if len(names) > KEPT_CLASSES:
             limits.append(_kept_only(len(names)))
-        if testable and chosen:
-            results = calibration_tests(rows, chosen, n_resamples, seed, tell)
+        if tests and chosen:
+            results = calibration_tests(single, chosen, n_resamples, seed, tell)
     run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(rows, facts, classes=names, tell=tell, **run)
+    credal, unset = credal_parts(single, facts, classes=names, tell=tell, **run)
     validity, uncounted = validity_parts(rows, facts, tell=tell, **run)
     limits += unset + uncounted
     reals = None
@@ -185,7 +185,7 @@ def evaluate(
     check = None
     if tests and chosen:
         tested = [one for one in chosen if one.name in results]
-        grouped = rows.ungrouped() if ungrouped else rows
+        grouped = single.ungrouped() if ungrouped else single
         check, unchecked = check_part(grouped, tested, n_resamples, seed, tell)
         limits += unchecked
     before_after, unfitted = recalibrations(
@@ -208,6 +208,7 @@ def evaluate(
         notes=_notes(survey.notes, estimates, results)
         + _rater_notes(survey.notes, raters)
         + score_notes(score)
+        + (said if tests else ())
         + order_notes(curve_set),
         not_run=tuple(limits),
         settings={
@@ -279,6 +280,4 @@ def _why_untested(rows: Rows, tests: bool) -> str:
     some = rows.sample.predictions
     if not isinstance(some, (ClassPredictions, RealPredictions)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"
-    if has_counts(rows):
-        return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from credibly._arrays.philox import Seed
 from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.rows import has_counts
 from credibly.evaluation.stages import Progress, Reasons
 from credibly.evaluation.verdict import Verdict
 from credibly.evaluation.words import verdicts
@@ -25,8 +24,6 @@ def check_part(
     rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
 ) -> tuple[PredictiveCheck | None, Reasons]:
     """Return the check of the first cheap statistics under both hypotheses, or why there is none."""
-    if has_counts(rows):
-        return None, [(_WHAT, "labels are counts over raters, and a check draws one label per instance")]
     if not has_members(rows.sample.predictions):
         return None, [(_WHAT, "only averages are stored: which member drew the labels is lost")]
     if rows.sample.predictions.n_members < 2:

@@ -21,7 +21,7 @@ from credibly.evaluation.words import evidence, percent, shown, shown_range, tit
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.resampling.pvalues import acceptance_region
-from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point, Rows, as_labels
+from credibly.predictions import ClassPredictions, Dirichlet, Point, Rows, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 from credibly.results.witness import WitnessResult
 
@@ -70,9 +70,6 @@ def credal_parts(
         return None, [(SET_TEST, f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}")]
     if not tests:
         return None, [(SET_TEST, f"tests=False; {_MEAN_ONLY}")]
-    if isinstance(labels, LabelCounts):
-        reason = "it takes one label per instance, and the labels are counts"
-        return None, [(SET_TEST, f"{reason}; {_MEAN_ONLY}")]
     if n > MOST_ROWS_UNASKED:
         return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
     found: dict[str, CredalTestResult] = {}
@@ -236,7 +233,7 @@ def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSumm
 def _validity_verdict(result: ValidityResult, summary: PredictionSummary, level: float) -> Verdict:
     decided, word = _decided(result, level)
     start, region = (
-        f"Deviance of the raters' labels from the set {shown(result.statistic)}",
+        f"Evidence of the raters against the set {shown(result.statistic)}",
         shown_range(decided.acceptance_region),
     )
     failing = len(result.failing(level))

@@ -218,7 +218,7 @@ class Combination(ABC):
         """Return where in feature space the combination fails."""
         require_resamples(n_resamples)
         given = as_class_predictions(predictions)
-        observed = observed_classes(given, labels, test="regions")
+        observed, _ = observed_classes(given, labels, "regions", as_seed(rng))
         point = self.apply(given, features)
         cut = features if space is None else space
         columns, names = space_of(as_point(given)[0], cut, len(given))

@@ -15,6 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
@@ -97,8 +98,8 @@ def credal_test(
         Sets of distributions: the hull of the members; for intervals and beliefs corners, one per order of
         the classes (all orders up to 4 classes, else every class once first and once last, a part of the
         set); for a Dirichlet the hull of `n_draws` draws. The notes say which.
-    labels : array (n,)
-        Observed classes, one per instance.
+    labels : array (n,) or LabelCounts
+        Observed classes, one per instance; of several raters one is drawn by the seed.
     features : array (n, d), optional
         What learned weights may depend on; where not given, mean, upper and lower log-probabilities of every
         class in the set.
@@ -201,8 +202,8 @@ def credal_test(
     report = as_progress(progress)
     require_order(predictions, labels)
     sets = without_graph(as_class_predictions(predictions))
-    observed = observed_classes(sets, labels, "credal_test")
     seed = as_seed(rng)
+    observed, said = observed_classes(sets, labels, "credal_test", seed)
     points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
     chosen, several = _statistics(statistic, paper)
     if paper == "J25":
@@ -242,9 +243,9 @@ def credal_test(
         seen = witness_test(task, columns)
     if how == "witness":
         assert seen is not None
-        return _as_witness_result(*seen, points.names, settings)
+        return _as_witness_result(*seen, points.names, settings, said)
     if kind == "mean" or single:
-        found = _mean_test(task, labels, kind)
+        found = _mean_test(task, kind)
     elif paper == "M23":
         found = m23_test(task)
     elif kind == "constant":
@@ -255,6 +256,7 @@ def credal_test(
         found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
+    found = found._replace(notes=(*found.notes, *said))
     result = _as_credal_result(found, HYPOTHESES[kind], settings)
     return result if seen is None else _with_witness(result, seen[0])
 
@@ -281,10 +283,11 @@ def _as_witness_result(
     combination: WitnessCombination,
     names: tuple[str, ...],
     settings: Mapping[str, Any],
+    said: tuple[str, ...],
 ) -> CredalTestResult:
     """Return the witness alone; its combination is the point of each set nearest to what was learned."""
     fields = {field.name: getattr(validity, field.name) for field in dataclasses.fields(HypotestResult)}
-    fields |= {"settings": {**settings, **validity.settings}}
+    fields |= {"settings": {**settings, **validity.settings}, "notes": (*validity.notes, *said)}
     return CredalTestResult(
         **fields,
         weight_names=names,
@@ -316,24 +319,26 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     )
 
 
-def _mean_test(task: CredalTask, labels: Any, kind: Weights) -> Finding:
+def _mean_test(task: CredalTask, kind: Weights) -> Finding:
     """Test the mean of every set, on all instances: nothing is learned."""
     result = calibration_test(
         task.given,
-        labels,
+        task.observed,
         statistic=task.statistics if task.several else task.statistics[0],
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,
     )
     a = len(task.points.names)
-    notes = task.points.notes
+    own = getattr(task.given, "weights", None)  # members may come with weights, and their mean uses them
+    weights = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
+    notes = task.points.notes if own is None else task.given.notes
     if kind != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
     return Finding(
         result,
         MeanCombination(task.statistics),
-        np.full(a, 1.0 / a),
+        weights,
         task.points.names,
         np.arange(len(task.given)),
         notes,
