@@ -41,6 +41,7 @@ def test_the_radius_grows_with_the_shift(by: str) -> None:
     assert radii[2] <= 0.6
 
 
+@pytest.mark.slow
 def test_learned_weights_and_splits() -> None:
     settings = {"refit": False, "split": 0.5, "learner": "gating", "n_resamples": 99, "resolution": 0.1}
     radii = [cr.inflate(*world(shift, n=160), rng=1, **settings).radius for shift in (0.0, 0.6)]
