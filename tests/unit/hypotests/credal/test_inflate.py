@@ -148,8 +148,6 @@ def test_bad_input() -> None:
         cr.inflate(members, labels, resolution=0)
     with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
         cr.inflate(members, labels, progress=3)  # type: ignore[arg-type]
-    with pytest.raises(cr.UnsupportedError, match="one label per instance"):
-        cr.inflate(members, cr.LabelCounts(np.ones((40, 3), dtype=int)))
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.inflate(cr.Gaussian(np.zeros(4), np.ones(4)), np.zeros(4))
 
