@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,18 +13,17 @@ from credibly.report.recalibration import recalibration_section
 def test_a_change_without_interval_says_nothing_about_one() -> None:
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), size=60)
-    found = cr.recalibration_report(
-        probs, rng.integers(0, 3, size=60), methods=["temperature"], n_resamples=19, rng=0
-    )
+    labels = np.minimum((rng.random((60, 1)) > probs.cumsum(axis=1)).sum(axis=1), 2)
+    found = cr.recalibration_report(probs, labels, methods=["temperature"], n_resamples=19, rng=0)
     changes = found.methods["temperature"].changes
     told = dataclasses.replace(
         changes["log_loss"], difference=cr.Estimate("log_loss", -0.1, None, 60, interval_refusal="too few")
     )
     without = dataclasses.replace(found.methods["temperature"], changes={**changes, "log_loss": told})
     section = recalibration_section(
-        SimpleNamespace(recalibration=dataclasses.replace(found, methods={"temperature": without}))
+        dataclasses.replace(found, methods={"temperature": without}),
+        cr.evaluate(probs, labels, statistics=["brier"], tests=False),
     )
-    assert section is not None
     assert "temperature moves Log loss from" in section.finding
     assert "interval of the change" not in section.finding
     assert "none" not in section.finding
