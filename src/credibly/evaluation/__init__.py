@@ -3,24 +3,16 @@
 from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.curves import Curves
 from credibly.evaluation.evaluate import evaluate
-from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.regression import RealParts
 from credibly.evaluation.rendering import Reported
 from credibly.evaluation.results import Evaluation
+from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Part
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
-from credibly.evaluation.words import (
-    PredictionSummary,
-    Verdict,
-    joined,
-    shown,
-    shown_range,
-    title,
-    worst_first,
-)
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.statistics import story_of
 
 __all__ = [
@@ -38,7 +30,6 @@ __all__ = [
     "StandingRow",
     "ValidityParts",
     "Verdict",
-    "check_verdicts",
     "compare",
     "evaluate",
     "joined",

@@ -15,11 +15,11 @@ from credibly._arrays.philox import takes_rng
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.rendering import Reported
-from credibly.evaluation.rows import checked_rows
+from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
 from credibly.evaluation.stages import Progress, origin, silent, version
-from credibly.evaluation.statistics import choose, estimate_all, summarise
+from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import StandingRow, standing_rows
-from credibly.evaluation.words import PredictionSummary, joined, shown, shown_range
+from credibly.evaluation.words import joined, shown, shown_range
 from credibly.predictions import Rows
 from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate

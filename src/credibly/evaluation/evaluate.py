@@ -15,20 +15,18 @@ from credibly.evaluation.raters import RATERS
 from credibly.evaluation.recalibration import RECALIBRATION
 from credibly.evaluation.regression import REALS
 from credibly.evaluation.results import Evaluation
-from credibly.evaluation.rows import checked_rows, has_counts, rows_for_pairs, subsampled
+from credibly.evaluation.rows import (
+    checked_rows,
+    class_names,
+    has_counts,
+    rows_for_pairs,
+    subsampled,
+    summarise,
+)
 from credibly.evaluation.score import SCORE
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import Part, Progress, Stage, Work, origin, silent, version
-from credibly.evaluation.statistics import (
-    DECOMPOSITION,
-    ESTIMATES,
-    GROUPS,
-    OMNIBUS,
-    TESTS,
-    choose,
-    class_names,
-    summarise,
-)
+from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS

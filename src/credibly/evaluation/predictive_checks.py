@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from credibly.evaluation.rows import has_counts
+from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.evaluation.stages import NOT_ASKED, Stage, Work
-from credibly.evaluation.words import PredictionSummary, Verdict, verdicts
+from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Rows

@@ -145,9 +145,7 @@ class Reported(Result, abc.ABC):
     def _repr_html_(self) -> str:
         """Show findings and numbers in a notebook; names are escaped, nothing is fetched or run."""
         said = "".join(
-            f"<li><strong>{html.escape(word)}</strong>: {html.escape(finding)}</li>"
-            if word
-            else f"<li>{html.escape(finding)}</li>"
+            f"<li>{f'<strong>{html.escape(word)}</strong>: ' if word else ''}{html.escape(finding)}</li>"
             for word, finding in self._said()
         )
         advice = "".join(

@@ -12,19 +12,12 @@ from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.regression import RealParts
 from credibly.evaluation.rendering import Reported
+from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Part
 from credibly.evaluation.tidy import NumberRow, number_rows
-from credibly.evaluation.words import (
-    PredictionSummary,
-    Verdict,
-    joined,
-    shown,
-    shown_range,
-    title,
-    worst_first,
-)
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck

@@ -41,14 +41,7 @@ _MEANS = {
 }
 _LONG = ("weights", "test_rows", "combination")
 _PER_ROW = ("log_evalues", "excess")
-_PER_INSTANCE = (
-    "deviance",
-    "pvalues",
-    "adjusted_pvalues",
-    "nearest",
-    "raters",
-    "smallest_pvalues",
-)
+_PER_INSTANCE = ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters", "smallest_pvalues")
 _MOST_LISTED = 100
 
 

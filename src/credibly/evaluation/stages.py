@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.philox import Seed
-from credibly.evaluation.words import PredictionSummary, Verdict
+from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.words import Verdict
 from credibly.predictions import ClassPredictions, Rows
 from credibly.recalibration import Recalibration
 from credibly.results.base import Result, jsonable

@@ -10,7 +10,6 @@ from typing import Any
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs, has_counts
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
-from credibly.evaluation.words import PredictionSummary
 from credibly.hypotests import calibration_test
 from credibly.hypotests.predictive.groups import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
@@ -40,43 +39,6 @@ from credibly.statistics.over_rows import StatisticsTask, estimates_over
 MOST_GROUPS = 100
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
-
-
-def summarise(rows: Rows) -> PredictionSummary:
-    """Return type and sizes of the predictions."""
-    predictions = rows.sample.predictions
-    return PredictionSummary(
-        kind=type(predictions).__name__,
-        n=rows.n,
-        m=predictions.n_members,
-        k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
-        dtype=str(predictions._leading.dtype).removeprefix("torch."),
-    )
-
-
-def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name per class; the indices where none were given, nothing for real-valued predictions."""
-    if not isinstance(predictions, ClassPredictions):
-        return ()
-    k = predictions.n_classes
-    if classes is None:
-        return tuple(str(c) for c in range(k))
-    if isinstance(classes, str):
-        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
-    names = tuple(str(name) for name in classes)
-    if len(names) != k:
-        raise InputError(
-            "`classes`",
-            f"must name every class ({k})",
-            f"got {len(names)}",
-            "Give the names in the order of the columns.",
-        )
-    if len(set(names)) < k:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
-        )
-    return names
 
 
 def choose(

@@ -1,4 +1,4 @@
-"""Verdicts: what was evaluated, and three answers in words, each with size and limit, worst first."""
+"""Verdicts in words: three answers, each with size and limit, worst first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from credibly.evaluation.rows import PredictionSummary
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.results.base import Result
 from credibly.results.tests import HypotestResult
@@ -16,29 +17,6 @@ from credibly.statistics import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}
-
-
-@dataclasses.dataclass(frozen=True)
-class PredictionSummary(Result):
-    """What was evaluated.
-
-    Attributes
-    ----------
-    kind : str
-        Type of the predictions.
-    n, m : int
-        Number of instances and of members (1 where there is no member axis).
-    k : int or None
-        Number of classes; None for real-valued predictions.
-    dtype : str
-        Stored precision.
-    """
-
-    kind: str
-    n: int
-    m: int
-    k: int | None
-    dtype: str
 
 
 @dataclasses.dataclass(frozen=True)

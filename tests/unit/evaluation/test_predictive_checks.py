@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.evaluation import check_verdicts
+from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.report.page import render_report
 from credibly.report.predictive_checks import check_section
 
