@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test test-machines test-minimum test-newest validity lint format types arrows examples docs bench clean distclean
+.PHONY: help demo quick test test-machines test-minimum test-newest validity simulations lint format types arrows examples docs bench clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -47,7 +47,10 @@ test-minimum: .venv-minimum/.ready ## run the tests that need no extra at the ol
 test-newest: .venv-newest/.ready ## run all tests with the newest version of every package
 	$(ONE_THREAD) .venv-newest/bin/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-validity: .venv/.dev ## only the simulations of size, power and coverage
+validity: .venv/.dev ## measure size, power and coverage of all tests and intervals, write docs/validity.md
+	$(BIN)/python tools/validity_board.py --processes $(JOBS) $(ARGS)
+
+simulations: .venv/.dev ## the larger simulations behind single guarantees (hours)
 	CREDIBLY_VALIDITY=full $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m validity $(ARGS)
 
 lint: .venv/.dev ## format, lint rules, public docstrings

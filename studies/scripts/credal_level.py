@@ -114,7 +114,9 @@ def run(job: tuple[str, str, int]) -> tuple[str, float, float]:
     sample = WORLDS[world].draw(N, rng=np.random.default_rng([7, repetition]))
     if test in KNOWN:
         return f"{test}|{world}|{repetition}", *known_point(test, sample, repetition)
-    settings = {} if test.startswith("paper") else {"n_resamples": RESAMPLES}
+    settings: dict[str, Any] = {}
+    if not test.startswith("paper"):
+        settings = {"n_resamples": RESAMPLES, "method": "weights"}
     if TESTS[test].get("weights") == "constant":
         settings["n_resamples"] = RESAMPLES
     began = time.perf_counter()

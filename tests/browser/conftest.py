@@ -18,7 +18,7 @@ HOSTILE = '<script>document.title = "run"</script>'
 
 
 def demo_report(path: Path) -> None:
-    assert main(["demo", "--out", str(path), "--n-resamples", "19", "--quiet"]) == 0
+    assert main(["demo", "--out", str(path), "--quiet"]) == 0
 
 
 def raters_report(path: Path) -> None:

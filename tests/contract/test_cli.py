@@ -44,7 +44,18 @@ STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards"
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
     "evaluate": (*STREAMING, *COMPUTING),
-    "test": (*STREAMING, *COMPUTING, "--weights", "--learner", "--refit", "--split", "--cv", "--paper"),
+    "test": (
+        *STREAMING,
+        *COMPUTING,
+        "--weights",
+        "--learner",
+        "--refit",
+        "--split",
+        "--cv",
+        "--paper",
+        "--method",
+        "--given",
+    ),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "annotators": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (

@@ -47,6 +47,58 @@ def test_size_of_the_default(world: World) -> None:
         assert rejected <= worlds.bounds(REPETITIONS, level + 0.02)[1]
 
 
+def drawn_set(rng: np.random.Generator, rule: str, k: int, m: int) -> tuple[cr.Ensemble, np.ndarray]:
+    """Members of one instance around a centre, and labels from the member that a rule picks at each row."""
+    logits = 1.2 * rng.normal(size=(N, 1, k)) + 0.6 * rng.normal(size=(N, m, k))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    entropy = -(probs * np.log(probs)).sum(axis=2)
+    index = {"cautious": entropy.argmax(axis=1), "bold": entropy.argmin(axis=1)}
+    index["direction"] = probs[:, :, 0].argmax(axis=1)
+    truth = probs[np.arange(N), index[rule if rule != "outside" else "direction"]]
+    if rule == "outside":
+        truth = 0.7 * truth + 0.3 * np.eye(k)[0]
+    labels = (rng.random((N, 1)) >= truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    return cr.Ensemble(probs, member_axis=1), labels
+
+
+@pytest.mark.parametrize("rule", ["cautious", "bold", "direction"])
+@pytest.mark.parametrize(("k", "m"), [(3, 5), (2, 10)])
+def test_the_witness_keeps_its_level_for_truths_that_no_learner_follows(rule: str, k: int, m: int) -> None:
+    found = []
+    for repetition in range(REPETITIONS):
+        sets, labels = drawn_set(np.random.default_rng([9, repetition]), rule, k, m)
+        result = cr.credal_test(sets, labels, method="witness", rng=repetition)
+        found.append((result.pvalue, result.validity.exact_pvalue))
+    for level in (0.05, 0.2):
+        for rejected in (np.array(found) <= level).sum(axis=0):
+            assert rejected <= worlds.bounds(REPETITIONS, level)[1]
+
+
+def test_power_of_the_witness() -> None:
+    found = [
+        cr.credal_test(
+            *drawn_set(np.random.default_rng([9, repetition]), "outside", 3, 5), method="witness", rng=0
+        ).pvalue
+        for repetition in range(REPETITIONS)
+    ]
+    assert (np.array(found) <= 0.05).mean() > 0.5
+
+
+@pytest.mark.parametrize("rule", ["cautious", "bold", "direction"])
+def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
+    """Weights on members by name and boundary points rejected .97, .34 and .61 of these at 5 %."""
+    runs = worlds.repetitions(4, 200)
+    world = worlds.ruled(rule)
+    rejected = 0
+    for seed in range(runs):
+        members, labels = world(seed)
+        found = cr.credal_test(
+            cr.Ensemble(members, member_axis=1), labels, method="weights", n_resamples=19, rng=seed
+        )
+        rejected += found.rejects(0.05)
+    assert rejected <= worlds.bounds(runs, 0.07)[1]
+
+
 def test_power_of_the_default() -> None:
     world = MulticlassWorld("H1", delta=0.4, n_members=4, n_classes=3)
     assert (pvalues(world) <= 0.05 + 1e-12).mean() > 0.5

@@ -1,6 +1,7 @@
 """Worlds whose truth is known, and how large the simulations are.
 
-The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for `make validity`.
+The default is small enough for every `make test`; CREDIBLY_VALIDITY=full is for
+`make simulations`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.stats
+
+from credibly.simulate import MulticlassWorld
 
 FULL = os.environ.get("CREDIBLY_VALIDITY") == "full"
 
@@ -39,6 +42,20 @@ def draw(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 World = Callable[[int], tuple[np.ndarray, np.ndarray]]
 """From a seed to predictions (n, k) and labels (n,)."""
 
+
+def ruled(rule: str, *, n: int = 400, k: int = 3, m: int = 5) -> World:
+    """Members of J25's multiclass world (n, m, k), labels from one that a rule picks at every instance."""
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        members = MulticlassWorld(n_members=m, n_classes=k).draw(n, rng=seed).predictions.probs
+        entropy = -(members * np.log(np.maximum(members, 1e-300))).sum(axis=2)
+        score = {"cautious": entropy, "bold": -entropy, "direction": members[:, :, 0]}[rule]
+        truth = members[np.arange(n), score.argmax(axis=1)]
+        return members, draw(truth, np.random.default_rng([seed, 1]))
+
+    return world
+
+
 DIGITS = (2, 3, 4, 6)
 """To which predictions in files are rounded."""
 
@@ -57,6 +74,17 @@ def rounded(digits: int | None, *, n: int = 300, k: int = 5, overconfidence: flo
         if digits is not None:
             model = temper(np.round(model, digits), 1.0)
         return model, draw(model if overconfidence == 1.0 else truth, rng)
+
+    return world
+
+
+def tempered(exponent: float, *, n: int = 150, k: int = 3) -> World:
+    """Predictions over the whole simplex; the truth is p^exponent, flatter below 1 and sharper above."""
+
+    def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng([1, seed])
+        probs = predictions(n, k, rng)
+        return probs, draw(temper(probs, exponent), rng)
 
     return world
 

@@ -168,9 +168,8 @@ def _tested(
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         some = data.sample.predictions
-        if isinstance(data.sample.batch, Counts):
+        if isinstance(data.sample.batch, Counts) and not statistic and not given:
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
-            _refuse([*given, *(["statistic"] if statistic else [])], "labels are counts over raters")
             result: HypotestResult = validity_test(
                 whole.predictions,
                 whole.labels,

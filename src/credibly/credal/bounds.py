@@ -20,7 +20,16 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, beside, is_array, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    beside,
+    is_array,
+    like,
+    namespace,
+    to_host,
+)
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
@@ -42,7 +51,8 @@ def lower_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several; every single class where not given.
+        One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
+        cannot be class indices.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -89,7 +99,8 @@ def upper_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several; every single class where not given.
+        One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
+        cannot be class indices.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -154,8 +165,11 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
     """Return events as a table (e, k) of 0 and 1 on the host, and whether it was a single event.
 
     A flat collection of class indices or a boolean vector is one event, a collection of collections or a
-    boolean matrix is several.
+    boolean matrix is several. Rows of 0 and 1, one per class, mark classes where they cannot be indices.
     """
+    marks = _marked_classes(events, n_classes)
+    if marks is not None:
+        return np.atleast_2d(marks), marks.ndim == 1
     if is_array(events) and "bool" in str(events.dtype):
         table = to_host(events).astype(np.float64)
         if table.ndim not in (1, 2) or table.shape[-1] != n_classes:
@@ -171,7 +185,12 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
     collections: Iterable[Any] = [listed] if single else listed
     table = np.zeros((1 if single else len(listed), n_classes))
     for row, members in zip(table, collections, strict=True):
-        indices = [int(member) for member in _as_collection(members)]
+        given = [float(member) for member in _as_collection(members)]
+        if any(index != int(index) for index in given):
+            raise InputError(
+                "`events`", "must hold whole class indices", f"got {given}", "Pass sets of class indices."
+            )
+        indices = [int(index) for index in given]
         outside = [index for index in indices if not 0 <= index < n_classes]
         if outside:
             raise InputError(
@@ -182,6 +201,31 @@ def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool
             )
         row[indices] = 1.0
     return table, single
+
+
+def _marked_classes(events: Any, n_classes: int) -> HostArray | None:
+    """Return 0 and 1 per class, (k,) or (e, k), where numbers mark classes; None where they are indices."""
+    array = is_array(events)
+    flat = isinstance(events, list | tuple) and all(isinstance(one, int | float) for one in events)
+    nested = isinstance(events, list | tuple) and all(
+        isinstance(one, list | tuple) and len(one) == n_classes for one in events
+    )
+    if (array and "bool" in str(events.dtype)) or not (array or flat or nested):
+        return None
+    numbers = to_host(events) if array else np.asarray(events)
+    if numbers.ndim not in (1, 2) or numbers.shape[-1] != n_classes or not np.isin(numbers, (0, 1)).all():
+        return None
+    # an event names a class once: a row that repeats a number cannot be a list of classes
+    if any(len(set(row)) < n_classes for row in np.atleast_2d(numbers).tolist()):
+        return numbers.astype(np.float64)
+    if not array:
+        return None
+    raise InputError(
+        "`events`",
+        "must say whether its numbers name classes or mark them",
+        f"got {numbers.tolist()}: the classes 0 and 1, or a 1 for each class of the event",
+        "Pass `[{0, 1}]` to name classes, or `events.astype(bool)` to mark them.",
+    )
 
 
 def _as_collection(value: Any) -> Collection[Any]:

@@ -135,7 +135,7 @@ def credal_distance(
     elif to == "farthest":
         found = _farthest(credal, target, kind, tolerance)
     else:
-        found = value(kind, nearest_distribution(credal, target, kind, tolerance), target)
+        found = _to_nearest(credal, target, kind, tolerance)
     return namespace(found).sqrt(found) if divergence == "sqrt_js" else found
 
 
@@ -221,6 +221,19 @@ def _over_members_numpy(probs: Array, labels: Array, better: np.ufunc) -> Array:
     for member in range(1, m):
         better(found, np.take(probs[:, member].reshape(-1), places), out=found)
     return found.astype(np.float64, copy=False)
+
+
+def _to_nearest(credal: CredalSet, target: Array, kind: Literal["kl", "js"], tolerance: float) -> Array:
+    if isinstance(credal, Ensemble) and kind == "kl":
+        # KL in units of each class's largest probability: a share of 5e-324 would be 0, and KL infinite
+        members, xp = as_float64(credal.probs), credal.xp
+        largest = xp.max(members, axis=1)
+        unit = xp.where(largest > 0, largest, xp.ones_like(largest))
+        weights = nearest_weights(kind, members, target, tolerance)
+        mixed = (weights[:, None, :] @ (members / unit[:, None, :]))[:, 0, :]
+        total = xp.sum(terms(kind, mixed, target) - xlogy(target, unit), axis=-1)
+        return xp.where(total > 0, total, xp.zeros_like(total))
+    return value(kind, nearest_distribution(credal, target, kind, tolerance), target)
 
 
 def nearest_distribution(

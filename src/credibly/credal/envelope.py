@@ -103,6 +103,11 @@ def moebius(values: Array) -> Array:
     return _sweep(values, -1.0, subsets=True)
 
 
+def beliefs(masses: Array) -> Array:
+    """Bel(A) = sum of m(B) over B inside A."""
+    return _sweep(masses, 1.0, subsets=True)
+
+
 def commonalities(masses: Array) -> Array:
     """Q(A) = sum of m(B) over B that contain A."""
     return _sweep(masses, 1.0, subsets=False)

@@ -19,7 +19,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, like, namespace
 from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.bounds import tight_bounds
-from credibly.credal.envelope import all_events, envelope_of, event_tiles
+from credibly.credal.envelope import all_events, beliefs, event_tiles
 from credibly.credal.objectives import Objective, slope
 from credibly.predictions import Belief, Intervals
 
@@ -33,33 +33,41 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
 
 
 def fill(lower: Array, upper: Array, target: Array) -> Array:
-    """Find c by sorting the 2k places where c t meets a bound: between them the sum is linear in c."""
+    """Find c by sorting the 2k places where c t meets a bound: between them the sum is linear in c.
+
+    The place before c is found by halving, each sum made anew: a running sum of slopes would be nothing but
+    rounding where the classes that are left have targets of 1e-15.
+    """
     xp = namespace(lower)
     wanted = target > 0
     safe = xp.where(wanted, target, xp.ones_like(target))
     far = xp.full_like(target, xp.inf)
     starts, stops = xp.where(wanted, lower / safe, far), xp.where(wanted, upper / safe, far)
-    places = xp.concat([starts, stops], axis=-1)
-    turns = xp.where(wanted, target, xp.zeros_like(target))
-    turns = xp.concat([turns, -turns], axis=-1)
-    order = xp.argsort(places, axis=-1)
-    places = xp.take_along_axis(places, order, axis=-1)
-    rates = xp.cumulative_sum(xp.take_along_axis(turns, order, axis=-1), axis=-1)  # slope after each place
+    places = xp.sort(xp.concat([starts, stops], axis=-1), axis=-1)
     finite = xp.isfinite(places)
     shown = xp.where(finite, places, xp.zeros_like(places))
-    rises = xp.where(finite[:, 1:], rates[:, :-1] * (shown[:, 1:] - shown[:, :-1]), 0.0)
-    rises = xp.where(rises > 0, rises, xp.zeros_like(rises))
-    reached = xp.cumulative_sum(rises, axis=-1)
-    reached = xp.concat([xp.zeros_like(reached[:, :1]), reached], axis=-1)  # sum above lower, at each place
-    missing = 1.0 - xp.sum(lower, axis=-1, keepdims=True)
-    # The last place whose sum is still below what is needed starts the segment that holds c.
-    before = xp.sum(xp.astype((reached < missing) & finite, xp.int64), axis=-1, keepdims=True) - 1
-    before = xp.where(before < 0, xp.zeros_like(before), before)
-    rate = xp.take_along_axis(rates, before, axis=-1)
-    left = missing - xp.take_along_axis(reached, before, axis=-1)
+
+    def filled_to(level: Array) -> Array:
+        return xp.where(wanted, xp.minimum(xp.maximum(level * target, lower), upper), lower)
+
+    # The last place whose sum is still below 1 starts the segment that holds c.
+    before = xp.zeros_like(xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True))
+    beyond = xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True)
+    for _ in range(int(places.shape[-1]).bit_length()):
+        middle = (before + beyond) // 2
+        sums = xp.sum(filled_to(xp.take_along_axis(shown, middle, axis=-1)), axis=-1, keepdims=True)
+        below = sums < 1.0
+        open_ = middle > before
+        before, beyond = (
+            xp.where(open_ & below, middle, before),
+            xp.where(open_ & ~below, middle, beyond),
+        )
     base = xp.take_along_axis(shown, before, axis=-1)
+    free = wanted & (starts <= base) & (base < stops)
+    rate = xp.sum(xp.where(free, target, xp.zeros_like(target)), axis=-1, keepdims=True)
+    left = 1.0 - xp.sum(filled_to(base), axis=-1, keepdims=True)
     level = base + xp.where(rate > 0, left / xp.where(rate > 0, rate, xp.ones_like(rate)), 0.0)
-    filled = xp.where(wanted, xp.minimum(xp.maximum(level * target, lower), upper), lower)
+    filled = filled_to(level)
     # Without any wanted room left, the rest goes to classes with t = 0, in proportion to their room.
     short = 1.0 - xp.sum(filled, axis=-1, keepdims=True)
     room = xp.where(wanted, xp.zeros_like(target), upper - lower)
@@ -82,23 +90,29 @@ def nearest_in_belief(credal: Belief, target: Array, kind: Objective, tolerance:
 def _greedy(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
     """Take the event with the largest Bel(A) / t(A), fill it, contract, until every class has its share."""
     xp, k = credal.xp, credal.n_classes
-    bel = envelope_of(credal)
-    events = like(all_events(k), bel)
-    numbers = xp.arange(2**k, device=device(bel))
-    powers = 2 ** xp.arange(k, device=device(bel))
+    left = _masses_of_events(credal)
+    events = like(all_events(k), left)
+    numbers = xp.arange(2**k, device=device(left))
+    powers = 2 ** xp.arange(k, device=device(left))
     probs = xp.zeros_like(target)
     # Mass that can only go to classes with t = 0 is spread over them evenly: no objective sees how.
     chosen = target <= 0
     share = xp.astype(chosen, xp.float64)
     free = ~chosen
     while True:
-        number = xp.sum(xp.astype(chosen, numbers.dtype) * powers, axis=-1)[:, None]
-        mass = xp.take_along_axis(bel, number, axis=-1)
+        filled = xp.sum(xp.astype(~free, numbers.dtype) * powers, axis=-1)[:, None]
+        together = numbers[None, :] | filled
+        spent = (
+            together == filled
+        )  # sets inside what is filled now: their mass goes to the classes just chosen
+        mass = xp.sum(xp.where(spent, left, xp.zeros_like(left)), axis=-1, keepdims=True)
         total = xp.sum(share, axis=-1, keepdims=True)
         probs = probs + mass * share / xp.where(total > 0, total, xp.ones_like(total))
-        bel = xp.take_along_axis(bel, numbers[None, :] | number, axis=-1) - mass
         if not bool(xp.any(free)):
             return probs
+        # Bel(A | filled) as a sum of masses: a difference would turn masses of 1e-17 into 0
+        left = xp.where(spent, xp.zeros_like(left), left)
+        bel = xp.take_along_axis(beliefs(left), together, axis=-1)
         weight = xp.where(free, target, xp.zeros_like(target))
         sums = weight @ events.T
         ratio = bel / xp.where(sums > 0, sums, xp.ones_like(sums))
@@ -106,6 +120,15 @@ def _greedy(credal: Belief, target: Array, kind: Objective, tolerance: float) ->
         chosen = (xp.take(events, best, axis=0) > 0) & free
         share = xp.where(chosen, weight, xp.zeros_like(weight))
         free = free & ~chosen
+
+
+def _masses_of_events(credal: Belief) -> Array:
+    """Return the masses at the numbers of their events, (n, 2^k)."""
+    xp, masses = credal.xp, as_float64(credal.masses)
+    numbers = credal.membership.astype(np.int64) @ (1 << np.arange(credal.n_classes))
+    column = np.full(2**credal.n_classes, len(credal.focal_sets))  # a column of zeros, where no set is
+    column[numbers] = np.arange(len(credal.focal_sets))
+    return xp.take(xp.concat([masses, xp.zeros_like(masses[:, :1])], axis=1), like(column, masses), axis=1)
 
 
 def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> Array:
@@ -127,11 +150,17 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
             if index.shape[0] == 1:
                 continue
             here, wanted = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
-            others = here - given[j]
+            others = xp.where(here > given[j], here - given[j], xp.zeros_like(here))
             moved = _fill_above(others, wanted, masses[:, j : j + 1])
             change = xp.concat([moved - given[j], xp.zeros_like(probs[:, :1])], axis=1)
             probs = probs + xp.take(change, spread[j], axis=1)
             given[j] = moved
+        # a sum of shares anew: what a class lost would leave rounding where it now has 1e-17
+        probs = xp.zeros_like(probs)
+        for j, shares in enumerate(given):
+            probs = probs + xp.take(
+                xp.concat([shares, xp.zeros_like(probs[:, :1])], axis=1), spread[j], axis=1
+            )
         slopes = slope(kind, probs, target)
         gap = xp.sum(probs * slopes, axis=-1)
         for j, index in enumerate(members):

@@ -19,9 +19,6 @@ from credibly.predictions.label_checks import number_of_axes
 
 MEMBERSHIP_TOLERANCE = 1e-7
 
-_NEEDLE = 1e-6  # rounding turns a ray out of a hull that is this much thinner in one class than in another
-_DOUBTFUL = 1e-4  # a ray that overshoots by less may still end within the tolerance of a very thin hull
-
 
 @takes_rng
 def credal_contains(
@@ -56,7 +53,7 @@ def credal_contains(
     -----
     Hulls: the ray from the mean through the distribution must not leave the hull before it; one small linear
     program per instance, all pivoted together on the host. Distributions outside the class-wise bounds need
-    none, and doubtful ones are settled by non-negative least squares.
+    none, and what the ray denies is settled by non-negative least squares.
 
     References
     ----------
@@ -217,10 +214,8 @@ def _hull_contains(members: HostArray, asked: HostArray, tolerance: float) -> Ho
     direction = asked - start
     lengths = hull_ray_lengths(members, start, direction)
     inside = np.asarray(_not_beyond(lengths, direction, tolerance))
-    short = np.clip(1.0 - lengths, 0.0, None) * np.abs(direction).max(axis=-1)
-    width = np.ptp(members, axis=1)
-    needle = ((width > 0) & (width < _NEEDLE * width.max(axis=1, keepdims=True))).any(axis=1)
-    for row in np.flatnonzero(~inside & ((short <= _DOUBTFUL) | (lengths == 0) | needle)):
+    # rounding turns rays out of hulls that are thin or have nearly equal corners: look twice at denials
+    for row in np.flatnonzero(~inside):
         inside[row] = _residual(members[row], asked[row]) <= tolerance
     return inside
 
@@ -230,4 +225,7 @@ def _residual(members: HostArray, asked: HostArray) -> float:
     from scipy.optimize import nnls
 
     table = np.concatenate([members.T, np.ones((1, members.shape[0]))])
-    return float(nnls(table, np.append(asked, 1.0), maxiter=50 * members.shape[0])[1])
+    try:
+        return float(nnls(table, np.append(asked, 1.0), maxiter=50 * members.shape[0])[1])
+    except RuntimeError:  # it did not end: the ray's answer stands
+        return np.inf

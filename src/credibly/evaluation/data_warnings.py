@@ -21,8 +21,8 @@ _ONE_DISTRIBUTION = (
     "needed to tell whether their disagreement is credible"
 )
 _SHARED_TRUTH = (
-    "raters of one instance share its truth, so counting them as independent draws would find conflicts "
-    "that are not there; choose one rater per instance to test"
+    "the curves show all raters, who share the truth of their instance: a band for independent labels would "
+    "be too narrow; tests take one label per instance"
 )
 
 
@@ -85,7 +85,7 @@ def input_limits(rows: Rows) -> tuple[tuple[str, str], ...]:
     if isinstance(rows.sample.predictions, Point):
         found.append(("checks of the members", _ONE_DISTRIBUTION))
     if has_counts(rows):
-        found.append(("calibration tests and consistency bands", _SHARED_TRUTH))
+        found.append(("consistency bands", _SHARED_TRUTH))
     return tuple(found)
 
 

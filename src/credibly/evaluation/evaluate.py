@@ -18,7 +18,6 @@ from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     checked_rows,
     class_names,
-    has_counts,
     rows_for_pairs,
     subsampled,
     summarise,
@@ -30,7 +29,7 @@ from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMN
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
-from credibly.predictions import ClassPredictions, RealPredictions, Rows
+from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
@@ -144,10 +143,12 @@ def evaluate(
     names = class_names(rows.sample.predictions, classes or rows.sample.classes)
     recorded = origin(source)
     seed = as_seed(rng)
+    single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
     work = Work(
         summary=summarise(rows),
+        single=single,
         classes=names,
         statistics=[subsampled(one, rows.n, most, seed) for one in chosen],
         tests=tests,
@@ -172,7 +173,7 @@ def evaluate(
         verdicts=verdicts(found["tests"], work.summary, level)
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=data_warnings(rows, survey, names, recorded),
-        notes=(*_notes(survey.notes, found["estimates"], found["tests"]), *told),
+        notes=(*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ())),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
@@ -221,6 +222,4 @@ def _why_untested(rows: Rows, tests: bool) -> str:
     some = rows.sample.predictions
     if not isinstance(some, (ClassPredictions, RealPredictions)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"
-    if has_counts(rows):
-        return "labels are counts over raters, which are not independent draws"
     return "no statistic was left to test" if tests else "tests were switched off"

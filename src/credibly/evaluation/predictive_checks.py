@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from credibly.evaluation.rows import PredictionSummary, has_counts
+from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.stages import NOT_ASKED, Stage, Work
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import predictive_check
@@ -19,8 +19,6 @@ MOST_STATISTICS = 6
 def _applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
-    if has_counts(rows):
-        return "labels are counts over raters, and a check draws one label per instance"
     if not has_members(rows.sample.predictions):
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
@@ -29,7 +27,7 @@ def _applies(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> PredictiveCheck:
-    grouped = rows if work.found["groups"] else rows.ungrouped()
+    grouped = work.single if work.found["groups"] else work.single.ungrouped()
     return predictive_check(
         *grouped.arguments,
         **grouped.also("groups"),

@@ -30,6 +30,8 @@ MOST_REFITS = 500_000
 """Instances x points x replicates up to which weights are learned again for every replicate, unasked."""
 MOST_REPLICATES = 199
 """Replicates up to which weights are refitted and raters drawn again, unasked."""
+MOST_SEARCHES = 99
+"""Replicates up to which one weight vector is searched again, unasked."""
 
 _MEAN_ONLY = (
     "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
@@ -138,7 +140,7 @@ def _is_set(rows: Rows, work: Work) -> str | None:
     n, some = rows.n, rows.sample.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
-    whole = rows.loaded(MOST_ROWS_UNASKED)
+    whole = work.single.loaded(MOST_ROWS_UNASKED)
     if whole is None:
         return f"{_too_many_rows(n)}; {_MEAN_ONLY}"
     try:
@@ -147,8 +149,6 @@ def _is_set(rows: Rows, work: Work) -> str | None:
         return f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}"
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
-    if has_counts(rows):
-        return f"it takes one label per instance, and the labels are counts; {_MEAN_ONLY}"
     return f"{_too_many_rows(n)}; {_MEAN_ONLY}" if n > MOST_ROWS_UNASKED else None
 
 
@@ -159,7 +159,7 @@ def _columns(whole: Dataset) -> Array | None:
 
 
 def _run_set(rows: Rows, work: Work) -> CredalParts:
-    whole = cast(Dataset, rows.loaded(MOST_ROWS_UNASKED))
+    whole = cast(Dataset, work.single.loaded(MOST_ROWS_UNASKED))
     predictions, labels, columns = whole.predictions, whole.observed, _columns(whole)
     assert isinstance(predictions, ClassPredictions)
     found: dict[str, CredalTestResult] = {}
@@ -177,7 +177,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
                 labels,
                 columns if learned else None,
                 weights=weights,
-                n_resamples=refits if learned else work.n_resamples,
+                n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
                 rng=work.seed,
             )
         except CrediblyError as error:
@@ -321,7 +321,7 @@ def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
     start, region = (
-        f"Deviance of the raters' labels from the set {shown(result.statistic)}",
+        f"Evidence of the raters against the set {shown(result.statistic)}",
         shown_range(decided.acceptance_region),
     )
     failing = len(result.failing(level))

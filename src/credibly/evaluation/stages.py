@@ -30,6 +30,8 @@ class Work:
     ----------
     summary : PredictionSummary
         Type and sizes of the predictions.
+    single : Rows
+        The same rows with one label per instance, drawn where there are several raters: what tests see.
     classes : tuple of str
         Names of the classes.
     statistics : sequence of Statistic
@@ -47,6 +49,7 @@ class Work:
     """
 
     summary: PredictionSummary
+    single: Rows
     classes: tuple[str, ...]
     statistics: Sequence[Statistic]
     tests: bool

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
-from credibly.evaluation.rows import compares_pairs, has_counts
+from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
 from credibly.hypotests import calibration_test
 from credibly.hypotests.predictive.groups import group_sizes
@@ -180,8 +180,7 @@ def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
 
 
 def _tested(rows: Rows, work: Work) -> str | None:
-    # why raters are not tested stands among the limits of the input
-    return None if work.tests and work.statistics and not has_counts(rows) else NOT_ASKED
+    return None if work.tests and work.statistics else NOT_ASKED
 
 
 def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
@@ -191,7 +190,7 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
         return {}
     try:
         together = calibration_test(
-            *rows.arguments,
+            *work.single.arguments,
             statistic=testable,
             **work.drawn,
             progress=lambda done, total: work.tell("tests", done, total),

@@ -12,7 +12,7 @@ import numpy as np
 from credibly.evaluation.rows import PredictionSummary
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.results.base import Result
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import CheckResult, HypotestResult
 from credibly.statistics import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -178,6 +178,12 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
     if word == "no conflict found":
         anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
         return f"{start}: no conflict found, but this check would accept {anything}."
+    if isinstance(result, CheckResult) and result.is_beyond_members(level):
+        return (
+            f"{start}: cannot tell. None of these {result.n_members} members explains it "
+            f"({percent(1 - level)} acceptance {region}), but where they stand for more, another might "
+            f"(p = {shown(result.deciding_pvalue)} counting the truth as one more member)."
+        )
     sides = 2 if result.tail == "two-sided" else 1
     smallest = sides / (result.n_resamples + 1)
     if smallest > level:

@@ -99,7 +99,8 @@ def new_figure(width: float, height: float, layout: Literal["constrained", "none
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout=layout)
+    # matplotlib documents "none", its stubs leave it out
+    figure = Figure(figsize=(width, height), layout=layout)  # type: ignore[arg-type]
     figure.patch.set_alpha(0)
     return figure
 

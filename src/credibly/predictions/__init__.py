@@ -12,6 +12,7 @@ from credibly.predictions.dataset import (
     Ungrouped,
     as_rows,
     group_rows,
+    one_rater,
     require_no_labels,
 )
 from credibly.predictions.dirichlet import Dirichlet
@@ -53,6 +54,7 @@ __all__ = [
     "as_rows",
     "group_rows",
     "label_dtype",
+    "one_rater",
     "require_no_labels",
     "require_order",
 ]

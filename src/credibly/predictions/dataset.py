@@ -25,7 +25,7 @@ from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
 from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.labels import Counts, Labels, as_labels, check_sample_weight
+from credibly.predictions.labels import Classes, Counts, Labels, as_labels, check_sample_weight
 
 if TYPE_CHECKING:
     from credibly.predictions.passes import Sums
@@ -542,6 +542,54 @@ class Ungrouped(RowChoice):
     def sample(self) -> Dataset:
         """The first rows, without their groups."""
         return _ungrouped(self.whole.sample)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OneRater(RowChoice):
+    """All rows, with the label of one rater each.
+
+    Attributes
+    ----------
+    seed : tuple of int
+        Says which rater; a row's own depends on nothing but the seed and its number among all rows.
+    """
+
+    seed: Seed
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return partial(_one_rater, self.seed)
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, with one label each."""
+        return _one_rater(self.seed, self.whole.sample)
+
+
+def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
+    """Return rows with one label per instance, and a note where it was drawn from several raters."""
+    if not isinstance(rows.sample.batch, Counts):
+        return rows, ()
+    note = (
+        "one label per instance was tested, drawn from its raters by the seed of the test, because raters of "
+        "one instance share its truth; `validity_test` takes all of them"
+    )
+    whole = rows.loaded()
+    return OneRater(rows, rows.n, seed) if whole is None else InMemory(_one_rater(seed, whole)), (note,)
+
+
+def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
+    counts = chunk.batch
+    assert isinstance(counts, Counts)
+    table = to_host(counts.values)[0].astype(np.float64)
+    own = slice(chunk.start, chunk.start + len(table))
+    place = Uniforms(seed, Stream.RATERS).block(slice(0, 1), own)[0] * table.sum(axis=1)
+    # the last class that anybody gave, where the place rounds up to the number of raters
+    last = counts.n_classes - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
+    drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)
+    batch = Classes(like(drawn[None], counts.values), counts.n_classes, counts.weights)
+    return dataclasses.replace(chunk, labels=batch, weights=None)
 
 
 def _ungrouped(chunk: Dataset) -> Dataset:

@@ -15,7 +15,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
-from credibly.predictions import ClassPredictions, Ensemble
+from credibly.predictions import ClassPredictions, Ensemble, as_point
 from credibly.recalibration.fitting import Convergence, FitData, checked, digest_of, fit_data
 from credibly.results.base import jsonable
 
@@ -119,6 +119,40 @@ class Recalibration(ABC):
             warnings.warn(f"{same}. Evaluate on other instances", UserWarning, stacklevel=2)
             made._set(notes=(*made.notes, same))
         return made
+
+    def transform(self, predictions: Any, features: Any = None) -> Any:
+        """Recalibrate predictions: `apply`, as scikit-learn calls it.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            What the model says on new instances.
+        features : array (n, d), optional
+            Features of the instances, for methods that use them.
+
+        Returns
+        -------
+        Predictions
+            The recalibrated predictions.
+        """
+        return self.apply(predictions, features)
+
+    def predict_proba(self, predictions: Any, features: Any = None) -> Array:
+        """Return one recalibrated distribution per instance as a plain array.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            What the model says on new instances.
+        features : array (n, d), optional
+            Features of the instances, for methods that use them.
+
+        Returns
+        -------
+        array (n, k)
+            Probabilities, of sets those of the mean, in the caller's array library.
+        """
+        return as_point(self.apply(predictions, features))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
         """Compose: this one first, then `following` on its output.

@@ -143,8 +143,8 @@ def _row(name: str, test: CredalTestResult) -> tuple[str, ...]:
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     found = []
     if parts.validity.directions:
-        display = WitnessDisplay(parts.validity, class_names=evaluation.classes)
-        found.append(report_figure(display, "Where the witness points", "sets-witness", size=(7.0, 3.4)))
+        points = WitnessDisplay(parts.validity, class_names=evaluation.classes)
+        found.append(report_figure(points, "Where the witness points", "sets-witness", size=(7.0, 3.4)))
     found += [
         report_figure(
             NullDisplay(test),

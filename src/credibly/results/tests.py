@@ -194,7 +194,7 @@ class CheckResult(HypotestResult):
         Of these, the share at most, and at least, as large as the observation; NaN where there are none.
     member_pvalue : float or None
         Two-sided p-value that counts the truth as one more member: members are then draws from something
-        larger, and no p-value is below 2 / (m + 1).
+        larger, and no p-value is below 2 / (m + 1). Verdicts need it as well.
     paper_rules : mapping of str to bool
         Whether P21's rules fail the model; empty outside its paper mode.
     group : str or None
@@ -214,11 +214,25 @@ class CheckResult(HypotestResult):
     paper_rules: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     group: str | None = None
 
+    @property
+    def deciding_pvalue(self) -> float:
+        """The p-value behind the verdict: adjusted, and of several members not below `member_pvalue`."""
+        usual = super().deciding_pvalue
+        return usual if self.member_pvalue is None or self.n_members < 2 else max(usual, self.member_pvalue)
+
+    def is_beyond_members(self, level: float = 0.05) -> bool:
+        """Tell whether these members did not draw the labels, but one more like them might have."""
+        return super().deciding_pvalue <= level < self.deciding_pvalue
+
     def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1."""
-        if not self.paper_rules:
-            return super().verdict(level)
-        return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1.
+
+        Where only `member_pvalue` stands against a rejection, members are too few: "cannot tell".
+        """
+        if self.paper_rules:
+            return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+        require_level(level)
+        return "cannot tell" if self.is_beyond_members(level) else super().verdict(level)
 
     def summary(self) -> dict[str, Any]:
         """Return the JSON-safe fields without replicates and members: what a table of groups needs."""
@@ -336,7 +350,9 @@ class CredalTestResult(HypotestResult):
     Attributes
     ----------
     weights : ndarray (n, a) or (a,)
-        Weights on `weight_names`, per instance (learned) or one vector (constant, mean).
+        Weights on `weight_names`, per instance (learned) or one vector (constant, mean). The weight of a
+        member by name says something only where members differ in kind (another architecture, other data); of
+        exchangeable ones (other seeds) it is chance.
     weight_names : tuple of str
         What is mixed: members, corners, draws, boundary points.
     notion : {"confidence", "classwise", "distribution"}

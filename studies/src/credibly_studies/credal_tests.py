@@ -76,6 +76,7 @@ class CredalTest:
             sample.labels,
             None if self.paper == "M23" else sample.features,
             statistic=statistic,
+            method="weights",  # the papers ask about combinations alone
             paper=self.paper,
             n_resamples=self.n_resamples,
             rng=rng,

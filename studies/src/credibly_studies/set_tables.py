@@ -29,7 +29,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "M23, classwise ECE": {"paper": "M23", "statistic": "classwise_ece"},
     "J25, KDE L2": {"paper": "J25", "statistic": "kde_ce"},
     "J25, KDE KL": {"paper": "J25", "statistic": "kl_ce"},
-    "learned (default), SKCE": {},
+    "learned (default), SKCE": {"method": "weights"},
 }
 """How a set is tested, and thereby combined."""
 

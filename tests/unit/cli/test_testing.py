@@ -119,7 +119,15 @@ def test_counts_get_the_test_of_the_truth(credibly: Command, world: World, rated
 def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> None:
     ran = credibly("test", rated, "--refit", *FAST)
     assert (ran.code, ran.out) == (2, "")
-    assert "`--refit` has no meaning here; labels are counts over raters. Leave it out." in ran.err
+    assert "`--refit` has no meaning here; the predictions are no set. Leave it out." in ran.err
+
+
+def test_a_named_statistic_tests_one_rater_per_instance(credibly: Command, world: World, rated: Path) -> None:
+    ran = credibly("test", rated, "--statistic", "brier", *FAST)
+    counts = cr.LabelCounts(np.load(rated)["label_counts"])
+    expected = cr.calibration_test(world.calibrated, counts, statistic=["brier"], n_resamples=99, rng=0)
+    assert float(ran.rows[0]["pvalue"]) == expected.components["brier"].pvalue
+    assert "one label per instance was tested" in ran.err
 
 
 @pytest.mark.slow

@@ -151,3 +151,25 @@ def test_tightening_does_not_lose_tiny_probabilities() -> None:
     saturated = cr.Intervals([[1e-20, 1.0]], [[1e-20, 1.0]])
     assert cr.upper_probability(saturated).tolist() == [[1e-20, 1.0]]
     assert cr.credal_distance(saturated, [0])[0] == pytest.approx(20 * np.log(10))
+
+
+MARKED = [np.array([[1, 0, 1]]), np.array([[1.0, 0.0, 1.0]]), [[1, 0, 1]], np.array([[True, False, True]])]
+
+
+@pytest.mark.parametrize("events", MARKED)
+def test_rows_of_zero_and_one_mark_classes(events: object) -> None:
+    ensemble = cr.Ensemble([[[0.3, 0.5, 0.2], [0.1, 0.51, 0.39]]])
+    # P({0, 2}) of the members: 0.5 and 0.49; {0, 1} would be 0.8
+    assert cr.upper_probability(ensemble, events) == pytest.approx(np.array([[0.5]]))
+    assert cr.upper_probability(ensemble, events[0]) == pytest.approx([0.5])
+    assert cr.upper_probability(ensemble, np.array([0, 2])) == pytest.approx([0.5])
+
+
+def test_numbers_that_may_mean_two_things_are_refused() -> None:
+    pair = cr.Ensemble([[[0.3, 0.7], [0.6, 0.4]]])
+    with pytest.raises(cr.InputError, match=r"the classes 0 and 1, or a 1 for each class of the event"):
+        cr.upper_probability(pair, np.array([[1, 0]]))
+    assert cr.upper_probability(pair, np.array([[1, 0], [1, 1]])) == pytest.approx(np.array([[0.6, 1.0]]))
+    assert cr.upper_probability(pair, [0, 1]) == pytest.approx([1.0])
+    with pytest.raises(cr.InputError, match="whole class indices"):
+        cr.upper_probability(pair, np.array([[0.5, 1.0]]))

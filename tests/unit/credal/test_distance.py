@@ -193,3 +193,51 @@ def test_swapped_and_foreign_arguments() -> None:
         cr.credal_distance([0, 1], [[0.5, 0.5], [0.2, 0.8]])
     with pytest.raises(cr.InputTypeError, match="must be class predictions"):
         cr.credal_distance(cr.Gaussian([0.0], [1.0]), [0])
+
+
+@pytest.mark.parametrize("classes", [2, 13])  # listed events, and levelled sets
+@pytest.mark.parametrize("mass", [1e-17, 1e-16, 1e-15, 1e-12])
+def test_tiny_masses_of_beliefs_are_kept(mass: float, classes: int) -> None:
+    belief = cr.Belief([[1 - mass, mass]], [[0], [0, 1]], n_classes=classes)
+    target = np.zeros((1, classes))
+    target[0, :2] = 0.9, 0.1
+    # class 1 can have no more than the mass, class 0 has the rest
+    expected = 0.9 * np.log(0.9 / (1 - mass)) + 0.1 * np.log(0.1 / mass)
+    assert cr.credal_distance(belief, target) == pytest.approx([expected], abs=1e-9)
+
+
+def test_shares_that_shrink_leave_no_rounding_behind() -> None:
+    """Both ways to the nearest distribution of a belief, one set of 13 classes and one of 4."""
+    masses = [
+        [1.2161356736517532e-14, 1.4605497088735346e-04, 9.9985394502910041e-01, 2.8171511770522253e-17]
+    ]
+    sets = [{0}, {3}, {0, 1, 2}, {0, 1, 2, 3}]
+    target = np.array([[1.4910473059705083e-06, 1.2304923904178168e-17, 9.9999850307968075e-01, 5.87301e-09]])
+    target[0, 2] = 1 - target[0, [0, 1, 3]].sum()
+    few = cr.credal_distance(cr.Belief(masses, sets, n_classes=4), target)
+    many = cr.credal_distance(cr.Belief(masses, sets, n_classes=13), np.pad(target, ((0, 0), (0, 9))))
+    # class 3 has at least its own mass; the others share the rest as the target does
+    least = 1.4605497088735346e-04
+    expected = (1 - target[0, 3]) * np.log((1 - target[0, 3]) / (1 - least))
+    expected += target[0, 3] * np.log(target[0, 3] / least)
+    assert few == pytest.approx([expected], abs=1e-9)
+    assert many == pytest.approx([expected], abs=1e-9)
+
+
+def test_tiny_targets_in_intervals_are_kept() -> None:
+    intervals = cr.Intervals([[0.085, 0.25, 0.62, 0.0]], [[0.10, 0.27, 0.64, 0.013]])
+    target = np.array([[0.97, 0.03, 1e-15, 3e-17]])
+    # classes 0 and 1 are full, class 2 keeps its least, class 3 gets what is left: 1 - 0.1 - 0.27 - 0.62
+    nearest = cr.Point([[0.10, 0.27, 0.62, 0.01]])
+    expected = cr.credal_distance(nearest, target, divergence="js")
+    assert cr.credal_distance(intervals, target, divergence="js") == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_class_that_only_a_denormal_supports() -> None:
+    hull = cr.Ensemble([[[1.0, 0.0, 0.0], [0.5, 0.5, 5e-324]]])
+    # p = (1 - w / 2, w / 2, 5e-324 w): the least of KL over w, here on a fine grid
+    w = np.linspace(1e-4, 1, 20001)
+    t = np.array([0.5, 0.4, 0.1])
+    logs = np.log(np.stack([1 - w / 2, w / 2, w])) + np.array([[0.0], [0.0], [np.log(5e-324)]])
+    expected = (t @ np.log(t)) - (t @ logs).max()
+    assert cr.credal_distance(hull, t[None])[0] == pytest.approx(expected, abs=1e-6)

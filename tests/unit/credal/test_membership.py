@@ -162,3 +162,17 @@ def test_bad_distributions(probs: list, words: str) -> None:
     for call in (cr.credal_contains, cr.credal_boundary):
         with pytest.raises(cr.InputError, match=words):
             call([[[0.5, 0.5], [0.1, 0.9]]], probs)
+
+
+def test_mixtures_of_nearly_equal_corners_are_inside() -> None:
+    corners = np.zeros((6, 7))
+    corners[0, 6] = corners[3, 2] = corners[4, 5] = corners[5, 0] = 1.0
+    corners[1, [1, 3, 4]] = 3e-4, 0.7779, 0.2218
+    corners[2, [0, 2]] = 2.7e-9, 1 - 2.7e-9
+    weights = np.random.default_rng(0).dirichlet(np.ones(6), size=200)
+    assert cr.credal_contains(np.tile(corners, (200, 1, 1)), weights @ corners).all()
+    outside = weights @ corners
+    outside[:, 1] += 0.01
+    assert not cr.credal_contains(
+        np.tile(corners, (200, 1, 1)), outside / outside.sum(1, keepdims=True)
+    ).any()

@@ -242,18 +242,22 @@ def test_real_values_in_groups() -> None:
     assert evaluation.groups["b"]["picp"].value == 0.0
 
 
-def test_label_counts_are_estimated_but_not_tested() -> None:
+def test_of_label_counts_one_per_instance_is_tested() -> None:
     probs, labels = world(n=50)
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
-    evaluation = cr.evaluate(probs, counts)
+    evaluation = cr.evaluate(probs, counts, n_resamples=99, rng=0)
     assert evaluation.estimates["brier"].value == pytest.approx(cr.brier(probs, labels).value)
-    assert not evaluation.tests
+    single = cr.evaluate(probs, labels, n_resamples=99, rng=0, statistics=list(evaluation.estimates))
+    assert {name: one.pvalue for name, one in evaluation.tests.items()} == {
+        name: one.pvalue for name, one in single.tests.items()
+    }  # all raters of an instance agree
+    assert any("one label per instance was tested" in note for note in evaluation.notes)
     assert evaluation.curves is not None
     assert evaluation.curves.top_label.band is None
     reasons = dict(evaluation.not_run)
-    assert "share its truth" in reasons["calibration tests and consistency bands"]
+    assert "share the truth of their instance" in reasons["consistency bands"]
     assert "takes classes, and the labels are counts" in reasons["hosmer_lemeshow"]
-    assert words(evaluation) == {None: "cannot tell"}
+    assert words(evaluation) == words(single)
 
 
 def test_without_tests_nothing_is_resampled() -> None:

@@ -68,7 +68,6 @@ def test_a_value_that_is_too_good_is_said_in_words() -> None:
     [
         (lambda p, y: (p.mean(axis=1), y), "only averages are stored"),
         (lambda p, y: (p[:, :1], y), "with one member"),
-        (lambda p, y: (p, cr.LabelCounts(np.eye(3, dtype=int)[y] * 2)), "counts over raters"),
     ],
 )
 def test_why_there_is_no_check(data: tuple, make, reason: str) -> None:

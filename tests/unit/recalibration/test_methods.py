@@ -57,6 +57,18 @@ def test_a_saved_one_gives_the_same_bits(case, tmp_path: Path) -> None:
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
 
+def test_it_speaks_scikit_learn() -> None:
+    predictions, labels = CASES["temperature"][1:3]
+    method = cr.TemperatureScaling().fit(predictions[:300], labels[:300])
+    applied = method.apply(predictions[300:])
+    transformed = method.transform(predictions[300:])
+    assert type(transformed) is type(applied)
+    probs = method.predict_proba(predictions[300:])
+    assert isinstance(probs, np.ndarray)
+    assert probs.shape == (100, 3)
+    assert np.array_equal(probs, applied.mean().probs)
+
+
 def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
     method, predictions, labels, features = case
     method.fit(predictions, labels, features)

@@ -7,16 +7,15 @@ not and is kept for comparison.   Broecker and Smith 2007; Vaicenavicius et al. 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import (
-    ONE_RATER,
     InputError,
     InputTypeError,
-    Remedy,
     UnsupportedError,
     one_of,
     require_positive,
@@ -38,18 +37,16 @@ from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Classes,
     ClassPredictions,
-    Counts,
     Dataset,
     InMemory,
-    LabelCounts,
     Labels,
     Point,
     Predictions,
     RealPredictions,
     Rows,
-    as_labels,
     as_point,
     as_rows,
+    one_rater,
 )
 from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
@@ -83,9 +80,9 @@ def calibration_test(
         Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
         where members are represented by their mixture.
     labels : array (n,)
-        Observed classes or real numbers, one per instance. LabelCounts are refused: raters of one instance
-        share its truth, and counted as independent draws they reject calibrated models; draw one with
-        ``counts.draw(rng=0)``.
+        Observed classes or real numbers, one per instance. Of LabelCounts one rater per instance is drawn by
+        the seed, which the notes say: raters of one instance share its truth, and counted as independent
+        draws they reject calibrated models. `validity_test` takes all of them.
     statistic : str, Statistic or a sequence of them, optional
         What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
         is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
@@ -139,14 +136,14 @@ def calibration_test(
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
-    rows = detached(as_rows(predictions, labels, sample_weight))
+    seed = as_seed(rng)
+    rows, said = one_rater(detached(as_rows(predictions, labels, sample_weight)), seed)
     statistic = default_statistic(rows.sample.predictions) if statistic is None else statistic
     statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
     several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
     chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
     require_distinct(chosen)
     require_resamples(n_resamples)
-    seed = as_seed(rng)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     exact = method == "resample" and resample == "labels"
     if not (exact and all(comes_in_parts(one, rows) for one in chosen)):
@@ -162,9 +159,10 @@ def calibration_test(
                 'Use method="resample".',
             )
         bound, observed = chosen[0].bind(given), rows.sample.batch
-        return analytic_test(
+        result = analytic_test(
             bound, observed, method, hypothesis=HYPOTHESIS, n_resamples=n_resamples, seed=seed
         )
+        return dataclasses.replace(result, notes=(*result.notes, *said))
     if resample == "labels":
         if isinstance(given, RealPredictions):
             require_drawable(given, [one.bind(given[:1]) for one in chosen])
@@ -179,7 +177,7 @@ def calibration_test(
             one.values,
             settings,
             referred=not weighted,
-            notes=drawing_notes(given),
+            notes=(*drawing_notes(given), *said),
             sums=one.observed,
         )
         for one in found
@@ -244,7 +242,6 @@ def default_statistic(predictions: Predictions) -> str:
 
 def _observed(rows: Dataset) -> Labels:
     """Return one label per instance, of classes or real values."""
-    require_single_labels(rows.labels, "calibration_test")
     if not isinstance(rows.predictions, (ClassPredictions, RealPredictions)):
         raise InputTypeError(
             "`calibration_test`",
@@ -255,8 +252,10 @@ def _observed(rows: Dataset) -> Labels:
     return rows.batch
 
 
-def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classes:
-    """Return one class per instance, checked against class predictions."""
+def observed_classes(
+    predictions: Predictions, labels: Any, test: str, seed: Seed
+) -> tuple[Classes, tuple[str, ...]]:
+    """Return one class per instance, of several raters one by the seed, and what is to be said about it."""
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             f"`{test}`",
@@ -264,26 +263,10 @@ def observed_classes(predictions: Predictions, labels: Any, test: str) -> Classe
             f"got {type(predictions).__name__}",
             "Test real-valued predictions with `calibration_test` or `predictive_check`.",
         )
-    require_single_labels(labels, test)
-    batch = as_labels(predictions, labels)
+    rows, said = one_rater(InMemory(Dataset(predictions, labels)), seed)
+    batch = rows.sample.batch
     assert isinstance(batch, Classes)
-    return batch
-
-
-def require_single_labels(labels: Any, test: str) -> None:
-    """Raise where instances have several labels."""
-    if isinstance(labels, (LabelCounts, Counts)):
-        raise UnsupportedError(
-            f"`{test}`",
-            "takes one label per instance: raters of one instance share its truth, and counting them as "
-            "independent draws rejects calibrated models",
-            "got LabelCounts",
-            Remedy(
-                "Draw one rater per instance: `labels = counts.draw(rng=0)`; `validity_test` takes all of "
-                "them.",
-                ONE_RATER,
-            ),
-        )
+    return batch, said
 
 
 def require_distinct(chosen: list[Statistic]) -> None:

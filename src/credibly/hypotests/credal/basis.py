@@ -154,7 +154,13 @@ def check_features(features: Any, predictions: Predictions) -> Array:
     return as_float64(array[:, None] if array.ndim == 1 else array)
 
 
-def log_probabilities(points: Array) -> Array:
-    """Return the members' log-probabilities as features, (n, a, k) -> (n, a k), floored at 1e-12."""
+def set_features(points: Array) -> Array:
+    """Return logarithms of mean, largest and smallest probability of every class, (n, a, k) -> (n, 3 k).
+
+    They do not depend on the order of the points. Floored at 1e-4: beyond, a logarithm tells little about a
+    set and stretches the scale of its column.
+    """
     xp = namespace(points)
-    return xp.log(xp.clip(as_float64(xp.reshape(points, (points.shape[0], -1))), 1e-12, None))
+    probs = as_float64(points)
+    ends = [xp.mean(probs, axis=1), xp.max(probs, axis=1), xp.min(probs, axis=1)]
+    return xp.log(xp.clip(xp.concat(ends, axis=1), 1e-4, None))

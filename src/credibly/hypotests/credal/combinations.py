@@ -26,7 +26,7 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
-from credibly.hypotests.credal.basis import FittedBasis, check_features, log_probabilities
+from credibly.hypotests.credal.basis import FittedBasis, check_features, set_features
 from credibly.hypotests.credal.learners import LinearLearner
 from credibly.hypotests.credal.mixing import mixed
 from credibly.hypotests.credal.points import Points, as_class_predictions, points_of, require_same_points
@@ -218,7 +218,7 @@ class Combination(ABC):
         """Return where in feature space the combination fails."""
         require_resamples(n_resamples)
         given = as_class_predictions(predictions)
-        observed = observed_classes(given, labels, test="regions")
+        observed, _ = observed_classes(given, labels, "regions", as_seed(rng))
         point = self.apply(given, features)
         cut = features if space is None else space
         columns, names = space_of(as_point(given)[0], cut, len(given))
@@ -316,11 +316,11 @@ class LearnedCombination(PointCombination):
             if features is not None:
                 raise InputError(
                     "`features`",
-                    "were not given to the test, whose weights look at the members' log-probabilities",
+                    "were not given to the test, whose weights look at the sets themselves",
                     "got some",
                     "Leave them out.",
                 )
-            return log_probabilities(given.probs)
+            return set_features(given.probs)
         if features is None:
             raise InputError(
                 "`features`",

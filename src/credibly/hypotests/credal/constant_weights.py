@@ -128,23 +128,24 @@ class WeightSearch:
         """Return the weights of the largest likelihood: a convex problem."""
         return self._descend(log_loss_slope(self.points, labels), self.centre, 1.0, _CONVEX_ENOUGH)
 
-    def refits(
-        self, labels: Classes, start: HostArray, known: HostArray, generator: np.random.Generator
-    ) -> HostArray:
+    def refits(self, labels: Classes, known: HostArray, generator: np.random.Generator) -> HostArray:
         """Return the weights that are smallest for each of many label vectors, (b, n) -> (b, a).
 
-        Where there is a formula for the slope, every vector is descended from `start`; elsewhere many weights
-        are compared, the `known` ones among them.
+        Where there is a formula for the slope, every vector is descended from the best of its starts, the
+        `known` weights, the centre and the corners; elsewhere many weights are compared.
         """
         if self._slope(_one(labels, 0), exact=False) is None:
             return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
         enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _REFIT_ENOUGH
-        unit = float(np.std(self.values(start, labels)))
-        found = np.empty((len(labels), start.size))
+        starts = np.concatenate([known, self.centre[None], np.eye(self.centre.size)])
+        values = np.stack([self.values(weights, labels) for weights in starts])  # (starts, b)
+        first: HostArray = starts[values.argmin(axis=0)]
+        unit = float(np.std(values[0]))
+        found = np.empty_like(first)
         for d in range(len(labels)):
             slope = self._slope(_one(labels, d), exact=False)
             assert slope is not None
-            found[d] = self._descend(slope, start, unit, enough)
+            found[d] = self._descend(slope, first[d], unit, enough)
         return found
 
     def local_minimum(
@@ -460,9 +461,9 @@ def _refitted_pairs(
     likeliest = search.likeliest(on_host(task.observed))
     probs = search.at(likeliest).probs
     drawn = Replicates(probs, task.seed).labels(slice(0, task.n_resamples))
-    known = np.stack([best.weights, likeliest])
+    known = np.stack([likeliest, best.weights])
     yield search.at(best.weights), on_host(task.observed)
-    for d, weights in enumerate(search.refits(drawn, likeliest, known, generator)):
+    for d, weights in enumerate(search.refits(drawn, known, generator)):
         yield search.at(weights), _one(drawn, d)
 
 

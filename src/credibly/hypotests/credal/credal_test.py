@@ -15,6 +15,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import (
@@ -58,7 +59,7 @@ _RESAMPLES = 999
 
 _REFITS = {"learned": 199, "constant": 99}
 
-_REFIT_PAIRS = 1000  # instances up to which constant weights are searched again for statistics of pairs
+_REFIT_PAIRS = 500  # instances up to which constant weights are searched again for statistics of pairs
 
 _PAPER_RESAMPLES = 100
 
@@ -97,10 +98,11 @@ def credal_test(
         Sets of distributions: the hull of the members; for intervals and beliefs corners, one per order of
         the classes (all orders up to 4 classes, else every class once first and once last, a part of the
         set); for a Dirichlet the hull of `n_draws` draws. The notes say which.
-    labels : array (n,)
-        Observed classes, one per instance.
+    labels : array (n,) or LabelCounts
+        Observed classes, one per instance; of several raters one is drawn by the seed.
     features : array (n, d), optional
-        What learned weights may depend on; the members' log-probabilities where not given.
+        What learned weights may depend on; where not given, mean, upper and lower log-probabilities of every
+        class in the set.
     method : {"both", "witness", "weights"}, optional
         "witness" asks whether the distribution of the label is in the set; it keeps its level for every truth
         in the set. "weights" asks whether some combination is calibrated, the hypothesis of the papers, with
@@ -122,7 +124,7 @@ def credal_test(
         Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
-        the null. By default for light learners and constant weights (up to 1000 instances for statistics of
+        the null. By default for light learners and constant weights (up to 500 instances for statistics of
         pairs), not for networks. Penalties and bandwidths are chosen once.
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets.
@@ -200,14 +202,14 @@ def credal_test(
     report = as_progress(progress)
     require_order(predictions, labels)
     sets = without_graph(as_class_predictions(predictions))
-    observed = observed_classes(sets, labels, "credal_test")
     seed = as_seed(rng)
+    observed, said = observed_classes(sets, labels, "credal_test", seed)
     points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
     chosen, several = _statistics(statistic, paper)
     if paper == "J25":
         learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(given))
+    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(sets))
     if split is None and cv is None:
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
@@ -241,9 +243,9 @@ def credal_test(
         seen = witness_test(task, columns)
     if how == "witness":
         assert seen is not None
-        return _as_witness_result(*seen, points.names, settings)
+        return _as_witness_result(*seen, points.names, settings, said)
     if kind == "mean" or single:
-        found = _mean_test(task, labels, kind)
+        found = _mean_test(task, kind)
     elif paper == "M23":
         found = m23_test(task)
     elif kind == "constant":
@@ -254,6 +256,7 @@ def credal_test(
         found = found._replace(notes=(*found.notes, f"{kind} weights do not look at features"))
     if paper is not None:
         found = found._replace(notes=(*found.notes, f"paper mode {paper} sets {_PAPERS[paper]}"))
+    found = found._replace(notes=(*found.notes, *said))
     result = _as_credal_result(found, HYPOTHESES[kind], settings)
     return result if seen is None else _with_witness(result, seen[0])
 
@@ -280,10 +283,11 @@ def _as_witness_result(
     combination: WitnessCombination,
     names: tuple[str, ...],
     settings: Mapping[str, Any],
+    said: tuple[str, ...],
 ) -> CredalTestResult:
     """Return the witness alone; its combination is the point of each set nearest to what was learned."""
     fields = {field.name: getattr(validity, field.name) for field in dataclasses.fields(HypotestResult)}
-    fields |= {"settings": {**settings, **validity.settings}}
+    fields |= {"settings": {**settings, **validity.settings}, "notes": (*validity.notes, *said)}
     return CredalTestResult(
         **fields,
         weight_names=names,
@@ -315,24 +319,26 @@ def _as_credal_result(found: Finding, hypothesis: str, settings: Mapping[str, An
     )
 
 
-def _mean_test(task: CredalTask, labels: Any, kind: Weights) -> Finding:
+def _mean_test(task: CredalTask, kind: Weights) -> Finding:
     """Test the mean of every set, on all instances: nothing is learned."""
     result = calibration_test(
         task.given,
-        labels,
+        task.observed,
         statistic=task.statistics if task.several else task.statistics[0],
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,
     )
     a = len(task.points.names)
-    notes = task.points.notes
+    own = getattr(task.given, "weights", None)  # members may come with weights, and their mean uses them
+    weights = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
+    notes = task.points.notes if own is None else task.given.notes
     if kind != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
     return Finding(
         result,
         MeanCombination(task.statistics),
-        np.full(a, 1.0 / a),
+        weights,
         task.points.names,
         np.arange(len(task.given)),
         notes,

@@ -24,13 +24,13 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
 from credibly.credal.sets import CredalSet, credal_set, require_positive_number
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.credal.basis import log_probabilities
+from credibly.hypotests.credal.basis import set_features
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.neural import NeuralLearner
 from credibly.hypotests.credal.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, require_order
 from credibly.results.base import Result, require_level
-from credibly.results.tests import CredalTestResult
+from credibly.results.tests import CredalTestResult, Method
 
 _FIRST = 1 / 32  # the search begins here and doubles: most sets lack little
 
@@ -198,9 +198,7 @@ class Inflation(Result):
             One distribution per instance.
         """
         if self.own_features and features is None:
-            features = _log_probabilities(
-                _as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed
-            )
+            features = _set_features(_as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed)
         found: Point = self.test.combine(self.apply(predictions), features)
         return found
 
@@ -296,7 +294,7 @@ def inflate(
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
     of_weights = [name for name in settings if name not in ("method", "given")]
-    method = settings.pop("method", None) or ("weights" if of_weights else "witness")
+    method: Method = settings.pop("method", None) or ("weights" if of_weights else "witness")
     one_of("`method`", method, ("both", "witness", "weights"))
     given = settings.pop("given", "predictions")
     learns = (
@@ -307,7 +305,7 @@ def inflate(
     seen = features
     own_features = features is None and learns
     if own_features:  # those of the enlarged set would be k times as many, and others at every radius
-        features = _log_probabilities(credal, n_draws, seed)
+        features = _set_features(credal, n_draws, seed)
     looks = 0
     if learns and _refits(settings):
         if settings.get("n_resamples") is None:
@@ -370,8 +368,8 @@ def _require_reach(result: CredalTestResult, level: float) -> None:
         )
 
 
-def _log_probabilities(credal: CredalSet, n_draws: int, seed: Seed) -> Array:
-    return log_probabilities(points_of(credal, n_draws, seed).probs)
+def _set_features(credal: CredalSet, n_draws: int, seed: Seed) -> Array:
+    return set_features(points_of(credal, n_draws, seed).probs)
 
 
 def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:

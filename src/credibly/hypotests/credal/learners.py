@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,8 +23,11 @@ from credibly.hypotests.credal.mixing import Columns
 from credibly.hypotests.credal.points import Points
 from credibly.predictions import as_point
 
-PENALTIES = (float("inf"), 10.0, 1.0)
-"""Candidates for the penalty of weights that depend on features; inf means weights that do not."""
+PENALTIES = (float("inf"), 10.0, 1.0, 0.1, 0.01, 0.001)
+"""Candidates for the penalty of weights that depend on features; inf means weights that do not. With the
+smallest, weights can jump from one member to another, as where each is right on its side of a feature."""
+
+_SAME_SCORE = 1e-9  # points whose entropies or probabilities differ by less are extreme alike
 
 
 class Part(NamedTuple):
@@ -58,7 +62,8 @@ class LinearLearner(Learner):
         Columns made of the features.
     penalties : tuple of float
         Candidates for the penalty of weights on features, chosen by cross-validation of the log loss on the
-        part that is learned on; ``inf`` is weights that do not depend on features.
+        part that is learned on, from the largest down until two in a row are no better than the best;
+        ``inf`` is weights that do not depend on features.
     constant_penalty : float
         Penalty of all other weights; it keeps those finite whose points get no weight.
     n_folds : int
@@ -142,11 +147,13 @@ class GatingLearner(LinearLearner):
 
 @dataclasses.dataclass(frozen=True)
 class BoundaryLearner(GatingLearner):
-    """Gating on the members and on the points where the set ends towards each class.
+    """Gating on the members, on where the set ends towards each class, and on its most telling members.
 
     The ray from the mean prediction towards a class leaves the set at a point that belongs to the set,
-    whatever the order of its members. With these points in the mixture the learner can follow a truth that
-    keeps to one side of the set, which weights on members by name cannot.
+    whatever the order of its members. So do the most cautious member (largest entropy), the boldest one, and
+    the one that gives a class its largest probability. With these points in the mixture the learner can
+    follow a truth that keeps to one side of the set, or to one kind of member, which weights on members by
+    name cannot: the name of that member changes from instance to instance.
 
     Parameters
     ----------
@@ -159,7 +166,8 @@ class BoundaryLearner(GatingLearner):
     n_folds : int
         Folds of the cross-validation.
     max_classes : int
-        With more classes only the point towards the most probable class is added.
+        With more classes the points that belong to a class are left out, except the one towards the most
+        probable class.
 
     Examples
     --------
@@ -172,18 +180,41 @@ class BoundaryLearner(GatingLearner):
     name: ClassVar[str] = "boundary"
 
     def points(self, given: Points) -> Points:
-        """Add one boundary point per class."""
+        """Add one boundary point and one member per class, the most cautious and the boldest member."""
         xp = namespace(given.probs)
-        n, _, k = given.probs.shape
-        few = k <= self.max_classes
-        towards = [like(np.full(n, c), given.probs) for c in range(k)] if few else []
-        names = [f"boundary towards class {c}" for c in range(k)] if few else []
-        mean, _ = as_point(given.credal)
-        towards.append(xp.argmax(mean.probs, axis=1))
-        names.append("boundary towards the most probable class")
-        ends = [as_float64(credal_boundary(given.credal, goal)) for goal in towards]
-        probs = xp.concat([as_float64(given.probs), xp.stack(ends, axis=1)], axis=1)
-        return dataclasses.replace(given, probs=probs, names=(*given.names, *names))
+        classes = range(given.probs.shape[2] if given.probs.shape[2] <= self.max_classes else 0)
+        found = {
+            **{f"boundary towards class {c}": _boundary(given, c) for c in classes},
+            "boundary towards the most probable class": _boundary(given, None),
+            **_telling_points(as_float64(given.probs), classes),
+        }
+        probs = xp.concat([as_float64(given.probs), xp.stack(list(found.values()), axis=1)], axis=1)
+        return dataclasses.replace(given, probs=probs, names=(*given.names, *found))
+
+
+def _boundary(given: Points, towards: int | None) -> Array:
+    """Return where rays from the mean leave the sets, (n, k): towards a class, or the most probable one."""
+    mean, _ = as_point(given.credal)
+    goal = namespace(mean.probs).argmax(mean.probs, axis=1)
+    if towards is not None:
+        goal = like(np.full(len(mean), towards), given.probs)
+    return as_float64(credal_boundary(given.credal, goal))
+
+
+def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
+    """Return points that are extreme among those of their instance, whatever their order, (n, k) each.
+
+    Where several are, their mean: choosing one of them would depend on the order, and count it twice.
+    """
+    xp = namespace(probs)
+    entropy = -xp.sum(probs * xp.log(xp.where(probs > 0, probs, xp.ones_like(probs))), axis=2)
+    scores = {"the most cautious": entropy, "the boldest": -entropy}
+    scores |= {f"the largest in class {c}": probs[:, :, c] for c in classes}
+    found = {}
+    for name, score in scores.items():
+        tied = xp.astype(score >= xp.max(score, axis=1, keepdims=True) - _SAME_SCORE, xp.float64)
+        found[name] = xp.sum(tied[:, :, None] * probs, axis=1) / xp.sum(tied, axis=1, keepdims=True)
+    return found
 
 
 @dataclasses.dataclass(frozen=True)

@@ -404,7 +404,7 @@ class _Part:
         spread = np.sqrt(n * variances.max(axis=1, keepdims=True))
         lifts = means + _Z / 2 * variances / np.where(spread > 0, spread, 1.0)
         best = lifts.max(axis=1, keepdims=True)
-        return np.argmax(lifts >= best - _SAME * (1.0 + np.abs(best)), axis=1)
+        return np.asarray(np.argmax(lifts >= best - _SAME * (1.0 + np.abs(best)), axis=1))
 
     def replicates(self) -> HostArray:
         """Return replicates (b, n) of the deviances at the candidate with the largest mean."""

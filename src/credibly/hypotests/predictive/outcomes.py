@@ -277,8 +277,8 @@ def limits_of(
     elif "bayesian" in names and 2 / (m + 1) > _LEVEL:
         limits.append(
             f"The Bayesian hypothesis is about these {m} members. Where they stand for a posterior with "
-            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: read the one "
-            "that counts the truth as a member."
+            f"more, no two-sided p-value below {2 / (m + 1):.2g} is to be trusted: verdicts use "
+            "the one that counts the truth as a member."
         )
     if isinstance(predictions, Quantiles):
         limits.append(

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import ONE_RATER, InputError, InputTypeError, Remedy, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
@@ -33,15 +33,14 @@ from credibly.hypotests.resampling.choices import drawing_notes, require_drawabl
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.predictions import (
-    Classes,
     ClassPredictions,
     Dataset,
     InMemory,
     Predictions,
     RealPredictions,
-    Reals,
     Rows,
     as_rows,
+    one_rater,
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -138,8 +137,9 @@ def predictive_check(
     predictions : Predictions, array or Rows
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
-    labels : array (n,)
-        What was observed, one label per instance; chunks bring their own.
+    labels : array (n,) or LabelCounts
+        What was observed, one label per instance, of several raters one that the seed draws; chunks bring
+        their own.
     statistics : sequence of str, Statistic or callable, optional
         All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
         wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
@@ -207,7 +207,8 @@ def predictive_check(
         one_of("`paper`", paper, PAPERS)
     require_resamples(n_resamples)
     report = as_progress(progress)
-    rows = detached(as_rows(predictions, labels, groups=groups))
+    seed = as_seed(rng)
+    rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)
@@ -222,14 +223,13 @@ def predictive_check(
     if isinstance(given, RealPredictions):
         require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
 
-    seed = as_seed(rng)
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
     values = replicated(targets, rows, sources, n_resamples, report, by_members=True)
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*given.notes, *_paper_notes(chosen, paper)]
+    notes = [*given.notes, *said, *_paper_notes(chosen, paper)]
     for source, own in zip(sources, values, strict=True):
         check = hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
         every[source.hypothesis].append(check)
@@ -281,13 +281,6 @@ def _require_single(rows: Dataset) -> None:
             "counts every instance once",
             "the chunks have sample weights",
             "Scan without `sample_weight`.",
-        )
-    if not isinstance(rows.batch, (Classes, Reals)):
-        raise UnsupportedError(
-            "`predictive_check`",
-            "draws one label per instance",
-            "got LabelCounts",
-            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
         )
     if len(rows.batch) != 1:
         raise InputError(

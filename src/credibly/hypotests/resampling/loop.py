@@ -4,11 +4,8 @@ values[0] = T(rows, observed labels),   values[d] = T(rows, labels drawn for rep
 
 Rows are a sequence of datasets. A replicate's label of row i depends on the seed, the replicate and i alone,
 so the same labels are drawn however rows and replicates are cut. Of one dataset in memory every statistic is
-bound once and sees whole label vectors; of several, the sums of every replicate are merged, and where those
-of all replicates would not fit the memory budget, replicates go in batches and the data are read once for
-each.
-
-The one other path, `paired_values`, is for predictions that change with the replicate.
+bound once and sees whole label vectors; of several, the sums of every replicate are merged, in batches that
+fit the memory budget. The one other path, `paired_values`, is for predictions that change with the replicate.
 """
 
 from __future__ import annotations

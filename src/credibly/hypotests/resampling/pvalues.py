@@ -138,10 +138,12 @@ def westfall_young(pooled: HostArray) -> tuple[float, HostArray, HostArray]:
     """Return the min-p omnibus p-value, the adjusted p-values, and the smallest p-value of every row.
 
     Column 0 is the observation. Ranks are pooled over the observation and the replicates, which makes the
-    omnibus p-value exact: the columns are exchangeable under the hypothesis. Ties count as extreme.
+    omnibus p-value exact: the columns are exchangeable under the hypothesis. Ties count as extreme. With ties
+    in one tail a two-sided p-value may be above its own rank: adjusted p-values are not below it.
     """
     smallest = pooled.min(axis=0)
-    adjusted = np.array([np.mean(smallest <= own * (1 + _TIE)) for own in pooled[:, 0]])
+    ranks = np.array([np.mean(smallest <= own * (1 + _TIE)) for own in pooled[:, 0]])
+    adjusted = np.maximum(ranks, pooled[:, 0])
     return float(np.mean(smallest <= smallest[0] * (1 + _TIE))), adjusted, smallest
 
 

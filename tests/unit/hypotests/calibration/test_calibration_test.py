@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+from pathlib import Path
 
 import array_api_strict
 import numpy as np
@@ -14,6 +16,7 @@ import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests.resampling import loop as resampling
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.predictions import Dataset, InMemory, one_rater
 from kinds import CLASS_STATISTICS
 from optional import torch
 
@@ -265,9 +268,53 @@ def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
 # What is refused
 
 
-def test_label_counts_are_refused_with_the_reason(data: tuple) -> None:
-    with pytest.raises(cr.UnsupportedError, match="raters of one instance share its truth"):
-        cr.calibration_test(data[0], cr.LabelCounts(np.ones((80, 4), dtype=int)))
+@pytest.mark.parametrize("method", ["resample", "moments"])
+def test_of_several_raters_one_is_tested(data: tuple, method: str) -> None:
+    """Raters who agree leave no choice; of others the seed chooses, in proportion to their labels."""
+    probs, labels = data[0], data[1]
+    agreed = cr.LabelCounts(5 * np.eye(4, dtype=int)[labels])
+    settings = {"statistic": "skce", "method": method, "rng": 3}
+    found, single = (
+        cr.calibration_test(probs, agreed, **settings),
+        cr.calibration_test(probs, labels, **settings),
+    )
+    assert (found.statistic, found.pvalue) == (single.statistic, single.pvalue)
+    assert "one label per instance was tested, drawn from its raters by the seed" in found.notes[-1]
+    assert found.notes[:-1] == single.notes
+
+
+def test_the_drawn_rater_depends_on_seed_and_row_alone(tmp_path: Path) -> None:
+    counts = np.random.default_rng(0).multinomial(3, [0.2, 0.5, 0.3], size=5000)
+    rows = InMemory(Dataset(cr.Point(np.full((5000, 3), 1 / 3)), cr.LabelCounts(counts)))
+    drawn = one_rater(rows, (1, 2))[0].sample.batch.values[0]
+    assert (np.take_along_axis(counts, drawn[:, None], axis=1) > 0).all()
+    # given the counts a class is drawn with its share: sums over 5000 rows within 4 standard deviations
+    share = counts / 3
+    spread = np.sqrt((share * (1 - share)).sum(axis=0))
+    assert (np.abs(np.bincount(drawn) - share.sum(axis=0)) < 4 * spread).all()
+    later = dataclasses.replace(rows.sample.rows(slice(1000, 5000)))
+    assert (one_rater(InMemory(later), (1, 2))[0].sample.batch.values[0] == drawn[1000:]).all()
+    assert (one_rater(rows, (1, 3))[0].sample.batch.values[0] != drawn).any()
+    path = tmp_path / "rated.npz"
+    np.savez(path, probs=np.full((5000, 3), 1 / 3), label_counts=counts)
+    chunks = cr.scan(path, chunk_rows=700)
+    told = cr.calibration_test(chunks, statistic="brier", n_resamples=19, rng=5)
+    whole = cr.calibration_test(rows, statistic="brier", n_resamples=19, rng=5)
+    assert told.statistic == pytest.approx(whole.statistic)
+    assert told.pvalue == whole.pvalue
+
+
+@pytest.mark.slow
+def test_the_size_with_several_raters() -> None:
+    """Calibrated, not valid: raters of one instance share a truth that the prediction averages over."""
+    rng = np.random.default_rng(2)
+    rejected = 0
+    for _ in range(100):
+        truth = np.stack([rng.beta(1, 1, size=150)] * 2, axis=1)
+        truth[:, 1] = 1 - truth[:, 0]
+        counts = cr.LabelCounts(rng.multinomial(10, truth))
+        rejected += cr.calibration_test(np.full((150, 2), 0.5), counts, n_resamples=99, rng=rng).rejects(0.05)
+    assert rejected <= 12  # binomial(100, 0.05) exceeds 12 with probability 0.001
 
 
 def test_counts_are_no_predictions() -> None:

@@ -111,3 +111,28 @@ def test_bad_input() -> None:
         result.regions(members, labels[:-1])
     with pytest.raises(cr.InputError, match="`n_resamples` must be"):
         result.regions(members, labels, n_resamples=0)
+
+
+def test_the_mean_of_weighted_members_shows_their_weights() -> None:
+    rng = np.random.default_rng(0)
+    members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(60, 4)), weights=[0.7, 0.1, 0.1, 0.1])
+    labels = rng.integers(0, 3, size=60)
+    found = cr.credal_test(members, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
+    assert found.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
+    assert found.combine(members).probs == pytest.approx(members.mean().probs)
+    assert any("weighted mean of 4 members" in note for note in found.notes)
+    assert not any("play no part" in note for note in found.notes)
+
+
+def test_the_set_test_takes_one_of_several_raters() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.ones(3), size=(60, 4))
+    labels = rng.integers(0, 3, size=60)
+    counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
+    for weights in ("mean", "learned"):
+        settings = {"weights": weights, "statistic": "brier", "n_resamples": 9, "rng": 0}
+        found, single = (cr.credal_test(members, given, **settings) for given in (counts, labels))
+        assert found.pvalue == single.pvalue
+        assert any("one label per instance was tested" in note for note in found.notes)
+    rated = found.regions(members, counts, n_resamples=19)
+    assert rated.scores == pytest.approx(single.regions(members, labels, n_resamples=19).scores)

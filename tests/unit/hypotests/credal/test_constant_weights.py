@@ -118,7 +118,7 @@ def test_refits_find_smaller_values_than_where_labels_were_drawn(name: str) -> N
     search = WeightSearch(points, cr.registered()[name])
     likeliest = search.likeliest(labels)
     drawn = Replicates(search.at(likeliest).probs, (1, 2)).labels(slice(0, 6))
-    weights = search.refits(drawn, likeliest, likeliest[None], np.random.default_rng(0))
+    weights = search.refits(drawn, likeliest[None], np.random.default_rng(0))
     assert weights.shape == (6, 3)
     at_start = search.values(likeliest, drawn)
     found = [search.value(w, Classes(drawn.values[d : d + 1], 3)) for d, w in enumerate(weights)]

@@ -250,13 +250,22 @@ def test_a_small_memory_budget_changes_nothing() -> None:
     np.testing.assert_allclose(tiled.null_distribution, whole.null_distribution, rtol=1e-9, atol=1e-12)
 
 
-def test_members_may_change_places() -> None:
+@pytest.mark.parametrize("with_features", [False, True])
+@pytest.mark.parametrize("learner", ["tilting", "boundary"])
+def test_members_may_change_places(learner: str, with_features: bool) -> None:
     world = MulticlassWorld("H1", delta=0.0, n_members=4, n_classes=3).draw(120, rng=0)
     probs, order = world.predictions.probs, [2, 0, 3, 1]
-    settings = {"learner": "tilting", "n_resamples": 19, "rng": 0}
-    one = cr.credal_test(probs, world.labels, world.features, **settings)
-    two = cr.credal_test(probs[:, order], world.labels, world.features, **settings)
-    np.testing.assert_allclose(two.weights, one.weights[:, order], atol=1e-6)
+    features = world.features if with_features else None
+    settings = {"learner": learner, "n_resamples": 19, "rng": 0}
+    one = cr.credal_test(probs, world.labels, features, **settings)
+    two = cr.credal_test(probs[:, order], world.labels, features, **settings)
+    moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
+    np.testing.assert_allclose(two.weights, one.weights[:, moved], atol=1e-6)
+    found, again = (
+        one.combine(probs[:9], world.features[:9] if with_features else None),
+        two.combine(probs[:9, order], world.features[:9] if with_features else None),
+    )
+    np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
     assert two.calibration.pvalue == one.calibration.pvalue
     assert two.pvalue == pytest.approx(one.pvalue, rel=1e-9)
 

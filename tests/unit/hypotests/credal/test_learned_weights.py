@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly.hypotests.credal.basis import Basis, log_probabilities
+from credibly.hypotests.credal.basis import Basis, set_features
 from credibly.hypotests.credal.learned_weights import learn_part, random_parts
 from credibly.hypotests.credal.learners import Points
 from credibly.hypotests.credal.mixing import Columns, fit_weights, likelihoods, mixed
@@ -142,13 +142,28 @@ def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
         "boundary towards class 1",
         "boundary towards class 2",
         "boundary towards the most probable class",
+        "the most cautious",
+        "the boldest",
+        "the largest in class 0",
+        "the largest in class 1",
+        "the largest in class 2",
     )
     turned = learner.points(points_of(cr.Ensemble(probs[:, ::-1]), 5, SEED))
     np.testing.assert_allclose(turned.probs[:, 4:], given.probs[:, 4:], atol=1e-9)
-    for at in range(4, 8):
+    entropy = -(probs * np.log(probs)).sum(axis=2)
+    for at, chosen in (
+        (8, entropy.argmax(axis=1)),
+        (9, entropy.argmin(axis=1)),
+        (11, probs[..., 1].argmax(axis=1)),
+    ):
+        assert (given.probs[:, at] == probs[np.arange(20), chosen]).all()
+    # equally cautious: the mean of both, not the first
+    mirrored = cr.Ensemble([[[0.9, 0.1], [0.1, 0.9]]])
+    np.testing.assert_allclose(learner.points(points_of(mirrored, 5, SEED)).probs[0, 5:7], 0.5)
+    for at in range(4, 13):
         assert cr.credal_contains(cr.Ensemble(probs), given.probs[:, at]).all()
     many = cr.Ensemble(np.random.default_rng(0).dirichlet(np.ones(25), size=(6, 3)))
-    assert len(learner.points(points_of(many, 5, SEED)).names) == 4
+    assert len(learner.points(points_of(many, 5, SEED)).names) == 3 + 3
 
 
 def test_penalties_follow_the_data() -> None:
@@ -179,8 +194,16 @@ def test_parts() -> None:
         assert fold.learn.size + fold.test.size == 10
 
 
-def test_log_probabilities_of_zero_are_finite() -> None:
-    assert np.isfinite(log_probabilities(np.array([[[1.0, 0.0]]]))).all()
+def test_features_do_not_depend_on_the_order_of_members() -> None:
+    probs = np.array([[[0.5, 0.5], [0.2, 0.8]]])
+    # mean, upper, lower
+    wanted = np.log([[0.35, 0.65, 0.5, 0.8, 0.2, 0.5]])
+    np.testing.assert_allclose(set_features(probs), wanted)
+    np.testing.assert_allclose(set_features(probs[:, ::-1]), wanted)
+
+
+def test_features_of_zero_are_finite() -> None:
+    assert np.isfinite(set_features(np.array([[[1.0, 0.0]]]))).all()
 
 
 def test_learners_refuse() -> None:

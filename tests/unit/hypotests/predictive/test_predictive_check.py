@@ -105,6 +105,36 @@ def test_tails_of_members_add_up_to_those_of_the_mixture() -> None:
     assert result.member_pvalue == pytest.approx(min(1, 2 * (1 + 5 * tail) / 6))
 
 
+def test_of_several_raters_one_is_checked() -> None:
+    members, labels = world()
+    k = members.shape[2]
+    found = cr.predictive_check(
+        members, cr.LabelCounts(4 * np.eye(k, dtype=int)[labels]), n_resamples=49, rng=1
+    )
+    single = cr.predictive_check(members, labels, n_resamples=49, rng=1)
+    assert {name: one.pvalue for name, one in found.checks.items()} == {
+        name: one.pvalue for name, one in single.checks.items()
+    }
+    assert "one label per instance was tested" in found.notes[0]
+
+
+def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
+    """No member draws such labels; of 5 draws from a posterior none is beyond chance at 2 / 6."""
+    members = np.tile([[0.9, 0.1]], (200, 5, 1))
+    members[:, :, 0] -= np.arange(5) / 100
+    members[:, :, 1] += np.arange(5) / 100
+    labels = np.arange(200) % 2
+    result = cr.predictive_check(members, labels, statistics=["accuracy"], rng=0).bayesian.checks["accuracy"]
+    assert result.rejects(0.05)
+    assert result.deciding_pvalue == result.member_pvalue == pytest.approx(2 / 6, abs=0.02)
+    assert result.verdict() == "cannot tell"
+    assert result.verdict(0.5) == "conflict"
+    many = np.repeat(members, 10, axis=1)  # 2 / 51
+    assert cr.predictive_check(many, labels, statistics=["accuracy"], rng=0).checks["accuracy"].verdict() == (
+        "conflict"
+    )
+
+
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "skce", "brier"])
 def test_one_member_is_the_consistency_test(name: str) -> None:
     members, labels = world(m=1)
@@ -397,10 +427,6 @@ REFUSED = {
     "adjustment": (lambda p, y: cr.predictive_check(p, y, adjustment="bonferroni"), "family-wise"),
     "paper": (lambda p, y: cr.predictive_check(p, y, paper="M23"), "P21"),
     "swapped": (lambda p, y: cr.predictive_check(y, p), "Swap them"),
-    "counts": (
-        lambda p, y: cr.predictive_check(p, cr.LabelCounts(np.eye(3, dtype=int)[y])),
-        "one label per instance",
-    ),
     "no replicates": (lambda p, y: cr.predictive_check(p, y, n_resamples=0), "positive integer"),
     "no statistic": (lambda p, y: cr.predictive_check(p, y, statistics=[]), "at least one"),
     "twice": (lambda p, y: cr.predictive_check(p, y, statistics=["brier", "brier"]), "distinct"),

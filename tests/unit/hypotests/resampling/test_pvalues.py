@@ -135,3 +135,13 @@ def test_westfall_young_by_counting() -> None:
 def test_an_omnibus_of_one_statistic_is_that_statistic() -> None:
     pooled = pooled_pvalues(np.random.default_rng(4).normal(size=(1, 40)), ("greater",))
     assert westfall_young(pooled)[0] == pytest.approx(pooled[0, 0])
+
+
+def test_adjusted_pvalues_are_not_below_the_raw_ones() -> None:
+    """Ties below: the observation is the only large value, so twice its rank is above the rank itself."""
+    values = np.array([[3.0, 0.0, 0.0, 0.0]])
+    pooled = pooled_pvalues(values, ("two-sided",))
+    assert pooled[0, 0] == 0.5  # 2 * 1 / 4
+    pvalue, adjusted, _ = westfall_young(pooled)
+    assert pvalue == 0.25  # the three others have p-values of 1
+    assert adjusted[0] == 0.5

@@ -1,0 +1,221 @@
+"""Rows of the validity board: intervals, where the truth that they should hold is known."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import credibly as cr
+from kinds import REAL_STATISTICS
+from validity import test_annotators, test_coverage, test_ties, worlds
+from validity.report import Numbers, Row
+
+
+def held(estimate: cr.Estimate, truth: float) -> float:
+    """1 where the 95 % interval holds the truth, 0 where not, NaN where there is none."""
+    if estimate.interval_refusal is not None:
+        return math.nan
+    low, high = estimate.interval(0.95)
+    return float(low <= truth <= high)
+
+
+@functools.cache
+def class_estimands(exponent: float) -> dict[str, float]:
+    truth = worlds.temper(test_coverage.KINDS, exponent)
+    found = {name: test_coverage.population(cr.registered()[name], truth) for name in MEANS}
+    for name in DEBIASED:
+        found[name] = test_coverage.population(cr.registered()[name].with_(p=2), truth) ** 2
+    calibration = 3 * found["classwise_ece"]
+    return {**found, "calibration": calibration, "refinement": found["brier"] - calibration}
+
+
+MEANS = ("accuracy", "brier", "log_loss")
+DEBIASED = ("confidence_ece", "classwise_ece", "top_label_ece")
+
+
+def kinds_sample(exponent: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([14, seed])
+    kind = rng.integers(0, 6, size=500)
+    truth = worlds.temper(test_coverage.KINDS, exponent)
+    return test_coverage.KINDS[kind], worlds.draw(truth[kind], rng)
+
+
+def class_estimates(exponent: float) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        probs, labels = kinds_sample(exponent, seed)
+        truths = class_estimands(exponent)
+        found = {name: held(cr.registered()[name](probs, labels), truths[name]) for name in MEANS}
+        for name in DEBIASED:
+            squared = cr.registered()[name](probs, labels, p=2, debiased=True)
+            found[f"{name}, debiased"] = held(squared, truths[name])
+        return found
+
+    return run
+
+
+def brier_parts(exponent: float) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        parts = cr.decompose_brier(*kinds_sample(exponent, seed))
+        truths = class_estimands(exponent)
+        found = {name: held(getattr(parts, name), truths[name]) for name in ("calibration", "refinement")}
+        return {**found, "loss": held(parts.loss, truths["brier"])}
+
+    return run
+
+
+def block_skce(estimator: str, n: int, size: int | None) -> Callable[[int], Numbers]:
+    """At calibration, where the squared error is 0."""
+    statistic = cr.skce.with_(estimator=estimator, block_size=size, bandwidth=0.5)
+
+    def run(seed: int) -> Numbers:
+        return {f"skce, {estimator}": held(statistic(*worlds.tempered(1.0, n=n)(seed)), 0.0)}
+
+    return run
+
+
+@functools.cache
+def real_estimands() -> dict[str, float]:
+    rng = np.random.default_rng(15)
+    mean, std = rng.normal(size=(60_000, 3)), rng.uniform(0.5, 1.5, size=(60_000, 3))
+    chosen, rows = rng.integers(3, size=60_000), np.arange(60_000)
+    labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=60_000)
+    given = cr.Gaussian(mean, std)
+    return {name: float(cr.registered()[name](given, labels)) for name in REAL_MEANS}
+
+
+REAL_MEANS = tuple(name for name in REAL_STATISTICS if name != "quantile_calibration_error")
+
+
+def real_estimates(seed: int) -> Numbers:
+    rng = np.random.default_rng([16, seed])
+    mean, std = rng.normal(size=(300, 3)), rng.uniform(0.5, 1.5, size=(300, 3))
+    chosen, rows = rng.integers(3, size=300), np.arange(300)
+    labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=300)
+    given, truths = cr.Gaussian(mean, std), real_estimands()
+    return {name: held(cr.registered()[name](given, labels), truths[name]) for name in REAL_MEANS}
+
+
+@functools.cache
+def rater_world(name: str) -> tuple[test_annotators.World, dict[str, float]]:
+    made = test_annotators.make(name)
+    return made, made.estimands(15)
+
+
+def rater_estimates(test: str, world: str) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        made, truths = rater_world(world)
+        predicted, counts = made.sample(300, (2, 5), np.random.default_rng([17, seed]))
+        found = test_annotators.estimates(predicted, counts, 15)
+        wanted = test == "decompose_disagreement"
+        return {
+            name.removeprefix("disagreement "): held(one, truths[name])
+            for name, one in found.items()
+            if name.startswith("disagreement") == wanted
+        }
+
+    return run
+
+
+@functools.cache
+def confident_population() -> tuple[np.ndarray, np.ndarray, float, float]:
+    rng = np.random.default_rng(18)
+    confidence = np.clip(rng.beta(4, 1.5, size=20_000), 0.5, 1)
+    labels = (rng.random(20_000) > confidence).astype(int)
+    probs = np.stack([confidence, 1 - confidence], axis=1)
+    curve = cr.risk_coverage_curve(probs, labels)
+    return probs, labels, float(curve.area), float(curve.excess)
+
+
+def risk_coverage(seed: int) -> Numbers:
+    probs, labels, area, excess = confident_population()
+    rows = np.random.default_rng([19, seed]).integers(0, len(probs), size=600)
+    curve = cr.risk_coverage_curve(probs[rows], labels[rows])
+    return {"area": held(curve.area, area), "excess": held(curve.excess, excess)}
+
+
+def entropy_mean(seed: int) -> Numbers:
+    """The mean entropy of a uniform distribution over the simplex with k classes: 1/2 + ... + 1/k."""
+    probs = worlds.predictions(300, 3, np.random.default_rng([20, seed]))
+    in_nats = functools.partial(cr.upper_entropy, base=math.e)
+    return {
+        "upper_entropy": held(cr.mean_over(cr.Point(probs), {"entropy": in_nats})["entropy"], 1 / 2 + 1 / 3)
+    }
+
+
+@functools.cache
+def temperature_gain(exponent: float) -> float:
+    """How much smaller the expected log loss is where the temperature is right, from predictions alone."""
+    probs = worlds.predictions(200_000, 3, np.random.default_rng(21))
+    truth = worlds.temper(probs, exponent)
+    return float((truth * (np.log(probs) - np.log(truth))).sum(axis=1).mean())
+
+
+def recalibrated(seed: int) -> Numbers:
+    probs, labels = worlds.tempered(0.5, n=400)(seed)
+    report = cr.recalibration_report(
+        probs, labels, ["temperature"], statistics=["log_loss"], n_resamples=19, rng=seed
+    )
+    change = report.methods["temperature"].changes["log_loss"]
+    return {"temperature, change of log_loss": held(change.difference, temperature_gain(0.5))}
+
+
+def ties(seed: int) -> Numbers:
+    """Joint 95 % intervals of models that are equal in law: none is told apart."""
+    return {"no false difference": float(not test_ties.separated(seed)[0])}
+
+
+def crossing_models(n: int, rng: np.random.Generator) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A poor single prediction against the hull of four better ones."""
+    truth = rng.dirichlet(np.ones(3), size=n)
+    noise = rng.dirichlet(np.ones(3), size=(n, 5))
+    members = 0.7 * truth[:, None] + 0.3 * noise[:, :4]
+    models = {"point": 0.3 * truth + 0.7 * noise[:, 4], "set": members}
+    return models, worlds.draw(truth, rng)
+
+
+def only_crossing(models: dict[str, np.ndarray], labels: np.ndarray, seed: int) -> Any:
+    found = cr.rank_models(models, labels, averages=False, n_resamples=300, rng=seed).crossings
+    return found[0] if found else None
+
+
+@functools.cache
+def true_crossing() -> float:
+    return float(only_crossing(*crossing_models(40_000, np.random.default_rng(22)), 0).tradeoff)
+
+
+def crossing(seed: int) -> Numbers:
+    found = only_crossing(*crossing_models(300, np.random.default_rng([23, seed])), seed)
+    if found is None:
+        return {"crossing": math.nan}
+    return {"crossing": float(found.interval[0] <= true_crossing() <= found.interval[1])}
+
+
+INTERVAL_ROWS = [
+    *(
+        Row(
+            "Estimate.interval", f"six kinds, {name}", "interval", class_estimates(exponent), True, slack=0.03
+        )
+        for name, exponent in test_coverage.WORLDS.items()
+    ),
+    *(
+        Row("decompose_brier", f"six kinds, {name}", "interval", brier_parts(exponent), True, slack=0.03)
+        for name, exponent in test_coverage.WORLDS.items()
+    ),
+    Row("Estimate.interval", "calibrated, pairs", "interval", block_skce("linear", 200, None), True, 0.03),
+    Row("Estimate.interval", "calibrated, blocks", "interval", block_skce("block", 300, 5), True, 0.03),
+    Row("Estimate.interval", "Gaussians, labels too spread", "interval", real_estimates, True, slack=0.03),
+    *(
+        Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=6)
+        for test in ("decompose_loss", "decompose_disagreement")
+        for world in test_annotators.WORLDS
+    ),
+    Row("risk_coverage_curve", "confident and calibrated", "interval", risk_coverage, True, slack=0.015),
+    Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
+    Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),
+    Row("rank_models", "four models, equal in law", "interval", ties, True, share=0.5, few=4),
+    Row("rank_models", "a point and a set that cross", "interval", crossing, True, slack=0.03, few=4),
+]

@@ -1,0 +1,268 @@
+"""Rows of the validity board: single predictors of classes and of real values, and what a model expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import credibly as cr
+from kinds import CLASS_STATISTICS, REAL_STATISTICS
+from validity import draw_worlds, worlds
+from validity.report import REPLICATES, Numbers, Row
+
+
+def components(result: cr.HypotestResult) -> Numbers:
+    """The p-values of all statistics of a test and of the test itself."""
+    return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+
+
+def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        probs, labels = world(seed)
+        return components(
+            cr.calibration_test(probs, labels, statistic=CLASS_STATISTICS, n_resamples=REPLICATES, rng=seed)
+        )
+
+    return run
+
+
+LINEAR = cr.skce.with_(estimator="linear")
+METHODS: dict[str, dict[str, Any]] = {
+    "skce, moments": {"statistic": "skce", "method": "moments"},
+    "skce, asymptotic": {"statistic": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
+    "linear skce, asymptotic": {"statistic": LINEAR, "method": "asymptotic"},
+    "skce, bound": {"statistic": "skce", "method": "bound"},
+    "linear skce": {"statistic": LINEAR, "n_resamples": REPLICATES},
+    "debiased confidence_ece": {
+        "statistic": cr.confidence_ece.with_(p=2, debiased=True),
+        "n_resamples": REPLICATES,
+    },
+    "equal-mass classwise_ece": {
+        "statistic": cr.classwise_ece.with_(binning="equal_mass", n_bins=5),
+        "n_resamples": REPLICATES,
+    },
+}
+
+
+def other_methods(world: worlds.World) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        probs, labels = world(seed)
+        return {
+            name: cr.calibration_test(probs, labels, rng=seed, **settings).pvalue
+            for name, settings in METHODS.items()
+        }
+
+    return run
+
+
+def reliability_bands(exponent: float) -> Callable[[int], Numbers]:
+    """One filled bin drawn per data set: the band of each bin holds 95 % of what it shows."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([2, seed])
+        probs, labels = worlds.tempered(exponent, n=300)(seed)
+        curve = cr.reliability_curve(probs, labels, n_bins=10, n_resamples=REPLICATES, rng=seed)
+        assert curve.band is not None
+        chosen = rng.choice(np.flatnonzero(curve.weight >= 10))
+        return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
+
+    return run
+
+
+DISCRETE = frozenset({"accuracy", "picp"})
+BOUNDS = frozenset({"skce, bound", "linear skce, asymptotic"})
+
+CLASS_ROWS = [
+    Row("calibration_test", "calibrated", "null", all_class_statistics(worlds.tempered(1.0)), DISCRETE),
+    *(
+        Row(
+            "calibration_test",
+            f"calibrated, rounded to {digits} digits",
+            "null",
+            all_class_statistics(worlds.rounded(digits, n=150, k=4)),
+            DISCRETE,
+        )
+        for digits in worlds.DIGITS
+    ),
+    Row("calibration_test", "overconfident", "alternative", all_class_statistics(worlds.tempered(0.5))),
+    Row("calibration_test", "underconfident", "alternative", all_class_statistics(worlds.tempered(2.0))),
+    Row(
+        "calibration_test",
+        "overconfident, rounded to 2 digits",
+        "alternative",
+        all_class_statistics(worlds.rounded(2, n=150, k=4, overconfidence=2.0)),
+    ),
+    Row("calibration_test", "calibrated, other methods", "null", other_methods(worlds.tempered(1.0)), BOUNDS),
+    Row(
+        "calibration_test", "overconfident, other methods", "alternative", other_methods(worlds.tempered(0.5))
+    ),
+    Row("reliability_curve", "calibrated", "interval", reliability_bands(1.0), True),
+]
+
+
+# Single predictors of real values
+
+
+def gaussians(rng: np.random.Generator, shared: bool, spread: float) -> tuple[cr.Gaussian, np.ndarray]:
+    """Members with a mean and a width; one of them draws every label, or one of them all labels."""
+    mean, std = rng.normal(size=(60, 3)), rng.uniform(0.5, 1.5, size=(60, 3))
+    chosen = np.full(60, rng.integers(3)) if shared else rng.integers(3, size=60)
+    rows = np.arange(60)
+    labels = mean[rows, chosen] + spread * std[rows, chosen] * rng.normal(size=60)
+    return cr.Gaussian(mean, std), labels
+
+
+def all_real_statistics(spread: float) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        given, labels = gaussians(np.random.default_rng([3, seed]), False, spread)
+        return components(
+            cr.calibration_test(given, labels, statistic=REAL_STATISTICS, n_resamples=REPLICATES, rng=seed)
+        )
+
+    return run
+
+
+def envelope(test: Callable[..., cr.EnvelopeCurve], spread: float) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        found = {}
+        for hypothesis in ("independent", "bayesian"):
+            rng = np.random.default_rng([4, seed])
+            given, labels = gaussians(rng, hypothesis == "bayesian", spread)
+            curve = test(given, labels, levels=10, hypothesis=hypothesis, n_resamples=REPLICATES, rng=seed)
+            found[hypothesis] = curve.pvalue
+        return found
+
+    return run
+
+
+def of_test(name: str, world: Callable[..., dict[str, float]], **settings: Any) -> Callable[[int], Numbers]:
+    """The p-values that a world of draws or quantiles has of one public test; statistics are its settings."""
+    public = ("pit_test", "coverage_curve")
+
+    def run(seed: int) -> Numbers:
+        found = world(seed, **settings)
+        if name in public:
+            return {name: found[name]}
+        return {key: value for key, value in found.items() if key not in public}
+
+    return run
+
+
+def draws_and_quantiles(test: str) -> list[Row]:
+    loose = frozenset({"picp", "pit_test", "coverage_curve"})
+    made = []
+    for s in (1, 5, 20):
+        for n in (100, 1000):
+            run = of_test(test, draw_worlds.draws, n=n, s=s)
+            made.append(Row(test, f"{s} perfect draws, n = {n}", "null", run, s < 3 or loose, few=8))
+    for q in (1, 9, 39):
+        run = of_test(test, draw_worlds.quantiles, n=200, q=q)
+        made.append(Row(test, f"{q} perfect quantiles", "null", run, q == 1 or loose, few=8))
+    run = of_test(test, draw_worlds.tied_draws, n=100, s=5)
+    made.append(Row(test, "5 draws of whole numbers", "null", run, loose, few=8))
+    run = of_test(test, draw_worlds.draws, n=200, s=5, spread=1.5)
+    made.append(Row(test, "5 draws, labels too spread", "alternative", run, few=8))
+    run = of_test(test, draw_worlds.quantiles, n=200, q=9, spread=1.5)
+    made.append(Row(test, "9 quantiles, labels too spread", "alternative", run, few=8))
+    return made
+
+
+def one_observation(sigmas: float) -> Callable[[int], Numbers]:
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([5, seed])
+        given = cr.Gaussian(rng.normal(size=1), np.ones(1))
+        label = np.asarray(given.mean) + (rng.normal(size=1) if sigmas == 0 else sigmas)
+        return {"Gaussian": cr.observation_check(given, label).pvalue}
+
+    return run
+
+
+REAL_ROWS = [
+    Row("calibration_test", "calibrated Gaussians", "null", all_real_statistics(1.0), DISCRETE),
+    Row("calibration_test", "Gaussians, labels too spread", "alternative", all_real_statistics(1.6)),
+    *draws_and_quantiles("calibration_test"),
+    *draws_and_quantiles("pit_test"),
+    *(
+        row
+        for test in (cr.pit_test, cr.coverage_curve)
+        for row in (
+            Row(test.__name__, "calibrated Gaussians", "null", envelope(test, 1.0), True),
+            Row(test.__name__, "Gaussians, labels too spread", "alternative", envelope(test, 1.6)),
+        )
+    ),
+    Row("observation_check", "one label of the prediction", "null", one_observation(0.0), few=100),
+    Row("observation_check", "one label three widths away", "alternative", one_observation(3.0)),
+]
+
+
+# What a model expects of its own metrics
+
+
+CHECKED = ("accuracy", "brier", "log_loss", "confidence_ece", "classwise_ece", "hosmer_lemeshow")
+
+
+def checked(exponent: float, digits: int | None = None) -> Callable[[int], Numbers]:
+    """Labels from a member drawn for all instances (bayesian), or from the mean (independent)."""
+
+    def run(seed: int) -> Numbers:
+        found: dict[str, float] = {}
+        for hypothesis in ("bayesian", "independent"):
+            rng = np.random.default_rng([6, seed])
+            members = rng.dirichlet(np.ones(3), size=(60, 4))
+            if digits is not None:
+                members = np.round(members, digits)
+                members /= members.sum(axis=2, keepdims=True)
+            truth = members[:, rng.integers(4)] if hypothesis == "bayesian" else members.mean(axis=1)
+            check = cr.predictive_check(
+                members,
+                worlds.draw(worlds.temper(truth, exponent), rng),
+                statistics=CHECKED,
+                hypothesis=hypothesis,
+                groups=np.arange(60) % 3,
+                n_resamples=REPLICATES,
+                rng=seed,
+            ).under(hypothesis)
+            found |= {f"{hypothesis}: {name}": one.pvalue for name, one in check.checks.items()}
+            cells = [one.adjusted_pvalue for own in check.groups.values() for one in own.values()]
+            found |= {f"{hypothesis}: any": check.omnibus_pvalue, f"{hypothesis}: any group": min(cells)}
+        return found
+
+    return run
+
+
+LOOSE_CHECKS = frozenset(
+    f"{hypothesis}: {name}"
+    for hypothesis in ("bayesian", "independent")
+    for name in ("accuracy", "any", "any group")
+)
+
+PREDICTIVE_ROWS = [
+    Row("predictive_check", "calibrated members", "null", checked(1.0), LOOSE_CHECKS),
+    *(
+        Row(
+            "predictive_check",
+            f"calibrated members, rounded to {digits} digits",
+            "null",
+            checked(1.0, digits),
+            LOOSE_CHECKS,
+            few=6,
+        )
+        for digits in worlds.DIGITS
+    ),
+    Row("predictive_check", "overconfident members", "alternative", checked(0.2)),
+    *(
+        Row(
+            "predictive_check",
+            f"3 members with 5 draws each, {hypothesis}",
+            "null",
+            of_test("predictive_check", draw_worlds.members, n=100, m=3, s=5, hypothesis=hypothesis),
+            True,
+            few=6,
+        )
+        for hypothesis in ("independent", "bayesian")
+    ),
+]
+
+SINGLE_ROWS = [*CLASS_ROWS, *REAL_ROWS, *PREDICTIVE_ROWS]
