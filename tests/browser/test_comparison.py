@@ -11,7 +11,7 @@ import pytest
 import credibly as cr
 from browser.chromium import Chromium
 from credibly.io import demo
-from credibly.report import render_comparison
+from credibly.report import render_report
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def ten() -> cr.Comparison:
 
 def written(comparison: cr.Comparison, folder: Path) -> Path:
     path = folder / "page.html"
-    path.write_text(render_comparison(comparison), encoding="utf-8")
+    path.write_text(render_report(comparison), encoding="utf-8")
     return path
 
 

@@ -88,6 +88,13 @@ class InputError(CrediblyError, ValueError):
     """A value is outside what the method is defined for."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """A name is not among those that can be looked up."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # KeyError would show the sentence in quotes
+
+
 class InputTypeError(CrediblyError, TypeError):
     """A value is of the wrong kind."""
 

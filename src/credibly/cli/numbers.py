@@ -13,7 +13,7 @@ from credibly.cli.progress import progress
 from credibly.cli.reading import Reading, command
 from credibly.cli.streaming import Streaming
 from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, NumberRow, Verdict, check_verdicts, evaluate, number_rows
+from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
 from credibly.predictions import Rows
 from credibly.statistics import Statistic, registered
 
@@ -96,13 +96,12 @@ def run(
 
 
 def answers(evaluation: Evaluation) -> tuple[Verdict, ...]:
-    """Return the verdicts of the statistics, those about the sets, and conflicts of the predictive checks."""
-    sets = () if evaluation.credal is None else evaluation.credal.verdicts
-    truth = () if evaluation.validity is None else (evaluation.validity.verdict,)
-    checked: tuple[Verdict, ...] = ()
-    if evaluation.check is not None:
-        checked = check_verdicts(evaluation.check, evaluation.predictions, LEVEL)
-    return (*evaluation.verdicts, *sets, *truth, *(one for one in checked if one.word == "conflict"))
+    """Return the verdicts of the statistics and of the parts; a statistic again only where it conflicts."""
+    others = (one for said in evaluation.answers.values() for one in said)
+    return (
+        *evaluation.verdicts,
+        *(one for one in others if one.statistic not in evaluation.tests or one.word == "conflict"),
+    )
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:

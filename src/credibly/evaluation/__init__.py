@@ -1,15 +1,18 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
 from credibly.evaluation.comparison import Comparison, compare
+from credibly.evaluation.curves import Curves
 from credibly.evaluation.evaluate import evaluate
-from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
-from credibly.evaluation.results import Curves, Evaluation, PredictionSummary, RealParts
+from credibly.evaluation.regression import RealParts
+from credibly.evaluation.rendering import Reported
+from credibly.evaluation.results import Evaluation
+from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.score import ScoreParts
-from credibly.evaluation.sets import CredalParts, ValidityParts
+from credibly.evaluation.set_tests import CredalParts, ValidityParts
+from credibly.evaluation.stages import Part
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
-from credibly.evaluation.verdict import Verdict
-from credibly.evaluation.words import joined, shown, shown_range, title, worst_first
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.statistics import story_of
 
 __all__ = [
@@ -18,14 +21,15 @@ __all__ = [
     "Curves",
     "Evaluation",
     "NumberRow",
+    "Part",
     "PredictionSummary",
     "RaterParts",
     "RealParts",
+    "Reported",
     "ScoreParts",
     "StandingRow",
     "ValidityParts",
     "Verdict",
-    "check_verdicts",
     "compare",
     "evaluate",
     "joined",

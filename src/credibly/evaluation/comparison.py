@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,14 @@ from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.distance import Divergence
 from credibly.evaluation.data_warnings import source_warnings
-from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.rows import checked_rows
-from credibly.evaluation.stages import Progress, choose, estimate_all, origin, silent, summarise, version
-from credibly.evaluation.tidy import StandingRow, frame, standing_rows
-from credibly.evaluation.words import joined, shown
+from credibly.evaluation.rendering import Reported
+from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
+from credibly.evaluation.stages import Progress, origin, silent, version
+from credibly.evaluation.statistics import choose, estimate_all
+from credibly.evaluation.tidy import StandingRow, standing_rows
+from credibly.evaluation.words import joined, shown, shown_range
 from credibly.predictions import Rows
-from credibly.results.base import Result, jsonable
+from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
@@ -38,7 +38,7 @@ N_BINS = 15
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison(Result):
+class Comparison(Reported):
     """All that :func:`compare` computed.
 
     Attributes
@@ -65,6 +65,12 @@ class Comparison(Result):
 
     drawn_as = ("ranking",)
 
+    _page = "comparison.html"
+    _rows_are = "All places"
+    _row = StandingRow
+    _headings = ("trade-off", "place", "model", "score", "behind the first by")
+    _logged = ("version", "rng", "n_resamples")
+
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
     estimates: Mapping[str, Mapping[str, Estimate]]
@@ -75,75 +81,33 @@ class Comparison(Result):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
 
-    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write everything as one self-contained HTML file.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write.
-        overwrite : bool
-            Replace a file that is already there.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        # A report is made from a finished comparison, as from an evaluation.
-        # tach-ignore(Comparison.report is the user's handle on the room below)
-        from credibly.report import write_comparison
-
-        return write_comparison(self, path, overwrite=overwrite)
-
-    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
-        """Return the standing of every model at every trade-off as a data frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            Which one; the first that is installed where not given.
-
-        Returns
-        -------
-        DataFrame
-            Columns tradeoff, model, place_best, place_worst, score, difference (to the first), low, high
-            (its joint interval), distance and imprecision.
-        """
-        return frame(standing_rows(self.ranking), StandingRow, library)
-
-    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
-        """Log scores, settings and report to the active run of MLflow, where that is installed.
-
-        Parameters
-        ----------
-        prefix : str
-            Put before every name.
-        """
-        from credibly.evaluation.rendering import log_comparison_to_mlflow
-
-        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
-        from credibly.report import render_comparison
-
-        log_comparison_to_mlflow(self, render_comparison(self), prefix)
-
-    def _repr_html_(self) -> str:
-        from credibly.evaluation.rendering import comparison_html
-
-        return comparison_html(self)
-
-    def __rich__(self) -> Any:
-        from credibly.evaluation.rendering import comparison_rich
-
-        return comparison_rich(self)
-
     @property
     def heading(self) -> str:
         """What was compared, in one line."""
         return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
 
-    def __str__(self) -> str:
-        return "\n".join([self.heading, *(f"  {one}" for one in self.findings)])
+    def _rows(self) -> tuple[StandingRow, ...]:
+        return standing_rows(self.ranking)
+
+    def _cells(self, row: StandingRow) -> tuple[str, ...]:
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
+            behind = shown_range((row.low, row.high))
+        return shown(row.tradeoff), place, row.model, shown(row.score), behind
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [("", finding) for finding in self.findings]
+
+    def _advice(self) -> dict[str, str]:
+        return {case: str(one) for case, one in self.recommendations.items()}
+
+    def _briefly(self) -> list[str]:
+        return [*self.findings, *(f"if {case}: {one}" for case, one in self._advice().items())]
+
+    def _metrics(self) -> dict[str, float]:
+        return {f"{row.model}/E at tradeoff {row.tradeoff:g}": row.score for row in self._rows()}
 
 
 @takes_rng

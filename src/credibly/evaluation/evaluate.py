@@ -1,4 +1,4 @@
-"""Run all that the input allows, cheap parts first: estimates, decomposition, curves, tests."""
+"""Run all that the input allows, stage by stage. A new part is one file, one stage here and one field."""
 
 from __future__ import annotations
 
@@ -8,29 +8,24 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly.evaluation.curves import KEPT_CLASSES, curves, order_notes
+from credibly.evaluation.curves import CURVES
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
-from credibly.evaluation.predictive_checks import check_part
-from credibly.evaluation.raters import RaterParts, rater_parts
-from credibly.evaluation.recalibration import recalibrations
-from credibly.evaluation.regression import real_parts, real_tests
+from credibly.evaluation.predictive_checks import CHECK
+from credibly.evaluation.raters import RATERS
+from credibly.evaluation.recalibration import RECALIBRATION
+from credibly.evaluation.regression import REALS
 from credibly.evaluation.results import Evaluation
-from credibly.evaluation.rows import checked_rows, has_counts, rows_for_pairs, subsampled
-from credibly.evaluation.score import score_notes, score_parts
-from credibly.evaluation.set_tests import credal_parts, validity_parts
-from credibly.evaluation.stages import (
-    OMNIBUS,
-    Progress,
-    calibration_tests,
-    choose,
+from credibly.evaluation.rows import (
+    checked_rows,
     class_names,
-    estimate_all,
-    estimate_groups,
-    silent,
+    rows_for_pairs,
+    subsampled,
     summarise,
-    version,
 )
-from credibly.evaluation.stages import origin as origin_of
+from credibly.evaluation.score import SCORE
+from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
+from credibly.evaluation.stages import Part, Progress, Stage, Work, origin, silent, version
+from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
@@ -39,7 +34,23 @@ from credibly.recalibration import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, decompose_brier
+from credibly.statistics import Statistic
+
+STAGES: tuple[Stage, ...] = (
+    ESTIMATES,
+    GROUPS,
+    DECOMPOSITION,
+    RATERS,
+    SCORE,
+    CURVES,
+    TESTS,
+    CREDAL_SETS,
+    VALIDITY_OF_SETS,
+    REALS,
+    CHECK,
+    RECALIBRATION,
+)
+"""The parts of an evaluation, cheap ones first; one that needs another stands behind it."""
 
 
 @takes_rng
@@ -129,88 +140,41 @@ def evaluate(
     require_level(level)
     require_resamples(n_resamples)
     rows = checked_rows(predictions, labels, groups, features)
-    some = rows.sample.predictions
-    names = class_names(some, classes or rows.sample.classes)
-    origin = origin_of(source)
+    names = class_names(rows.sample.predictions, classes or rows.sample.classes)
+    recorded = origin(source)
     seed = as_seed(rng)
-    tell = progress or silent
-    single, said = one_rater(rows, seed)
-    limits = list(input_limits(rows))
+    single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
-    limits += unsuited
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
-    chosen = [subsampled(one, rows.n, most, seed) for one in chosen]
-
-    facts = summarise(rows)
-    survey = surveyed(rows)
-    estimates = estimate_all(rows, chosen, tell)
-    by_group, ungrouped = estimate_groups(rows, chosen, tell)
-    limits += ungrouped
-    decomposition = curve_set = raters = score = None
-    results: dict[str, HypotestResult] = {}
-    if isinstance(some, ClassPredictions):
-        decomposition = decompose_brier(*rows.arguments, n_bins=n_bins)
-        raters, unrated = rater_parts(rows, n_bins)
-        score, unscored = score_parts(rows, seed)
-        limits += [*unrated, *unscored]
-        tell("decomposition", 1, 1)
-        coverage = 1 - level if tests and not has_counts(rows) else None
-        curve_set = curves(
-            rows,
-            names,
-            n_bins=n_bins,
-            level=coverage,
-            n_resamples=n_resamples,
-            seed=seed,
-            tell=tell,
-            score=score,
-        )
-        tell("curves", 1, 1)
-        if len(names) > KEPT_CLASSES:
-            limits.append(_kept_only(len(names)))
-        if tests and chosen:
-            results = calibration_tests(single, chosen, n_resamples, seed, tell)
-    run: dict[str, Any] = {"tests": tests, "n_resamples": n_resamples, "level": level, "seed": seed}
-    credal, unset = credal_parts(single, facts, classes=names, tell=tell, **run)
-    validity, uncounted = validity_parts(rows, facts, tell=tell, **run)
-    limits += unset + uncounted
-    reals = None
-    if isinstance(some, RealPredictions) and tests:
-        if chosen:
-            results, untested = real_tests(rows, chosen, n_resamples, seed, tell)
-            limits += untested
-        reals, undrawn = real_parts(rows, level, n_resamples, seed)
-        limits += undrawn
-        tell("curves", 1, 1)
-    check = None
-    if tests and chosen:
-        tested = [one for one in chosen if one.name in results]
-        grouped = single.ungrouped() if ungrouped else single
-        check, unchecked = check_part(grouped, tested, n_resamples, seed, tell)
-        limits += unchecked
-    before_after, unfitted = recalibrations(
-        rows, recalibrate, n_bins=n_bins, n_resamples=n_resamples, seed=seed, tell=tell
-    )
-    limits += unfitted
-    if not tests:
-        limits.append(("resampling tests, consistency bands and pairwise statistics", "tests=False"))
-    answers = verdicts(results, facts, level) or (nothing_tested(_why_untested(rows, tests)),)
-    return Evaluation(
-        predictions=facts,
+    work = Work(
+        summary=summarise(rows),
+        single=single,
         classes=names,
-        estimates=estimates,
-        decomposition=decomposition,
-        tests=results,
-        curves=curve_set,
-        groups=by_group,
-        verdicts=answers,
-        warnings=data_warnings(rows, survey, names, origin),
-        notes=_notes(survey.notes, estimates, results)
-        + _rater_notes(survey.notes, raters)
-        + score_notes(score)
-        + (said if tests else ())
-        + order_notes(curve_set),
-        not_run=tuple(limits),
+        statistics=[subsampled(one, rows.n, most, seed) for one in chosen],
+        tests=tests,
+        n_bins=n_bins,
+        n_resamples=n_resamples,
+        level=level,
+        seed=seed,
+        recalibrate=recalibrate,
+        tell=progress or silent,
+        left_out=[*input_limits(rows), *unsuited],
+    )
+    survey = surveyed(rows)
+    for stage in STAGES:
+        stage.add(rows, work)
+    found = work.found | {name: work.found[name] or {} for name in ("groups", "tests")}
+    if not tests:
+        work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
+    told = (note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes))
+    return Evaluation(
+        predictions=work.summary,
+        classes=names,
+        verdicts=verdicts(found["tests"], work.summary, level)
+        or (nothing_tested(_why_untested(rows, tests)),),
+        warnings=data_warnings(rows, survey, names, recorded),
+        notes=(*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ())),
+        not_run=tuple(work.left_out),
         settings={
             "version": version(),
             "hypothesis": HYPOTHESIS,
@@ -221,17 +185,11 @@ def evaluate(
             "level": float(level),
             "tests": bool(tests),
             "pairwise_rows": most,
-            "statistics": {one.name: jsonable(one.settings()) for one in chosen},
-            "methods": {one.name: _method(one) for one in chosen},
+            "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
+            "methods": {one.name: _method(one) for one in work.statistics},
         },
-        source=origin,
-        raters=raters,
-        reals=reals,
-        check=check,
-        credal=credal,
-        validity=validity,
-        score=score,
-        recalibration=before_after,
+        source=recorded,
+        **found,
     )
 
 
@@ -249,14 +207,6 @@ def _notes(
     return tuple(dict.fromkeys((*shared, *told)))
 
 
-def _rater_notes(shared: tuple[str, ...], raters: RaterParts | None) -> tuple[str, ...]:
-    """Return what was left out because too few people rated it."""
-    if raters is None:
-        return ()
-    own = dict.fromkeys((*raters.loss.notes, *raters.disagreement.notes))
-    return tuple(f"raters: {note}" for note in own if note not in shared)
-
-
 def _method(statistic: Statistic) -> dict[str, str]:
     """Return what a statistic tells of itself, for the method notes of a report."""
     told = statistic.story
@@ -266,14 +216,6 @@ def _method(statistic: Statistic) -> dict[str, str]:
         "formula": told.formula,
         "reference": told.citation or statistic.reference,
     }
-
-
-def _kept_only(n_classes: int) -> tuple[str, str]:
-    reason = (
-        f"of {n_classes} classes the {KEPT_CLASSES} with the largest error are kept; `cr.reliability_curve` "
-        "with `target=` gives any other"
-    )
-    return f"reliability curves of {n_classes - KEPT_CLASSES} classes", reason
 
 
 def _why_untested(rows: Rows, tests: bool) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
-from credibly._arrays.philox import Seed
-from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.stages import Progress, Reasons
-from credibly.evaluation.verdict import Verdict
-from credibly.evaluation.words import verdicts
+from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.stages import NOT_ASKED, Stage, Work
+from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Rows
@@ -17,29 +14,37 @@ from credibly.results.predictive import PredictiveCheck
 from credibly.statistics import Statistic
 
 MOST_STATISTICS = 6
-_WHAT = "predictive checks of the Bayesian hypothesis"
 
 
-def check_part(
-    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
-) -> tuple[PredictiveCheck | None, Reasons]:
-    """Return the check of the first cheap statistics under both hypotheses, or why there is none."""
+def _applies(rows: Rows, work: Work) -> str | None:
+    if not work.tests or not work.statistics:
+        return NOT_ASKED
     if not has_members(rows.sample.predictions):
-        return None, [(_WHAT, "only averages are stored: which member drew the labels is lost")]
+        return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
-        return None, [(_WHAT, "with one member it is the hypothesis of the calibration tests")]
-    cheap = [one for one in chosen if one.traits.reduction == "sum"][:MOST_STATISTICS]
-    if not cheap:
-        return None, [(_WHAT, "no statistic that is a sum over instances was tested")]
-    check = predictive_check(
-        *rows.arguments,
-        **rows.also("groups"),
-        statistics=cheap,
-        n_resamples=n_resamples,
-        rng=seed,
-        progress=lambda done, total: tell("predictive checks", done, total),
+        return "with one member it is the hypothesis of the calibration tests"
+    return None if _cheap(work) else "no statistic that is a sum over instances was tested"
+
+
+def _run(rows: Rows, work: Work) -> PredictiveCheck:
+    grouped = work.single if work.found["groups"] else work.single.ungrouped()
+    return predictive_check(
+        *grouped.arguments,
+        **grouped.also("groups"),
+        statistics=_cheap(work),
+        n_resamples=work.n_resamples,
+        rng=work.seed,
+        progress=lambda done, total: work.tell("predictive checks", done, total),
     )
-    return check, []
+
+
+def _cheap(work: Work) -> list[Statistic]:
+    """Return the first statistics that were tested and are sums over instances."""
+    tested = (one for one in work.statistics if one.name in (work.found["tests"] or ()))
+    return [one for one in tested if one.traits.reduction == "sum"][:MOST_STATISTICS]
+
+
+CHECK = Stage("check", _run, _applies, "predictive checks of the Bayesian hypothesis")
 
 
 def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: float) -> tuple[Verdict, ...]:

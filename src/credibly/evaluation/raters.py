@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.evaluation.rows import has_counts
+from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
 from credibly.predictions import Rows
-from credibly.results.base import Result
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate
 
 KEPT_CLASSES = 100
 _LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
 
 
 @dataclasses.dataclass(frozen=True)
-class RaterParts(Result):
+class RaterParts(Part):
     """The squared loss and the disagreement between raters, taken apart.
 
     Attributes
@@ -34,6 +36,22 @@ class RaterParts(Result):
     loss: LossDecomposition
     disagreement: DisagreementDecomposition
 
+    @property
+    def key_numbers(self) -> Mapping[str, Estimate]:
+        """Whose loss it is, and whether disagreement was predicted."""
+        return {
+            "Irreducible loss": self.loss.irreducible,
+            "Calibration loss": self.loss.calibration,
+            "Dispersion loss": self.loss.dispersion,
+            "Predicted disagreement": self.disagreement.predicted,
+            "Observed disagreement": self.disagreement.observed,
+        }
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return what was left out because too few people rated it."""
+        own = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
+        return tuple(f"raters: {note}" for note in own if note not in shared)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types but single bins, and classes where there are very many."""
         found = super().to_dict()
@@ -46,17 +64,21 @@ class RaterParts(Result):
         return found
 
 
-def rater_parts(rows: Rows, n_bins: int) -> tuple[RaterParts | None, list[tuple[str, str]]]:
-    """Return the decompositions where labels are counts over raters, else nothing or the reason."""
-    if not has_counts(rows):
-        return None, []
+def _applies(rows: Rows, work: Work) -> str | None:
+    return None if has_counts(rows) else NOT_ASKED
+
+
+def _run(rows: Rows, work: Work) -> RaterParts | None:
     try:
         with warnings.catch_warnings():  # what is left out stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
-            parts = RaterParts(
-                decompose_loss(*rows.arguments, n_bins=n_bins),
-                decompose_disagreement(*rows.arguments, n_bins=n_bins),
+            return RaterParts(
+                decompose_loss(*rows.arguments, n_bins=work.n_bins),
+                decompose_disagreement(*rows.arguments, n_bins=work.n_bins),
             )
     except UnsupportedError as error:
-        return None, [("decompositions over raters", f"{error.rule}, {error.evidence}")]
-    return parts, []
+        work.leave_out("decompositions over raters", f"{error.rule}, {error.evidence}")
+        return None
+
+
+RATERS = Stage("raters", _run, _applies)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import cast
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.philox import Seed
-from credibly.evaluation.stages import Progress
-from credibly.predictions import ClassPredictions, Rows
-from credibly.recalibration import Recalibration, recalibration_report
+from credibly.evaluation.stages import NOT_ASKED, Stage, Work
+from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.recalibration import recalibration_report
 from credibly.results.recalibration import RecalibrationReport
 
 FOLDS = 5
@@ -17,16 +17,8 @@ MOST_ROWS = 20_000
 """Rows that are taken into memory to fit recalibrations to them."""
 
 
-def recalibrations(
-    rows: Rows,
-    methods: Sequence[str | Recalibration],
-    *,
-    n_bins: int,
-    n_resamples: int,
-    seed: Seed,
-    tell: Progress,
-) -> tuple[RecalibrationReport | None, list[tuple[str, str]]]:
-    """Return recalibrations side by side, or the reason why there is nothing to compare."""
+def _applies(rows: Rows, work: Work) -> str | None:
+    methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
         raise InputTypeError(
             "`recalibrate`",
@@ -35,27 +27,34 @@ def recalibrations(
             'Pass a list: ["temperature"].',
         )
     if not methods:
-        return None, []
+        return NOT_ASKED
     if not isinstance(rows.sample.predictions, ClassPredictions):
-        return None, [("recalibration", "there is none for real-valued predictions")]
+        return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
-        return None, [("recalibration", f"{rows.n} instances are too few for {FOLDS} folds")]
-    whole = rows.loaded(MOST_ROWS)
-    if whole is None:
-        reason = f"it is fitted to rows in memory, of chunks to up to {MOST_ROWS}; `load` a part of the data"
-        return None, [("recalibration", reason)]
+        return f"{rows.n} instances are too few for {FOLDS} folds"
+    if rows.loaded(MOST_ROWS) is None:
+        return f"it is fitted to rows in memory, of chunks to up to {MOST_ROWS}; `load` a part of the data"
+    return None
+
+
+def _run(rows: Rows, work: Work) -> RecalibrationReport:
+    whole = cast(Dataset, rows.loaded(MOST_ROWS))
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
             whole.predictions,
             whole.observed,
-            methods,
+            work.recalibrate,
             cv=FOLDS,
             features=whole.features,
-            n_bins=n_bins,
-            n_resamples=n_resamples,
-            rng=seed,
-            progress=lambda done, total: tell("recalibrations", done, total),
+            n_bins=work.n_bins,
+            **work.drawn,
+            progress=lambda done, total: work.tell("recalibrations", done, total),
         )
-    failed = [(f"recalibration by {name}", one.failure) for name, one in found.methods.items() if one.failure]
-    return found, [(name, reason.rstrip(".")) for name, reason in failed]
+    for name, one in found.methods.items():
+        if one.failure:
+            work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
+    return found
+
+
+RECALIBRATION = Stage("recalibration", _run, _applies, "recalibration")

@@ -1,102 +1,193 @@
-"""An evaluation where people work: HTML in a notebook, a table on a terminal, a run of MLflow."""
+"""What an evaluation and a comparison share: report, data frame, notebook, terminal, a run of MLflow."""
 
 from __future__ import annotations
 
+import abc
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError
-from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
-from credibly.evaluation.words import shown, shown_range
+from credibly.evaluation.tidy import frame
+from credibly.results.base import Result
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.table import Table
-
-HEADINGS = ("statistic", "value", "95 % interval", "accepted", "p", "adjusted p", "verdict")
 
 
-def cells(row: NumberRow) -> tuple[str, ...]:
-    """Return a row as text under `HEADINGS`."""
-    interval = "" if row.low is None or row.high is None else shown_range((row.low, row.high))
-    accepted = ""
-    if row.acceptance_low is not None and row.acceptance_high is not None:
-        accepted = shown_range((row.acceptance_low, row.acceptance_high))
-    values = ("" if number is None else shown(number) for number in (row.pvalue, row.adjusted_pvalue))
-    name = row.statistic if row.part == "estimates" else f"{row.part}: {row.statistic}"
-    return name, shown(row.value), interval, accepted, *values, row.verdict or ""
+class Reported(Result, abc.ABC):
+    """A result that has a report. It says what it is, what was found, and how its rows read."""
 
+    settings: Mapping[str, Any]
 
-def as_html(evaluation: Any) -> str:
-    """Return verdicts and numbers as HTML for a notebook; names are escaped, nothing is fetched or run."""
-    verdicts = "".join(
-        f"<li><strong>{html.escape(one.word)}</strong>: {html.escape(one.finding)}</li>"
-        for one in evaluation.verdicts
-    )
-    table = _html_table(HEADINGS, map(cells, number_rows(evaluation)))
-    return (
-        f"<div><p><strong>{html.escape(evaluation.heading)}</strong></p><ul>{verdicts}</ul>"
-        f"<details><summary>All numbers</summary>{table}</details>"
-        '<p>The whole report: <code>.report("report.html")</code></p></div>'
-    )
+    _page: ClassVar[str]
+    """Name that its report is given in examples and among artifacts."""
+    _rows_are: ClassVar[str]
+    """What the table of all rows is called."""
+    _row: ClassVar[type]
+    """Type of its rows: their fields are the columns of the data frame."""
+    _headings: ClassVar[tuple[str, ...]]
+    """Columns of the rows as text."""
+    _logged: ClassVar[tuple[str, ...]]
+    """Settings that are parameters of a run."""
 
+    @property
+    @abc.abstractmethod
+    def heading(self) -> str:
+        """What it is about, in one line."""
 
-def as_rich(evaluation: Any) -> Group:
-    """Return verdicts and numbers for `rich.print`."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+    @abc.abstractmethod
+    def _rows(self) -> tuple[Any, ...]:
+        """Return its numbers in rows."""
 
-    verdicts = Table.grid(padding=(0, 2))
-    verdicts.add_column(no_wrap=True)
-    verdicts.add_column()
-    for one in evaluation.verdicts:
-        verdicts.add_row(Text(one.word), Text(one.finding))
-    numbers = _rich_table(HEADINGS, map(cells, number_rows(evaluation)))
-    return Group(Text(evaluation.heading, style="bold"), verdicts, numbers)
+    @abc.abstractmethod
+    def _cells(self, row: Any) -> tuple[str, ...]:
+        """Return a row as text under `_headings`."""
 
+    @abc.abstractmethod
+    def _said(self) -> list[tuple[str, str]]:
+        """Return what was found: a word, where there is one, and a sentence."""
 
-RANKED = ("trade-off", "place", "model", "score", "behind the first by")
+    def _advice(self) -> dict[str, str]:
+        """Return what to do, by the case."""
+        return {}
 
+    @abc.abstractmethod
+    def _briefly(self) -> list[str]:
+        """Return the lines of the summary."""
 
-def standing_cells(row: StandingRow) -> tuple[str, ...]:
-    """Return a row as text under `RANKED`; a place "2 to 3" is a tie."""
-    tied = row.place_best != row.place_worst
-    place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
-    behind = ""
-    if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
-        behind = shown_range((row.low, row.high))
-    return shown(row.tradeoff), place, row.model, shown(row.score), behind
+    @abc.abstractmethod
+    def _metrics(self) -> dict[str, float]:
+        """Return its numbers by names for a run of MLflow."""
 
+    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write everything as one self-contained HTML file.
 
-def comparison_html(comparison: Any) -> str:
-    """Return findings, advice and standings as HTML for a notebook."""
-    findings = "".join(f"<li>{html.escape(one)}</li>" for one in comparison.findings)
-    advice = "".join(
-        f"<dt>{html.escape(task)}</dt><dd>{html.escape(str(one))}</dd>"
-        for task, one in comparison.recommendations.items()
-    )
-    table = _html_table(RANKED, map(standing_cells, standing_rows(comparison.ranking)))
-    return (
-        f"<div><p><strong>{html.escape(comparison.heading)}</strong></p><ul>{findings}</ul><dl>{advice}</dl>"
-        f"<details><summary>All places</summary>{table}</details>"
-        '<p>The whole report: <code>.report("comparison.html")</code></p></div>'
-    )
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        overwrite : bool
+            Replace a file that is already there.
 
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        # A report is made from a finished result: this method is only its handle, so the arrow from
+        # evaluation to report exists while it runs and not while the modules load.
+        # tach-ignore(Reported.report is the user's handle on the room below)
+        from credibly.report import write_report
 
-def comparison_rich(comparison: Any) -> Group:
-    """Return findings and standings for `rich.print`."""
-    from rich.console import Group
-    from rich.text import Text
+        return write_report(self, path, overwrite=overwrite)
 
-    said = [Text(f"• {one}") for one in comparison.findings]
-    said += [Text(f"{task}: {one}") for task, one in comparison.recommendations.items()]
-    table = _rich_table(RANKED, map(standing_cells, standing_rows(comparison.ranking)))
-    return Group(Text(comparison.heading, style="bold"), *said, table)
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return all numbers as a data frame, one row per number, or per model and trade-off.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            Whose data frame; the first that is installed where not given.
+
+        Returns
+        -------
+        DataFrame
+            Of an evaluation, columns part, statistic, value, stderr, low, high, n, acceptance_low,
+            acceptance_high, pvalue, adjusted_pvalue and verdict. Of a comparison tradeoff, model, place_best,
+            place_worst, score, difference (to the first), low, high (its joint interval), distance and
+            imprecision.
+        """
+        return frame(self._rows(), self._row, library)
+
+    def summary(self) -> str:
+        """Return the most important findings and numbers as a few lines of text.
+
+        Returns
+        -------
+        str
+            What it is about, what was found, the numbers.
+        """
+        return "\n".join([self.heading, *(f"  {line}" for line in self._briefly())])
+
+    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
+        """Log numbers, settings, findings and report to the active run of MLflow, where that is installed.
+
+        Parameters
+        ----------
+        prefix : str
+            Put before every name.
+        """
+        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
+        from credibly.report import render_report
+
+        if find_spec("mlflow") is None:
+            raise MissingExtraError(
+                "logging to MLflow",
+                "needs mlflow",
+                "it is not installed",
+                "Install it: `pip install mlflow`.",
+            )
+        mlflow = import_module("mlflow")
+        mlflow.log_metrics({f"{prefix}{_plain(name)}": value for name, value in self._metrics().items()})
+        mlflow.log_params({f"{prefix}{name}": self.settings[name] for name in self._logged})
+        word, finding = self._said()[0]
+        tags = {"verdict": word, "finding": finding} if word else {"finding": finding}
+        mlflow.set_tags({f"{prefix}{name}": text for name, text in tags.items()})
+        results = json.dumps(self.to_dict(), allow_nan=False)
+        mlflow.log_text(results, f"{prefix}{type(self).__name__.lower()}.json")
+        mlflow.log_text(render_report(self), f"{prefix}{self._page}")
+
+    def _repr_html_(self) -> str:
+        """Show findings and numbers in a notebook; names are escaped, nothing is fetched or run."""
+        said = "".join(
+            f"<li>{f'<strong>{html.escape(word)}</strong>: ' if word else ''}{html.escape(finding)}</li>"
+            for word, finding in self._said()
+        )
+        advice = "".join(
+            f"<dt>{html.escape(case)}</dt><dd>{html.escape(text)}</dd>"
+            for case, text in self._advice().items()
+        )
+        return (
+            f"<div><p><strong>{html.escape(self.heading)}</strong></p><ul>{said}</ul>"
+            f"{f'<dl>{advice}</dl>' if advice else ''}"
+            f"<details><summary>{self._rows_are}</summary>"
+            f"{_html_table(self._headings, map(self._cells, self._rows()))}</details>"
+            f'<p>The whole report: <code>.report("{self._page}")</code></p></div>'
+        )
+
+    def __rich__(self) -> Group:
+        """Show findings and numbers with `rich.print`."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        verdicts = Table.grid(padding=(0, 2))
+        verdicts.add_column(no_wrap=True)
+        verdicts.add_column()
+        sentences = []
+        for word, finding in self._said():
+            if word:
+                verdicts.add_row(Text(word), Text(finding))
+            else:
+                sentences.append(Text(f"• {finding}"))
+        sentences += [Text(f"{case}: {text}") for case, text in self._advice().items()]
+        found = [verdicts] if verdicts.row_count else sentences
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in self._headings:
+            table.add_column(name, overflow="fold")
+        for row in self._rows():
+            table.add_row(*map(Text, self._cells(row)))
+        return Group(Text(self.heading, style="bold"), *found, table)
+
+    def __str__(self) -> str:
+        said = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
+        return "\n".join([self.heading, *said])
 
 
 def _html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -106,60 +197,6 @@ def _html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _rich_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in headings:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def log_to_mlflow(evaluation: Any, page: str, prefix: str) -> None:
-    """Log numbers as metrics, settings as parameters, results and report as artifacts of the active run."""
-    mlflow = _mlflow()
-    metrics = {}
-    for row in number_rows(evaluation):
-        path = f"{row.part}/{row.statistic}" if row.part != "estimates" else row.statistic
-        metrics[f"{prefix}{_plain(path)}"] = row.value
-        if row.pvalue is not None:
-            metrics[f"{prefix}{_plain(path)}.pvalue"] = row.pvalue
-    mlflow.log_metrics(metrics)
-    settings = evaluation.settings
-    named = ("version", "rng", "n_resamples", "n_bins", "level")
-    mlflow.log_params({f"{prefix}{name}": settings[name] for name in named})
-    worst = evaluation.verdicts[0]
-    mlflow.set_tags({f"{prefix}verdict": worst.word, f"{prefix}finding": worst.finding})
-    mlflow.log_text(json.dumps(evaluation.to_dict(), allow_nan=False), f"{prefix}evaluation.json")
-    mlflow.log_text(page, f"{prefix}report.html")
-
-
-def log_comparison_to_mlflow(comparison: Any, page: str, prefix: str) -> None:
-    """Log scores of all models as metrics, settings as parameters, results and report as artifacts."""
-    mlflow = _mlflow()
-    rows = standing_rows(comparison.ranking)
-    mlflow.log_metrics(
-        {f"{prefix}{_plain(row.model)}/E at tradeoff {row.tradeoff:g}": row.score for row in rows}
-    )
-    settings = comparison.settings
-    mlflow.log_params({f"{prefix}{name}": settings[name] for name in ("version", "rng", "n_resamples")})
-    mlflow.set_tags({f"{prefix}finding": comparison.findings[0]})
-    mlflow.log_text(json.dumps(comparison.to_dict(), allow_nan=False), f"{prefix}comparison.json")
-    mlflow.log_text(page, f"{prefix}comparison.html")
-
-
-def _mlflow() -> Any:
-    if find_spec("mlflow") is None:
-        raise MissingExtraError(
-            "logging to MLflow", "needs mlflow", "it is not installed", "Install it: `pip install mlflow`."
-        )
-    return import_module("mlflow")
 
 
 def _plain(name: str) -> str:

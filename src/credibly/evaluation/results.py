@@ -3,94 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import numpy as np
-
+from credibly._arrays.errors import UnknownNameError, nearest
+from credibly.evaluation.curves import Curves
+from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
+from credibly.evaluation.regression import RealParts
+from credibly.evaluation.rendering import Reported
+from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.score import ScoreParts
-from credibly.evaluation.sets import CredalParts, ValidityParts
-from credibly.evaluation.tidy import to_frame
-from credibly.evaluation.verdict import Verdict
+from credibly.evaluation.set_tests import CredalParts, ValidityParts
+from credibly.evaluation.stages import Part
+from credibly.evaluation.tidy import NumberRow, number_rows
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.results.base import Result
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition
+from credibly.statistics.registry import called_here
 
 
 @dataclasses.dataclass(frozen=True)
-class PredictionSummary(Result):
-    """What was evaluated.
-
-    Attributes
-    ----------
-    kind : str
-        Type of the predictions.
-    n, m : int
-        Number of instances and of members (1 where there is no member axis).
-    k : int or None
-        Number of classes; None for real-valued predictions.
-    dtype : str
-        Stored precision.
-    """
-
-    kind: str
-    n: int
-    m: int
-    k: int | None
-    dtype: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Curves(Result):
-    """Reliability and risk-coverage curves of one evaluation.
-
-    Attributes
-    ----------
-    top_label : ReliabilityCurve
-        Confidence against accuracy.
-    per_class : tuple of ReliabilityCurve
-        One curve per class, in class order; of many classes only those with the largest error.
-    class_errors : ndarray (k,)
-        Binned calibration error of every class; their mean is the class-wise ECE.
-    risk_coverage : mapping of str to RiskCoverageCurve
-        Share of wrong answers among the surest instances, by ``"confidence"`` and, of sets, also by
-        ``"imprecision"``.
-    """
-
-    drawn_as = ("top_label",)
-
-    top_label: ReliabilityCurve
-    per_class: tuple[ReliabilityCurve, ...]
-    class_errors: np.ndarray[Any, Any]
-    risk_coverage: Mapping[str, RiskCoverageCurve] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
-class RealParts(Result):
-    """Where labels lie in their predicted distributions.
-
-    Attributes
-    ----------
-    pit : EnvelopeCurve
-        Shares of labels at most as large as the quantiles.
-    coverage : EnvelopeCurve or None
-        Shares of labels inside central intervals; None where quantiles have no symmetric levels.
-    """
-
-    drawn_as = ("pit",)
-
-    pit: EnvelopeCurve
-    coverage: EnvelopeCurve | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluation(Result):
+class Evaluation(Reported):
     """All that :func:`evaluate` computed.
 
     Attributes
@@ -140,6 +78,12 @@ class Evaluation(Result):
 
     drawn_as = ("reals", "curves")
 
+    _page = "report.html"
+    _rows_are = "All numbers"
+    _row = NumberRow
+    _headings = ("statistic", "value", "95 % interval", "accepted", "p", "adjusted p", "verdict")
+    _logged = ("version", "rng", "n_resamples", "n_bins", "level")
+
     predictions: PredictionSummary
     classes: tuple[str, ...]
     estimates: Mapping[str, Estimate]
@@ -166,68 +110,34 @@ class Evaluation(Result):
         check = None if self.check is None else self.check.summary()
         return {**Result.to_dict(dataclasses.replace(self, check=None)), "check": check}
 
-    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write everything as one self-contained HTML file.
+    def __getitem__(self, name: str) -> Estimate:
+        """Return the value of a statistic by its name."""
+        if name in self.estimates:
+            return self.estimates[name]
+        reason = dict(self.not_run).get(name)
+        raise UnknownNameError(
+            f"evaluation[{name!r}]",
+            "must name a statistic that was computed",
+            f"got {name!r}" if reason is None else f"this one was not, because {reason}",
+            called_here(str(name)) or nearest(name, self.estimates),
+        )
 
-        Parameters
-        ----------
-        path : str or Path
-            Where to write.
-        overwrite : bool
-            Replace a file that is already there.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
 
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        # A report is made from a finished evaluation: this method is only its handle, so the arrow from
-        # evaluation to report exists while it runs and not while the modules load.
-        # tach-ignore(Evaluation.report is the user's handle on the room below)
-        from credibly.report import write_report
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What was computed, by the names of the fields; without what was not run."""
+        found = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return {name: part for name, part in found if isinstance(part, Result)}
 
-        return write_report(self, path, overwrite=overwrite)
-
-    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
-        """Return all numbers as a data frame, one row per number.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            Whose data frame; the first that is installed where not given.
-
-        Returns
-        -------
-        DataFrame
-            Columns part, statistic, value, stderr, low, high, n, acceptance_low, acceptance_high, pvalue,
-            adjusted_pvalue and verdict.
-        """
-        return to_frame(self, library)
-
-    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
-        """Log numbers, settings, verdict and report to the active run of MLflow, where that is installed.
-
-        Parameters
-        ----------
-        prefix : str
-            Put before every name.
-        """
-        from credibly.evaluation.rendering import log_to_mlflow
-
-        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
-        from credibly.report import render_report
-
-        log_to_mlflow(self, render_report(self), prefix)
-
-    def _repr_html_(self) -> str:
-        from credibly.evaluation.rendering import as_html  # its words need the classes above
-
-        return as_html(self)
-
-    def __rich__(self) -> Any:
-        from credibly.evaluation.rendering import as_rich
-
-        return as_rich(self)
+    @property
+    def answers(self) -> dict[str, tuple[Verdict, ...]]:
+        """Verdicts of the parts that ask other questions than `verdicts`, by part."""
+        found = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
+        if self.check is not None:
+            found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
+        return {name: said for name, said in found.items() if said}
 
     @property
     def heading(self) -> str:
@@ -236,6 +146,34 @@ class Evaluation(Result):
         sizes = f"n = {facts.n}, m = {facts.m}" + ("" if facts.k is None else f", k = {facts.k}")
         return f"Evaluation of {facts.kind} ({sizes})"
 
-    def __str__(self) -> str:
-        lines = [self.heading, *(f"  {verdict.word}: {verdict.finding}" for verdict in self.verdicts)]
-        return "\n".join(lines)
+    def _rows(self) -> tuple[NumberRow, ...]:
+        return number_rows(self)
+
+    def _cells(self, row: NumberRow) -> tuple[str, ...]:
+        interval = "" if row.low is None or row.high is None else shown_range((row.low, row.high))
+        accepted = ""
+        if row.acceptance_low is not None and row.acceptance_high is not None:
+            accepted = shown_range((row.acceptance_low, row.acceptance_high))
+        values = ("" if number is None else shown(number) for number in (row.pvalue, row.adjusted_pvalue))
+        name = row.statistic if row.part == "estimates" else f"{row.part}: {row.statistic}"
+        return name, shown(row.value), interval, accepted, *values, row.verdict or ""
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [(one.word, one.finding) for one in self.verdicts]
+
+    def _briefly(self) -> list[str]:
+        found = worst_first(one for said in (self.verdicts, *self.answers.values()) for one in said[:1])
+        numbers = []
+        for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
+            numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
+        left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
+        return [*(f"{one.word}: {one.finding}" for one in found), *numbers, *left_out]
+
+    def _metrics(self) -> dict[str, float]:
+        found = {}
+        for row in self._rows():
+            path = row.statistic if row.part == "estimates" else f"{row.part}/{row.statistic}"
+            found[path] = row.value
+            if row.pvalue is not None:
+                found[f"{path}.pvalue"] = row.pvalue
+        return found

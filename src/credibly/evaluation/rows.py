@@ -6,16 +6,19 @@ part drawn without replacement.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import tiles
-from credibly.predictions import Counts, RandomRows, Rows, as_rows
+from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
+from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic, Subsampled
 
@@ -27,6 +30,29 @@ MOST_ROWS_UNASKED = 2500
 
 _CLASSES = 10
 _TILE = 2**22
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictionSummary(Result):
+    """What was evaluated.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the predictions.
+    n, m : int
+        Number of instances and of members (1 where there is no member axis).
+    k : int or None
+        Number of classes; None for real-valued predictions.
+    dtype : str
+        Stored precision.
+    """
+
+    kind: str
+    n: int
+    m: int
+    k: int | None
+    dtype: str
 
 
 def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: Any = None) -> Rows:
@@ -60,6 +86,43 @@ def _unlike(name: str, what: str, n: int, shape: tuple[int, ...]) -> InputError:
         f"got shape {shape}",
         "Check that both come from the same split.",
     )
+
+
+def summarise(rows: Rows) -> PredictionSummary:
+    """Return type and sizes of the predictions."""
+    predictions = rows.sample.predictions
+    return PredictionSummary(
+        kind=type(predictions).__name__,
+        n=rows.n,
+        m=predictions.n_members,
+        k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
+        dtype=str(predictions._leading.dtype).removeprefix("torch."),
+    )
+
+
+def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name per class; the indices where none were given, nothing for real-valued predictions."""
+    if not isinstance(predictions, ClassPredictions):
+        return ()
+    k = predictions.n_classes
+    if classes is None:
+        return tuple(str(c) for c in range(k))
+    if isinstance(classes, str):
+        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
+    names = tuple(str(name) for name in classes)
+    if len(names) != k:
+        raise InputError(
+            "`classes`",
+            f"must name every class ({k})",
+            f"got {len(names)}",
+            "Give the names in the order of the columns.",
+        )
+    if len(set(names)) < k:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
+        )
+    return names
 
 
 def has_counts(rows: Rows) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.philox import Seed
+from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
 from credibly.predictions import ClassPredictions, Point, Rows
-from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.instance_scores import spaced_rows
@@ -20,7 +20,7 @@ _FEW_CLASSES = 12
 
 
 @dataclasses.dataclass(frozen=True)
-class ScoreParts(Result):
+class ScoreParts(Part):
     """The unified score of a set prediction and of its mean.
 
     Attributes
@@ -36,31 +36,32 @@ class ScoreParts(Result):
     score: EpistemicScore
     n_all: int
 
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return how the score was made, and what it depends on."""
+        found = [f"unified score: {note}" for note in (*self.score.notes, *map(str, self.score.dependences))]
+        if self.score.n < self.n_all:
+            found.append(f"unified score: {self.score.n} evenly spaced of {self.n_all} instances were scored")
+        return tuple(found)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types but arrays over instances."""
         return {**super().to_dict(), "score": self.score.summary_dict()}
 
 
-def score_parts(rows: Rows, seed: Seed) -> tuple[ScoreParts | None, list[tuple[str, str]]]:
-    """Return the score where predictions are sets, else nothing or the reason."""
+def _applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
-    if not isinstance(some, ClassPredictions) or isinstance(some, Point):
-        return None, []
-    part = rows.take(spaced_rows(rows.n, MOST_ROWS if some.n_classes <= _FEW_CLASSES else FEW_ROWS))
+    return None if isinstance(some, ClassPredictions) and not isinstance(some, Point) else NOT_ASKED
+
+
+def _run(rows: Rows, work: Work) -> ScoreParts | None:
+    part = rows.take(spaced_rows(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
     try:
         with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)
-            score = epistemic_score(part.predictions, part.observed, rng=seed)
+            return ScoreParts(epistemic_score(part.predictions, part.observed, rng=work.seed), rows.n)
     except UnsupportedError as error:
-        return None, [("unified score", f"{error.rule}, {error.evidence}")]
-    return ScoreParts(score, rows.n), []
+        work.leave_out("unified score", f"{error.rule}, {error.evidence}")
+        return None
 
 
-def score_notes(parts: ScoreParts | None) -> tuple[str, ...]:
-    """Return how the score was made, and what it depends on."""
-    if parts is None:
-        return ()
-    found = [f"unified score: {note}" for note in (*parts.score.notes, *map(str, parts.score.dependences))]
-    if parts.score.n < parts.n_all:
-        found.append(f"unified score: {parts.score.n} evenly spaced of {parts.n_all} instances were scored")
-    return tuple(found)
+SCORE = Stage("score", _run, _applies)

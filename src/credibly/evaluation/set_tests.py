@@ -1,27 +1,26 @@
-"""Run the tests of sets that the input allows, within seconds, and put their answers into words."""
+"""The parts of an evaluation about sets: a calibrated combination in them, and the truth itself in them.
+
+Tests that take longer than seconds are left out unasked; the answers of the others are put into words.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
-from credibly._arrays.namespace import Array, like
-from credibly._arrays.philox import Seed
-from credibly.evaluation.results import PredictionSummary
+from credibly._arrays.namespace import Array, like, to_host
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.sets import CredalParts, ValidityParts, why_not
-from credibly.evaluation.stages import Progress, Reasons
-from credibly.evaluation.verdict import Verdict, Word
-from credibly.evaluation.words import evidence, percent, shown, shown_range, title
+from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
+from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.resampling.pvalues import acceptance_region
-from credibly.predictions import ClassPredictions, Dirichlet, Point, Rows, as_labels
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 from credibly.results.witness import WitnessResult
 
@@ -42,73 +41,163 @@ _MEANS = {
     "learned": "no combination with weights that this learner can represent fits these labels",
     "constant": "no combination with one weight vector for all instances fits these labels",
 }
+_LONG = ("weights", "test_rows", "combination")
+_PER_ROW = ("log_evalues", "excess")
+_PER_INSTANCE = ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters", "smallest_pvalues")
+_MOST_LISTED = 100
 
 
-def credal_parts(
-    rows: Rows,
-    summary: PredictionSummary,
-    *,
-    classes: Sequence[str],
-    tests: bool,
-    n_resamples: int,
-    level: float,
-    seed: Seed,
-    tell: Progress,
-) -> tuple[CredalParts | None, Reasons]:
-    """Return the tests of the set that can be run, and the reasons of those that cannot."""
+@dataclasses.dataclass(frozen=True)
+class CredalParts(Part):
+    """Whether the set holds the truth and a calibrated combination, and where it fails.
+
+    Attributes
+    ----------
+    validity : WitnessResult
+        Whether the distribution of the label given the predictions is in the set: the first question.
+    tests : mapping of str to CredalTestResult
+        By kind of weights: ``"learned"`` depends on the instance, ``"constant"`` is one vector for all.
+    regions : LocalDeviations
+        Where in feature space the most flexible combination that was found fails.
+    verdicts : tuple of Verdict
+        Of the witness, then one per kind of weights; each at the level of the evaluation by itself.
+    """
+
+    drawn_as = ("regions",)
+
+    validity: WitnessResult
+    tests: Mapping[str, CredalTestResult]
+    regions: LocalDeviations
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def answers(self) -> tuple[Verdict, ...]:
+        """Its verdicts: the first question is whether the set holds the truth."""
+        return self.verdicts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types; of weights per instance only their means."""
+        found = super().to_dict()
+        for long in _PER_ROW:
+            found["validity"].pop(long)
+        found["validity"]["evidence_rows"] = self.validity.evidence_rows().tolist()
+        for name, test in self.tests.items():
+            found["tests"][name].pop("validity")
+            means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
+            for long in _LONG:
+                found["tests"][name].pop(long)
+            found["tests"][name]["mean_weights"] = dict(zip(test.weight_names, means.tolist(), strict=True))
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class ValidityParts(Part):
+    """Whether the distribution of labels of each instance lies in its set.
+
+    Attributes
+    ----------
+    test : ValidityResult
+        Over all instances, and for each.
+    verdict : Verdict
+        The answer over all instances.
+    """
+
+    drawn_as = ("test",)
+
+    test: ValidityResult
+    verdict: Verdict
+
+    @property
+    def answers(self) -> tuple[Verdict, ...]:
+        """The verdict over all instances."""
+        return (self.verdict,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types; of single instances the worst that fail."""
+        found = super().to_dict()
+        for name in _PER_INSTANCE:
+            found["test"].pop(name)
+        failing = self.test.failing()
+        found["n_failing"] = len(failing)
+        found["failing"] = [
+            {
+                "row": int(row),
+                "deviance": _number(self.test.deviance, row),
+                "adjusted_pvalue": _number(self.test.adjusted_pvalues, row),
+            }
+            for row in failing[:_MOST_LISTED]
+        ]
+        return found
+
+
+def _number(values: Any, row: int) -> float | str:
+    number = float(to_host(values)[row])
+    return number if np.isfinite(number) else "Infinity"
+
+
+def _is_set(rows: Rows, work: Work) -> str | None:
+    """Say why a set is not tested; its mean was evaluated in any case."""
     n, some = rows.n, rows.sample.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
-        return None, []
-    whole = rows.loaded(MOST_ROWS_UNASKED)
+        return NOT_ASKED
+    whole = work.single.loaded(MOST_ROWS_UNASKED)
     if whole is None:
-        return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
-    predictions, labels, features = whole.predictions, whole.observed, whole.features
-    assert isinstance(predictions, ClassPredictions)
+        return f"{_too_many_rows(n)}; {_MEAN_ONLY}"
     try:
-        columns = None if features is None else check_features(features, predictions)
+        _columns(whole)
     except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
-        return None, [(SET_TEST, f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}")]
-    if not tests:
-        return None, [(SET_TEST, f"tests=False; {_MEAN_ONLY}")]
-    if n > MOST_ROWS_UNASKED:
-        return None, [(SET_TEST, f"{_too_many_rows(n)}; {_MEAN_ONLY}")]
+        return f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}"
+    if not work.tests:
+        return f"tests=False; {_MEAN_ONLY}"
+    return f"{_too_many_rows(n)}; {_MEAN_ONLY}" if n > MOST_ROWS_UNASKED else None
+
+
+def _columns(whole: Dataset) -> Array | None:
+    """Return the features, checked, where there are any."""
+    assert isinstance(whole.predictions, ClassPredictions)
+    return None if whole.features is None else check_features(whole.features, whole.predictions)
+
+
+def _run_set(rows: Rows, work: Work) -> CredalParts:
+    whole = cast(Dataset, work.single.loaded(MOST_ROWS_UNASKED))
+    predictions, labels, columns = whole.predictions, whole.observed, _columns(whole)
+    assert isinstance(predictions, ClassPredictions)
     found: dict[str, CredalTestResult] = {}
-    reasons: Reasons = []
-    refits = min(n_resamples, MOST_REPLICATES)
-    work = n * (summary.m + predictions.n_classes) * refits
+    refits = min(work.n_resamples, MOST_REPLICATES)
+    cost = rows.n * (work.summary.m + predictions.n_classes) * refits
     for weights in ("learned", "constant"):
-        if weights == "learned" and work > MOST_REFITS:
-            reasons.append(
-                (f"{SET_TEST} with learned weights", "it takes more than a few seconds; use `credal_test`")
-            )
+        learned = weights == "learned"
+        what = f"{SET_TEST} with {weights} weights"
+        if learned and cost > MOST_REFITS:
+            work.leave_out(what, "it takes more than a few seconds; use `credal_test`")
             continue
         try:
             found[weights] = credal_test(
                 predictions,
                 labels,
-                columns if weights == "learned" else None,
+                columns if learned else None,
                 weights=weights,
-                n_resamples=refits if weights == "learned" else min(n_resamples, MOST_SEARCHES),
-                rng=seed,
+                n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
+                rng=work.seed,
             )
         except CrediblyError as error:
-            reasons.append((f"{SET_TEST} with {weights} weights", f"{why_not(error)}; {_MEAN_ONLY}"))
-        tell("set", len(found), 2)
+            work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
+        work.tell("set", len(found), 2)
     validity = found["learned"].validity if "learned" in found else None
     if validity is None:
-        alone = credal_test(predictions, labels, method="witness", rng=seed)
+        alone = credal_test(predictions, labels, method="witness", rng=work.seed)
         validity = alone.validity
         assert validity is not None
     tested = next(iter(found.values()), None)
     if tested is None:
-        regions = _regions(alone, predictions, labels, None, n_resamples, seed)
+        regions = _regions(alone, predictions, labels, None, work)
     else:
-        regions = _regions(tested, predictions, labels, columns, n_resamples, seed)
+        regions = _regions(tested, predictions, labels, columns, work)
     answers = (
-        _witness_verdict(validity, classes, summary, level),
-        *(_credal_verdict(name, one, summary, level) for name, one in found.items()),
+        _witness_verdict(validity, work),
+        *(_credal_verdict(name, one, work) for name, one in found.items()),
     )
-    return CredalParts(validity, found, regions, answers), reasons
+    return CredalParts(validity, found, regions, answers)
 
 
 def _too_many_rows(n: int) -> str:
@@ -121,48 +210,47 @@ def _regions(
     predictions: ClassPredictions,
     labels: Any,
     columns: Array | None,
-    n_resamples: int,
-    seed: Seed,
+    work: Work,
 ) -> LocalDeviations:
     """Look where the combination fails among the instances that its weights were not learned on."""
     xp, rows = predictions.xp, test.test_rows
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.regions(predictions[rows], seen, chosen, n_resamples=n_resamples, rng=seed)
+    return test.regions(predictions[rows], seen, chosen, **work.drawn)
 
 
-def validity_parts(
-    rows: Rows,
-    summary: PredictionSummary,
-    *,
-    tests: bool,
-    n_resamples: int,
-    level: float,
-    seed: Seed,
-    tell: Progress,
-) -> tuple[ValidityParts | None, Reasons]:
-    """Return the test of the truth itself, where labels are counts over raters."""
-    n, some = rows.n, rows.sample.predictions
+def _has_raters(rows: Rows, work: Work) -> str | None:
+    """Say why the truth itself is not tested where labels are counts over raters."""
+    some = rows.sample.predictions
     if not has_counts(rows) or not isinstance(some, ClassPredictions):
-        return None, []
-    if not tests or isinstance(some, Dirichlet) or n > MOST_ROWS_UNASKED:
-        reason = "tests=False" if not tests else "a Dirichlet is no set; make one with `credal_set`"
-        if tests and n > MOST_ROWS_UNASKED:
-            reason = f"it takes minutes for {n} instances; use `validity_test`"
-        return None, [(VALIDITY, reason)]
-    whole = rows.take(np.arange(n))
+        return NOT_ASKED
+    if not work.tests:
+        return "tests=False"
+    if rows.n > MOST_ROWS_UNASKED:
+        return f"it takes minutes for {rows.n} instances; use `validity_test`"
+    return "a Dirichlet is no set; make one with `credal_set`" if isinstance(some, Dirichlet) else None
+
+
+def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:
+    whole = rows.take(np.arange(rows.n))
     try:
         found = validity_test(
             whole.predictions,
             whole.observed,
-            n_resamples=min(n_resamples, MOST_REPLICATES),
-            rng=seed,
-            progress=lambda done, total: tell("raters", done, total),
+            n_resamples=min(work.n_resamples, MOST_REPLICATES),
+            rng=work.seed,
+            progress=lambda done, total: work.tell("raters", done, total),
         )
     except CrediblyError as error:
-        return None, [(VALIDITY, why_not(error))]
-    return ValidityParts(found, _validity_verdict(found, summary, level)), []
+        work.leave_out(VALIDITY, _why_not(error))
+        return None
+    return ValidityParts(found, _validity_verdict(found, work))
+
+
+def _why_not(error: CrediblyError) -> str:
+    """Return the reason for which a test of this kind cannot be run here."""
+    return f"it {error.rule}, {error.evidence}"
 
 
 def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word]:
@@ -174,11 +262,9 @@ def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word
     return decided, decided.verdict(level)
 
 
-def _witness_verdict(
-    result: WitnessResult, classes: Sequence[str], summary: PredictionSummary, level: float
-) -> Verdict:
+def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
-    word, where = result.verdict(level), result.where(classes)
+    word, where = result.verdict(work.level), result.where(work.classes)
     if word == "conflict":
         finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
     elif word == "no conflict found":
@@ -192,22 +278,23 @@ def _witness_verdict(
         statistic="witness",
         finding=finding,
         evidence=told,
-        scope=f"n = {result.n}, m = {summary.m}, {len(result.scores)} orders",
+        scope=f"n = {result.n}, m = {work.summary.m}, {len(result.scores)} orders",
         size=result.effect_size,
         limit=result.acceptance_region,
     )
 
 
-def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSummary, level: float) -> Verdict:
+def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
+    level = work.level
     decided, word = _decided(result, level)
     if result.outcome(level) == "weights alone" and result.validity is not None:
         finding = f"{result.sentence(level)} A conflict takes both."
-        return _verdict(word, "credal_test", finding, decided, summary)
+        return _verdict(word, "credal_test", finding, decided, work)
     if result.outcome(level) == "witness alone":
         finding = (
             "The set misses the truth given the predictions, but some combination may still be calibrated."
         )
-        return _verdict(word, "credal_test", finding, decided, summary)
+        return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
         shown_range(decided.acceptance_region),
         f"{title(result.statistic_name)} {shown(result.statistic)}",
@@ -227,10 +314,11 @@ def _credal_verdict(name: str, result: CredalTestResult, summary: PredictionSumm
             f"{start} of the best combination in the set ({name} weights): cannot tell, because this check "
             f"would accept {region}."
         )
-    return _verdict(word, "credal_test", finding, decided, summary)
+    return _verdict(word, "credal_test", finding, decided, work)
 
 
-def _validity_verdict(result: ValidityResult, summary: PredictionSummary, level: float) -> Verdict:
+def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
+    level = work.level
     decided, word = _decided(result, level)
     start, region = (
         f"Evidence of the raters against the set {shown(result.statistic)}",
@@ -249,18 +337,20 @@ def _validity_verdict(result: ValidityResult, summary: PredictionSummary, level:
         finding = f"{start}: no conflict found, but this check would accept {region}."
     else:
         finding = f"{start}: cannot tell, because this check would accept {region}."
-    return _verdict(word, "validity_test", finding, decided, summary)
+    return _verdict(word, "validity_test", finding, decided, work)
 
 
-def _verdict(
-    word: Word, name: str, finding: str, result: HypotestResult, summary: PredictionSummary
-) -> Verdict:
+def _verdict(word: Word, name: str, finding: str, result: HypotestResult, work: Work) -> Verdict:
     return Verdict(
         word=word,
         statistic=name,
         finding=finding,
         evidence=evidence(result, 1),
-        scope=f"n = {result.n}, m = {summary.m}, {result.n_resamples} replicates",
+        scope=f"n = {result.n}, m = {work.summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
         limit=result.acceptance_region,
     )
+
+
+CREDAL_SETS = Stage("credal", _run_set, _is_set, SET_TEST)
+VALIDITY_OF_SETS = Stage("validity", _run_validity, _has_raters, VALIDITY)

@@ -1,41 +1,132 @@
-"""The stages of an evaluation: which statistics apply, their values, their groups, their tests."""
+"""What the stages of an evaluation share: whether one applies, the work it adds to, what a part knows."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.results import PredictionSummary
-from credibly.evaluation.rows import compares_pairs
-from credibly.hypotests import calibration_test
-from credibly.hypotests.predictive.groups import group_sizes
-from credibly.predictions import (
-    ClassPredictions,
-    Counts,
-    Dataset,
-    Predictions,
-    RealPredictions,
-    Reals,
-    Rows,
-    group_rows,
-)
-from credibly.predictions.passes import Sums, Task, one_pass
-from credibly.results.base import jsonable
+from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.words import Verdict
+from credibly.predictions import ClassPredictions, Rows
+from credibly.recalibration import Recalibration
+from credibly.results.base import Result, jsonable
 from credibly.results.estimates import Estimate
-from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, Subsampled, as_statistic, registered
-from credibly.statistics.over_rows import StatisticsTask, estimates_over
+from credibly.statistics import Statistic
 
 Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]
 
-MOST_GROUPS = 100
-OMNIBUS = "omnibus"
-"""Key of the test of all statistics together."""
+NOT_ASKED = ""
+"""Reason that needs no words: with such data, or such settings, nobody expects this part."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One evaluation at work: what was asked for, what was found so far, and what was left out.
+
+    Attributes
+    ----------
+    summary : PredictionSummary
+        Type and sizes of the predictions.
+    single : Rows
+        The same rows with one label per instance, drawn where there are several raters: what tests see.
+    classes : tuple of str
+        Names of the classes.
+    statistics : sequence of Statistic
+        Those that can be computed.
+    tests : bool
+        Whether to resample.
+    n_bins, n_resamples, level, seed, recalibrate
+        As `evaluate` takes them.
+    tell : callable
+        Called with (stage, done, total).
+    left_out : list of (str, str)
+        What was not run, and why.
+    found : dict
+        The parts of the stages before, by the name of their field.
+    """
+
+    summary: PredictionSummary
+    single: Rows
+    classes: tuple[str, ...]
+    statistics: Sequence[Statistic]
+    tests: bool
+    n_bins: int
+    n_resamples: int
+    level: float
+    seed: Seed
+    recalibrate: Sequence[str | Recalibration]
+    tell: Progress
+    left_out: Reasons
+    found: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """How labels are drawn: the number of replicates and the seed."""
+        return {"n_resamples": self.n_resamples, "rng": self.seed}
+
+    def leave_out(self, what: str, reason: str) -> None:
+        """Record what could not be run, and why."""
+        self.left_out.append((what, reason))
+
+
+def always(rows: Rows, work: Work) -> str | None:
+    """Apply to all data."""
+    return None
+
+
+def to_classes(rows: Rows, work: Work) -> str | None:
+    """Apply to predictions of classes."""
+    return None if isinstance(rows.sample.predictions, ClassPredictions) else NOT_ASKED
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """How one part of an evaluation is made.
+
+    Attributes
+    ----------
+    part : str
+        Field of the evaluation that holds the part.
+    run : callable
+        From rows and the work so far to the part; None where it turns out that there is none.
+    applies : callable
+        From the same to None where the stage can run, else the reason why not.
+    what : str
+        What was not run, where there is a reason.
+    """
+
+    part: str
+    run: Callable[[Rows, Work], Any]
+    applies: Callable[[Rows, Work], str | None] = always
+    what: str = ""
+
+    def add(self, rows: Rows, work: Work) -> None:
+        """Add the part to the work, or the reason why there is none."""
+        reason = self.applies(rows, work)
+        if reason:
+            work.leave_out(self.what, reason)
+        work.found[self.part] = self.run(rows, work) if reason is None else None
+
+
+class Part(Result):
+    """A result that is made for an evaluation and knows what to say there."""
+
+    @property
+    def key_numbers(self) -> Mapping[str, Estimate]:
+        """Numbers for the first screen of a report, by their names there."""
+        return {}
+
+    @property
+    def answers(self) -> tuple[Verdict, ...]:
+        """Verdicts of its own tests, the first question first."""
+        return ()
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return notes for the reader; `shared` concern all numbers and are told already."""
+        return ()
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -54,184 +145,3 @@ def version() -> str:
     from credibly import __version__
 
     return __version__
-
-
-def summarise(rows: Rows) -> PredictionSummary:
-    """Return type and sizes of the predictions."""
-    predictions = rows.sample.predictions
-    return PredictionSummary(
-        kind=type(predictions).__name__,
-        n=rows.n,
-        m=predictions.n_members,
-        k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
-        dtype=str(predictions._leading.dtype).removeprefix("torch."),
-    )
-
-
-def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name per class; the indices where none were given, nothing for real-valued predictions."""
-    if not isinstance(predictions, ClassPredictions):
-        return ()
-    k = predictions.n_classes
-    if classes is None:
-        return tuple(str(c) for c in range(k))
-    if isinstance(classes, str):
-        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
-    names = tuple(str(name) for name in classes)
-    if len(names) != k:
-        raise InputError(
-            "`classes`",
-            f"must name every class ({k})",
-            f"got {len(names)}",
-            "Give the names in the order of the columns.",
-        )
-    if len(set(names)) < k:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
-        )
-    return names
-
-
-def choose(
-    rows: Rows,
-    statistics: Sequence[str | Statistic] | None,
-    n_bins: int,
-    tests: bool,
-) -> tuple[list[Statistic], Reasons]:
-    """Return the statistics that can be computed, and the reasons of those that cannot."""
-    if isinstance(statistics, (str, Statistic)):
-        raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
-        )
-    asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
-    chosen: list[Statistic] = []
-    reasons: Reasons = []
-    for one in asked:
-        statistic = as_statistic(one)
-        if isinstance(one, str) and "n_bins" in statistic.settings():
-            statistic = statistic.with_(n_bins=n_bins)
-        reason = _why_not(statistic, rows, tests)
-        if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, rows.n)
-        if reason is None:
-            chosen.append(statistic)
-        else:
-            reasons.append((statistic.name, reason))
-    names = [statistic.name for statistic in chosen]
-    if OMNIBUS in names:
-        raise InputError(
-            "`statistics`", f"must leave the name {OMNIBUS!r} free", "got it", "Give `name=` to `statistic`."
-        )
-    if len(set(names)) < len(names):
-        raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
-    return chosen, reasons
-
-
-def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
-    """Return the names of all statistics of classes, or of all of real values."""
-    real = isinstance(predictions, RealPredictions)
-    return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
-
-
-def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
-    predictions, labels = rows.sample.predictions, rows.sample.batch
-    if statistic.traits.reduction == "opaque" and rows.loaded() is None:
-        return "it is a function of all rows at once, and these come in chunks; `load` them"
-    if not tests and compares_pairs(statistic):
-        return "it compares pairs of instances, which tests=False leaves out"
-    try:
-        statistic.require_predictions(predictions)
-    except CrediblyError as error:
-        return f"it {error.rule}, {error.evidence}"
-    kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
-    if kind not in statistic.traits.labels:
-        return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
-    if isinstance(predictions, RealPredictions):
-        try:
-            statistic.bind(predictions[:1])  # one row tells whether such quantiles have what it needs
-        except CrediblyError as error:
-            return f"{error.subject} {error.rule}, {error.evidence}"
-    return None
-
-
-def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
-    """Return why a statistic is computed only where it is named."""
-    if statistic.name == "mmd_ce":
-        return "with its default label kernel it equals skce; name it with another kernel"
-    if compares_pairs(statistic) and n < 2:
-        return "it compares pairs, and there is one instance"
-    return None
-
-
-def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
-    """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
-    report = partial(tell, "estimates")
-    sums = [one for one in chosen if one.traits.reduction == "sum"]
-    found = estimates_over(sums, rows, report) if sums else {}
-    parts: dict[bytes, Dataset] = {}
-    for one in chosen:
-        if isinstance(one, Subsampled):
-            key = one.chosen.tobytes()
-            if key not in parts:
-                parts[key] = rows.take(one.chosen, report)
-            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
-        elif one.traits.reduction != "sum":
-            whole = rows.loaded(rows.n)
-            assert whole is not None
-            found[one.name] = one(whole.predictions, whole.labels)
-    return {one.name: found[one.name] for one in chosen}
-
-
-def estimate_groups(
-    rows: Rows, chosen: Sequence[Statistic], tell: Progress
-) -> tuple[dict[str, dict[str, Estimate]], Reasons]:
-    """Return the statistics that are sums over instances within every group, in order of the names."""
-    if rows.sample.groups is None:
-        return {}, []
-    sizes = group_sizes(rows)
-    if len(sizes) > MOST_GROUPS:
-        return {}, [("estimates per group", f"there are {len(sizes)} groups, more than {MOST_GROUPS}")]
-    cheap = [one for one in chosen if one.traits.reduction == "sum"]
-    tasks = [GroupTask.of(cheap, rows, level, size) for level, size in sizes]
-    every = one_pass(rows, tasks, partial(tell, "groups")) if cheap else [{} for _ in tasks]
-    return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}, []
-
-
-@dataclasses.dataclass(frozen=True)
-class GroupTask(Task):
-    """Statistics of the rows of one group, as a part of one pass."""
-
-    task: StatisticsTask
-    group: Any
-
-    @classmethod
-    def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
-        """Plan the statistics for the rows of a group."""
-        return cls(StatisticsTask.of(statistics, chunks.of_group(group, size)), group)
-
-    def sums(self, chunk: Dataset) -> Sums:
-        """Return the sums over the rows of the group; none where there are no such rows."""
-        own = group_rows(self.group, chunk)
-        return Sums({}) if own is None else self.task.sums(own)
-
-    def finish(self, total: Sums) -> dict[str, Estimate]:
-        """Return the estimates of the group."""
-        return self.task.finish(total)
-
-
-def calibration_tests(
-    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, tell: Progress
-) -> dict[str, HypotestResult]:
-    """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
-    together = calibration_test(
-        *rows.arguments,
-        statistic=list(chosen),
-        n_resamples=n_resamples,
-        rng=seed,
-        progress=lambda done, total: tell("tests", done, total),
-    )
-    results = dict(together.components)
-    if len(results) > 1:
-        results[OMNIBUS] = dataclasses.replace(together, components={})
-    return results

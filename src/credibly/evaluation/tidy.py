@@ -93,11 +93,6 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
     return tuple(rows)
 
 
-def to_frame(evaluation: Any, library: str | None = None) -> Any:
-    """Return `number_rows` as a data frame of `library`, or of the first one that is installed."""
-    return frame(number_rows(evaluation), NumberRow, library)
-
-
 @dataclasses.dataclass(frozen=True)
 class StandingRow:
     """One model at one trade-off.

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from credibly.evaluation import Comparison
-from credibly.plots import new_axes, printable
+from credibly.plots import new_axes
 from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
 from credibly.report import comparison_tables as tables
-from credibly.report.html_parts import (
-    MethodNote,
-    ReportFigure,
-    content_policy,
-    drawn_figure,
-    packaged,
-    report_figure,
-)
-from credibly.report.page import embedded_json, template
+from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.score import ANY_METHOD, METHOD, group_table
 
 SCRIPTS = ("slider.js", "tables.js")
@@ -35,28 +25,13 @@ TIES = MethodNote(
 
 
 def render_comparison(comparison: Comparison) -> str:
-    """Return the report as HTML; the same comparison gives the same text, byte by byte.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What to report.
-
-    Returns
-    -------
-    str
-        One page that needs nothing else.
-    """
-    from markupsafe import Markup
-
-    scripts = tuple(map(packaged, SCRIPTS))
+    """Return the page of a comparison."""
     ranking = comparison.ranking
     lines = TradeoffDisplay(ranking)
-    page = template("comparison.html").render(
-        style=Markup(packaged("style.css")),
-        scripts=tuple(map(Markup, scripts)),
-        policy=content_policy(scripts),
-        results=Markup(embedded_json(comparison.to_dict())),
+    return filled(
+        "comparison.html",
+        SCRIPTS,
+        comparison.to_dict(),
         title=f"{len(comparison.models)} models compared",
         facts=tables.facts(comparison),
         findings=comparison.findings[:FIRST_FINDINGS],
@@ -79,32 +54,7 @@ def render_comparison(comparison: Comparison) -> str:
         methods=(_method(comparison), TIES),
         source=tables.source_of(comparison),
         command=tables.command_of(comparison),
-        markup=Markup,
     )
-    return printable(page)
-
-
-def write_comparison(comparison: Comparison, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write the report in one step: there is never half a file.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        What to report.
-    path : str or Path
-        Where to write.
-    overwrite : bool
-        Replace a file that is already there.
-
-    Returns
-    -------
-    Path
-        The file written.
-    """
-    from credibly.io import require_writable, write_text_atomically
-
-    require_writable(path, overwrite=overwrite)
-    return write_text_atomically(path, render_comparison(comparison), overwrite=overwrite)
 
 
 def _main(lines: TradeoffDisplay) -> ReportFigure:

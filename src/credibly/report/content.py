@@ -7,12 +7,11 @@ from pathlib import PurePath
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Evaluation, Verdict, check_verdicts, shown, shown_range, title, worst_first
+from credibly.evaluation import Evaluation, Part, Verdict, shown, shown_range, title, worst_first
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
 from credibly.report.html_parts import interval_text
-from credibly.results.estimates import Estimate
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16
@@ -59,14 +58,7 @@ def first_verdicts(evaluation: Evaluation) -> tuple[tuple[Verdict, ...], int]:
 
     The set, the distribution of labels and the Bayesian hypothesis have a place each: other questions.
     """
-    others: list[Verdict] = []
-    if evaluation.credal is not None:
-        others += evaluation.credal.verdicts[:1]  # the first question: does the set hold the truth?
-    if evaluation.validity is not None:
-        others.append(evaluation.validity.verdict)
-    if evaluation.check is not None and evaluation.check.bayesian is not None:
-        found = check_verdicts(evaluation.check, evaluation.predictions, evaluation.settings["level"])
-        others += found[:1]  # the Bayesian hypothesis comes first
+    others = [said[0] for said in evaluation.answers.values()]  # the first is its first question
     own = evaluation.verdicts[: FIRST_VERDICTS - len(others)]
     return worst_first((*own, *others)), len(own)
 
@@ -92,7 +84,9 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
     reasons: list[str] = []
     limits = {verdict.statistic: verdict.limit for verdict in evaluation.verdicts}
     numbers = []
-    for name, estimate in {**_rater_numbers(evaluation), **evaluation.estimates}.items():
+    parts = (part for part in evaluation.parts.values() if isinstance(part, Part))
+    own = {name: one for part in parts for name, one in part.key_numbers.items()}
+    for name, estimate in {**own, **evaluation.estimates}.items():
         interval, footnote = None, None
         try:
             interval = shown_range(estimate.interval())
@@ -104,20 +98,6 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
         expected = None if limit is None else shown_range(limit)
         numbers.append(KeyNumber(title(name), shown(estimate.value), interval, footnote, expected))
     return tuple(numbers), tuple(reasons)
-
-
-def _rater_numbers(evaluation: Evaluation) -> dict[str, Estimate]:
-    """Return whose loss it is, and whether disagreement was predicted, where several people labelled."""
-    if evaluation.raters is None:
-        return {}
-    loss, pairs = evaluation.raters.loss, evaluation.raters.disagreement
-    return {
-        "Irreducible loss": loss.irreducible,
-        "Calibration loss": loss.calibration,
-        "Dispersion loss": loss.dispersion,
-        "Predicted disagreement": pairs.predicted,
-        "Observed disagreement": pairs.observed,
-    }
 
 
 def tests_table(evaluation: Evaluation) -> Table | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from credibly.evaluation import Evaluation, shown
+from credibly.evaluation import Curves, Evaluation, RealParts, shown
 from credibly.plots import Table
 from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
@@ -39,11 +39,8 @@ _NAMES = {
 }
 
 
-def real_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where predictions are of classes or nothing could be drawn."""
-    parts = evaluation.reals
-    if parts is None:
-        return None
+def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
+    """Return the section about labels in their predicted distributions."""
     curves = [parts.pit, *([] if parts.coverage is None else [parts.coverage])]
     rows = tuple(_row(curve) for curve in curves)
     figures: tuple[ReportFigure, ...] = ()
@@ -80,11 +77,9 @@ def _row(curve: EnvelopeCurve) -> tuple[str, ...]:
     )
 
 
-def risk_coverage_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where there are no classes to be right about."""
-    curves = None if evaluation.curves is None else evaluation.curves.risk_coverage
-    if not curves:
-        return None
+def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
+    """Return the section about doubt that finds errors."""
+    curves = parts.risk_coverage
     display = RiskCoverageDisplay(curves)
     rows = tuple(
         (one.by, *_cells(one.area), *_cells(one.excess), shown(one.stated_area)) for one in curves.values()

@@ -8,17 +8,20 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
+import json
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Verdict, shown_range
-from credibly.plots import Display, Table, new_axes, whole_figure
+from credibly.evaluation import Verdict, shown, shown_range
+from credibly.plots import Display, Table, new_axes, printable, whole_figure
 from credibly.report.svg import inline_svg
 from credibly.results.estimates import Estimate
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from matplotlib.axes import Axes
 
 Margins = tuple[float, float, float, float]
@@ -139,6 +142,69 @@ def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -
 def packaged(name: str) -> str:
     """Return the text of a file of this room."""
     return files("credibly.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def filled(name: str, scripts: Sequence[str], results: dict[str, Any], **content: Any) -> str:
+    """Fill a template of this room.
+
+    Parameters
+    ----------
+    name : str
+        Name of the template.
+    scripts : sequence of str
+        Names of the scripts inside the page.
+    results : dict
+        What the page holds as JSON.
+    **content
+        What the template shows; all of it is escaped.
+
+    Returns
+    -------
+    str
+        One page that needs nothing else.
+    """
+    from markupsafe import Markup
+
+    texts = tuple(map(packaged, scripts))
+    page = (
+        _templates()
+        .get_template(name)
+        .render(
+            # style sheet, scripts and results are our own markup
+            style=Markup(packaged("style.css")),
+            scripts=tuple(map(Markup, texts)),
+            policy=content_policy(texts),
+            results=Markup(embedded_json(results)),
+            **content,
+        )
+    )
+    return printable(page)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates of this room, which share a head and macros."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(packaged),
+    )
+    # a number and its % sign stay on one line
+    environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
+    environment.filters["digits"] = shown
+    environment.globals["markup"] = Markup  # figures are our own too
+    return environment
+
+
+def embedded_json(results: dict[str, Any]) -> str:
+    """Return JSON that cannot end the script element it stands in."""
+    text = json.dumps(results, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def content_policy(scripts: Sequence[str]) -> str:

@@ -1,53 +1,59 @@
-"""Fill the template: one HTML file with style, figures and results inside, and no address outside."""
+"""Fill the page of a result: one HTML file with style, figures and results inside, no address outside."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from credibly.evaluation import Evaluation, shown
-from credibly.plots import printable
+from credibly.evaluation import (
+    Comparison,
+    CredalParts,
+    Curves,
+    Evaluation,
+    RaterParts,
+    RealParts,
+    Reported,
+    ScoreParts,
+    ValidityParts,
+)
 from credibly.report import content
 from credibly.report.compact import summarised
+from credibly.report.comparison import render_comparison
 from credibly.report.curves import real_section, risk_coverage_section
 from credibly.report.figures import class_figures, main_figure, null_figures
-from credibly.report.html_parts import Section, content_policy, packaged
+from credibly.report.html_parts import Section, filled
 from credibly.report.methods import method_notes
 from credibly.report.predictive_checks import check_section
 from credibly.report.raters import rater_section
 from credibly.report.recalibration import recalibration_section
 from credibly.report.score import score_section
 from credibly.report.sets import credal_section, validity_section
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.recalibration import RecalibrationReport
 
 SCRIPTS = ("tables.js",)
 """What makes the page nicer; nothing on it waits for them."""
 
+SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
+    RealParts: real_section,
+    CredalParts: credal_section,
+    PredictiveCheck: check_section,
+    ValidityParts: validity_section,
+    Curves: risk_coverage_section,
+    ScoreParts: score_section,
+    RaterParts: rater_section,
+    RecalibrationReport: recalibration_section,
+}
+"""The section of every type of part, in the order of the page."""
 
-SECTIONS: tuple[Callable[[Evaluation], Section | None], ...] = (
-    real_section,
-    credal_section,
-    check_section,
-    validity_section,
-    risk_coverage_section,
-    score_section,
-    rater_section,
-    recalibration_section,
-)
-"""The sections in their order. A new one is one file with such a function and one name here."""
 
-
-def render_report(evaluation: Evaluation) -> str:
-    """Return the report as HTML; the same evaluation gives the same text, byte by byte.
+def render_report(result: Reported) -> str:
+    """Return the report as HTML; the same result gives the same text, byte by byte.
 
     Parameters
     ----------
-    evaluation : Evaluation
+    result : Evaluation or Comparison
         What to report.
 
     Returns
@@ -55,19 +61,19 @@ def render_report(evaluation: Evaluation) -> str:
     str
         One page that needs nothing else.
     """
-    from markupsafe import Markup
+    return PAGE_OF[type(result)](result)
 
-    scripts = tuple(map(packaged, SCRIPTS))
+
+def _render_evaluation(evaluation: Evaluation) -> str:
     numbers, footnotes = content.key_numbers(evaluation)
-    filled = _sections(evaluation)
+    parts = {type(part): part for part in evaluation.parts.values()}
+    sections = [section(parts[of], evaluation) for of, section in SECTION_OF.items() if of in parts]
     first, own = content.first_verdicts(evaluation)
     class_finding, classes = class_figures(evaluation)
-    page = template("template.html").render(
-        # Style sheet, scripts and figures are our own markup; everything else is escaped by the template.
-        style=Markup(packaged("style.css")),
-        scripts=tuple(map(Markup, scripts)),
-        policy=content_policy(scripts),
-        results=Markup(embedded_json(summarised(evaluation.to_dict()))),
+    return filled(
+        "evaluation.html",
+        SCRIPTS,
+        summarised(evaluation.to_dict()),
         title=content.page_title(evaluation),
         facts=content.facts(evaluation),
         hypothesis=content.hypothesis(evaluation),
@@ -75,7 +81,7 @@ def render_report(evaluation: Evaluation) -> str:
         level=evaluation.settings["level"],
         tested=bool(evaluation.tests),
         first_verdicts=first,
-        rater_finding=next((one.finding for one in filled if one.anchor == "raters"), None),
+        rater_finding=next((one.finding for one in sections if one.anchor == "raters"), None),
         verdicts=evaluation.verdicts[own:],
         numbers=numbers,
         footnotes=footnotes,
@@ -89,24 +95,22 @@ def render_report(evaluation: Evaluation) -> str:
         class_table=content.class_table(evaluation),
         n_classes=len(evaluation.classes),
         decomposition=content.decomposition_table(evaluation),
-        sections=filled,
+        sections=sections,
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
         methods=method_notes(evaluation.settings["methods"], decomposed=evaluation.decomposition is not None)
-        + tuple(note for one in filled for note in one.methods),
+        + tuple(note for one in sections for note in one.methods),
         source=content.source_table(evaluation),
         command=content.command(evaluation),
-        markup=Markup,
     )
-    return printable(page)
 
 
-def write_report(evaluation: Evaluation, path: str | Path, *, overwrite: bool = False) -> Path:
+def write_report(result: Reported, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write the report in one step: there is never half a file.
 
     Parameters
     ----------
-    evaluation : Evaluation
+    result : Evaluation or Comparison
         What to report.
     path : str or Path
         Where to write.
@@ -121,30 +125,7 @@ def write_report(evaluation: Evaluation, path: str | Path, *, overwrite: bool = 
     from credibly.io import require_writable, write_text_atomically
 
     require_writable(path, overwrite=overwrite)  # before seconds of drawing, not after
-    return write_text_atomically(path, render_report(evaluation), overwrite=overwrite)
+    return write_text_atomically(path, render_report(result), overwrite=overwrite)
 
 
-def embedded_json(results: dict[str, Any]) -> str:
-    """Return JSON that cannot end the script element it stands in."""
-    text = json.dumps(results, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-@cache
-def template(name: str) -> Template:
-    """Return a page's template, with the macros that all pages share in front of it."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    # a number and its % sign stay on one line
-    environment.filters["nobreak"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%")
-    environment.filters["digits"] = shown
-    return environment.from_string(packaged("macros.html") + packaged(name))
-
-
-def _sections(evaluation: Evaluation) -> tuple[Section, ...]:
-    """Return the sections that this evaluation fills."""
-    found = (section(evaluation) for section in SECTIONS)
-    return tuple(one for one in found if one is not None)
+PAGE_OF: dict[type, Callable[[Any], str]] = {Evaluation: _render_evaluation, Comparison: render_comparison}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly.evaluation import Evaluation, check_verdicts, shown, shown_range, title
+from credibly.evaluation import Evaluation, shown, shown_range, title
 from credibly.plots import Table
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
@@ -37,11 +37,8 @@ METHOD = MethodNote(
 )
 
 
-def check_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where no check was run."""
-    check = evaluation.check
-    if check is None:
-        return None
+def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
+    """Return the section about what the model expects of its own statistics."""
     level = float(evaluation.settings["level"])
     tables = [
         (f"{part.name.capitalize()}: {part.hypothesis}", _table(part, level))
@@ -57,7 +54,7 @@ def check_section(evaluation: Evaluation) -> Section | None:
         finding=_finding(check, level),
         verdicts=tuple(
             one
-            for one in check_verdicts(check, evaluation.predictions, level)
+            for one in evaluation.answers["check"]
             if one.word != "no conflict found"  # these stand in the tables, with all their numbers
         ),
         tables=tuple(tables),

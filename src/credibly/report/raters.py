@@ -25,11 +25,8 @@ METHOD = MethodNote(
 )
 
 
-def rater_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where there is one label per instance."""
-    parts = evaluation.raters
-    if parts is None:
-        return None
+def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
+    """Return the section about losses and disagreement of raters."""
     loss, pairs = parts.loss, parts.disagreement
     rows = tuple(
         (meaning, shown(own.value), interval_text(own), shown(getattr(loss.plugin, name).value))

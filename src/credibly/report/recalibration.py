@@ -20,11 +20,8 @@ METHOD = MethodNote(
 _COLUMNS = ("statistic", "before", "after", "difference", "95 % interval", "adjusted p before", "after")
 
 
-def recalibration_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where no recalibration was asked for."""
-    found = evaluation.recalibration
-    if found is None:
-        return None
+def recalibration_section(found: RecalibrationReport, evaluation: Evaluation) -> Section:
+    """Return the section about each method before and after."""
     fitted = {name: one for name, one in found.methods.items() if one.failure is None}
     tables = tuple((_caption(name, one), _table(one)) for name, one in fitted.items())
     return Section(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from credibly.evaluation import Evaluation, shown
+from credibly.evaluation import Evaluation, ScoreParts, shown
 from credibly.plots import Table
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
@@ -30,11 +30,8 @@ ANY_METHOD = MethodNote(
 _MARGINS = (0.6, 1.1, 0.1, 0.3)
 
 
-def score_section(evaluation: Evaluation) -> Section | None:
-    """Return the section, or None where predictions are no sets."""
-    parts = evaluation.score
-    if parts is None:
-        return None
+def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
+    """Return the section about distance and imprecision."""
     score = parts.score
     rows = {"the set": score}
     if score.average is not None:

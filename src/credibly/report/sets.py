@@ -52,11 +52,8 @@ VALIDITY_METHOD = MethodNote(
 )
 
 
-def credal_section(evaluation: Evaluation) -> Section | None:
-    """Return the section about a calibrated combination, or None where predictions are no sets."""
-    parts = evaluation.credal
-    if parts is None:
-        return None
+def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
+    """Return the section about the truth and a calibrated combination in the set."""
     rows = tuple(_row(name, test) for name, test in parts.tests.items())
     columns = ("weights", "statistic", "value", "acceptance", "p-value", "heaviest weights")
     regions = parts.regions
@@ -90,11 +87,8 @@ def credal_section(evaluation: Evaluation) -> Section | None:
     )
 
 
-def validity_section(evaluation: Evaluation) -> Section | None:
-    """Return the section about the labels' distributions, or None where there is one label per instance."""
-    parts = evaluation.validity
-    if parts is None:
-        return None
+def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
+    """Return the section about the labels' distributions."""
     test, rows = parts.test, _failing(parts)
     listed = Table(("row", "raters", "deviance", "p-value", "adjusted p"), rows)
     none = "" if rows else " No instance stands out by itself after adjustment for all of them."
@@ -161,9 +155,9 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         for name, test in parts.tests.items()
         if test.null_distribution is not None
     ]
-    display = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
+    regions = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
     name = "Where the combination fails"
-    found.append(report_figure(display, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
+    found.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.evaluation import check_verdicts
+from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.report.page import render_report
 from credibly.report.predictive_checks import check_section
 
@@ -74,12 +74,12 @@ def test_why_there_is_no_check(data: tuple, make, reason: str) -> None:
     result = cr.evaluate(*make(*data), statistics=["brier"], n_resamples=19)
     assert result.check is None
     assert any("Bayesian" in what and reason in why for what, why in result.not_run)
-    assert check_section(result) is None
+    assert 'id="checks"' not in render_report(result)
     assert cr.evaluate(*data, statistics=["brier"], tests=False).check is None
 
 
 def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
-    section = check_section(evaluation)
+    section = check_section(evaluation.check, evaluation)
     assert [caption.partition(":")[0] for caption, _ in section.tables[:2]] == ["Bayesian", "Independent"]
     rows = section.tables[0][1].rows
     assert [row[0] for row in rows] == ["Accuracy", "Brier score", "Confidence ECE"]

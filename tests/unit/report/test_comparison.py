@@ -17,7 +17,7 @@ import pytest
 
 import credibly as cr
 from credibly.io.bundled import demo
-from credibly.report import render_comparison, render_report
+from credibly.report import render_report
 from credibly.report.comparison_tables import command_of
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def comparison() -> cr.Comparison:
 
 @pytest.fixture(scope="module")
 def page(comparison: cr.Comparison) -> str:
-    return render_comparison(comparison)
+    return render_report(comparison)
 
 
 def rows_of(page: str, caption: str) -> list[list[str]]:
@@ -121,14 +121,14 @@ def test_names_of_models_cannot_break_the_page() -> None:
     rng = np.random.default_rng(0)
     bad = "</script><b>&\x00$x$"
     models = {bad: rng.dirichlet(np.ones(3), size=(30, 3)), "plain": rng.dirichlet(np.ones(3), size=30)}
-    page = render_comparison(cr.compare(models, rng.integers(3, size=30), n_resamples=100))
+    page = render_report(cr.compare(models, rng.integers(3, size=30), n_resamples=100))
     assert "<b>" not in page
     assert page.count("</script>") == 3  # results, slider, tables
     assert "\x00" not in page
 
 
 def test_an_infinite_distance_is_a_number_for_the_script() -> None:
-    page = render_comparison(
+    page = render_report(
         cr.compare({"sure": [[1.0, 0.0]] * 5, "half": [[0.5, 0.5]] * 5}, [0, 0, 0, 0, 1], n_resamples=100)
     )
     assert 'data-distance="Infinity"' in page
@@ -147,7 +147,7 @@ def test_ten_models_stay_small(tmp_path: Path) -> None:
 
 
 def test_the_same_comparison_gives_the_same_page(page: str, comparison: cr.Comparison) -> None:
-    assert render_comparison(comparison) == page
+    assert render_report(comparison) == page
 
 
 def test_the_recipe_makes_the_same_comparison() -> None:
@@ -172,7 +172,7 @@ def test_the_recipe_makes_the_same_comparison() -> None:
     names: dict[str, Any] = {"models": models, "labels": labels}
     exec(recipe.replace("cr.compare(", "again = cr.compare("), names)
     assert names["again"].to_dict() == first.to_dict()
-    page = render_comparison(first)
+    page = render_report(first)
     assert "-ln upper P(y)" not in page  # the formula of another score
     assert "D(label, p)" in page
 

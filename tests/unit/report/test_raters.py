@@ -21,7 +21,7 @@ def evaluation(n: int = 200) -> cr.Evaluation:
 
 def test_the_section_says_whose_loss_it_is() -> None:
     given = evaluation()
-    section = rater_section(given)
+    section = rater_section(given.raters, given)
     loss = given.raters.loss
     assert section.finding.startswith("200 instances with 2 to 6 raters each.")
     assert f"({100 * loss.irreducible.value / loss.expected.value:.0f} %)" in section.finding
@@ -41,13 +41,13 @@ def test_without_raters_there_is_no_section() -> None:
     rng = np.random.default_rng(4)
     probs = rng.dirichlet(np.ones(3), size=40)
     given = cr.evaluate(probs, rng.integers(0, 3, size=40), statistics=["brier"], n_resamples=19)
-    assert rater_section(given) is None
+    assert given.raters is None
     assert 'id="raters"' not in render_report(given)
 
 
 def test_one_instance_has_no_map() -> None:
     given = cr.evaluate([[0.7, 0.3]], cr.LabelCounts([[2, 1]]), statistics=["brier"])
-    section = rater_section(given)
+    section = rater_section(given.raters, given)
     assert len(section.figures) == 1
     assert section.tables[0][1].rows[0][2] == "none: one instance has no standard error"
     assert 'id="raters"' in render_report(given)

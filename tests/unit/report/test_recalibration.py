@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -22,9 +21,9 @@ def test_a_change_without_interval_says_nothing_about_one() -> None:
     )
     without = dataclasses.replace(found.methods["temperature"], changes={**changes, "log_loss": told})
     section = recalibration_section(
-        SimpleNamespace(recalibration=dataclasses.replace(found, methods={"temperature": without}))
+        dataclasses.replace(found, methods={"temperature": without}),
+        cr.evaluate(probs, labels, statistics=["brier"], tests=False),
     )
-    assert section is not None
     assert "temperature moves Log loss from" in section.finding
     assert "interval of the change" not in section.finding
     assert "none" not in section.finding

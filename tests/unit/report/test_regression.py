@@ -41,8 +41,8 @@ def test_the_page_of_real_values() -> None:
 
 
 def test_the_section_names_what_leaves_its_envelope() -> None:
-    section = real_section(evaluation(2.0))
-    assert section is not None
+    far = evaluation(2.0)
+    section = real_section(far.reals, far)
     assert "labels below quantiles" in section.finding
     assert "leave what the hypothesis gives" in section.finding
     (_, table) = section.tables[0]
@@ -50,16 +50,14 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
         "labels below quantiles",
         "labels inside central intervals",
     ]
-    calm = real_section(evaluation(0.0))
-    assert calm is not None
-    assert "stay inside" in calm.finding
+    near = evaluation(0.0)
+    assert "stay inside" in real_section(near.reals, near).finding
 
 
 def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
     quantiles = cr.Quantiles(np.tile([0.0, 1.0], (20, 1)), [0.3, 0.5])
     given = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
-    section = real_section(given)
-    assert section is not None
+    section = real_section(given.reals, given)
     assert section.figures == ()
     assert len(section.tables[0][1].rows) == 1
     assert "figure-coverage" not in render_report(given)
@@ -67,5 +65,5 @@ def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
 
 def test_classes_have_no_such_section() -> None:
     given = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
-    assert real_section(given) is None
+    assert given.reals is None
     assert 'id="reals"' not in render_report(given)

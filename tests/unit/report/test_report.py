@@ -17,7 +17,7 @@ import pytest
 import credibly as cr
 from credibly.report import render_report, write_report
 from credibly.report.compact import summarised
-from credibly.report.page import embedded_json
+from credibly.report.html_parts import embedded_json
 
 pytestmark = pytest.mark.slow
 

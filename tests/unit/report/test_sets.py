@@ -25,9 +25,8 @@ def test_does_the_set_hold_the_truth() -> None:
     given = cr.evaluate(
         cr.Ensemble(members()), labels, statistics=["brier"], n_resamples=19, classes=["a", "<b>", "$c$"]
     )
-    section = credal_section(given)
-    assert section is not None
     assert given.credal is not None
+    section = credal_section(given.credal, given)
     assert section.title == "Does the set hold the truth?"
     assert section.verdicts[0].statistic == "witness"
     assert section.verdicts == given.credal.verdicts
@@ -63,9 +62,9 @@ def test_is_the_distribution_of_labels_in_the_set() -> None:
     counts = np.random.default_rng(2).multinomial(20, sets.mean(axis=1))
     counts[7], sets[7] = [20, 0, 0], [0.0, 0.5, 0.5]
     given = cr.evaluate(cr.Ensemble(sets), cr.LabelCounts(counts), statistics=["brier"], n_resamples=39)
-    assert credal_section(given) is None
-    section = validity_section(given)
-    assert section is not None
+    assert given.credal is None
+    assert given.validity is not None
+    section = validity_section(given.validity, given)
     assert section.tables[0][1].rows[0][:3] == ("7", "20", "infinite")
     page = render_report(given)
     for text in ('id="validity"', "figure-validity", "Is the distribution of labels itself in the set?"):
@@ -75,8 +74,11 @@ def test_is_the_distribution_of_labels_in_the_set() -> None:
 def test_a_point_with_one_label_has_neither() -> None:
     probs = members()[:, 0]
     given = cr.evaluate(probs, np.arange(100) % 3, statistics=["brier"], n_resamples=19)
-    assert credal_section(given) is None
-    assert validity_section(given) is None
+    assert given.credal is None
+    assert given.validity is None
+    page = render_report(given)
+    assert 'id="sets"' not in page
+    assert 'id="validity"' not in page
 
 
 def test_the_first_screen_has_a_place_for_each_question() -> None:

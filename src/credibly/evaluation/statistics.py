@@ -1,0 +1,224 @@
+"""The statistics of an evaluation: which apply, their values, also within groups, and their tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
+from credibly.evaluation.rows import compares_pairs
+from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
+from credibly.hypotests import calibration_test
+from credibly.hypotests.predictive.groups import group_sizes
+from credibly.hypotests.resampling.choices import require_drawable
+from credibly.predictions import (
+    ClassPredictions,
+    Counts,
+    Dataset,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Rows,
+    group_rows,
+)
+from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
+from credibly.statistics import (
+    BrierDecomposition,
+    Statistic,
+    Subsampled,
+    as_statistic,
+    decompose_brier,
+    registered,
+)
+from credibly.statistics.over_rows import StatisticsTask, estimates_over
+
+MOST_GROUPS = 100
+OMNIBUS = "omnibus"
+"""Key of the test of all statistics together."""
+
+
+def choose(
+    rows: Rows,
+    statistics: Sequence[str | Statistic] | None,
+    n_bins: int,
+    tests: bool,
+) -> tuple[list[Statistic], Reasons]:
+    """Return the statistics that can be computed, and the reasons of those that cannot."""
+    if isinstance(statistics, (str, Statistic)):
+        raise InputTypeError(
+            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
+        )
+    asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
+    chosen: list[Statistic] = []
+    reasons: Reasons = []
+    for one in asked:
+        statistic = as_statistic(one)
+        if isinstance(one, str) and "n_bins" in statistic.settings():
+            statistic = statistic.with_(n_bins=n_bins)
+        reason = _why_not(statistic, rows, tests)
+        if reason is None and statistics is None:
+            reason = _why_not_unasked(statistic, rows.n)
+        if reason is None:
+            chosen.append(statistic)
+        else:
+            reasons.append((statistic.name, reason))
+    names = [statistic.name for statistic in chosen]
+    if OMNIBUS in names:
+        raise InputError(
+            "`statistics`", f"must leave the name {OMNIBUS!r} free", "got it", "Give `name=` to `statistic`."
+        )
+    if len(set(names)) < len(names):
+        raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
+    return chosen, reasons
+
+
+def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
+    """Return the names of all statistics of classes, or of all of real values."""
+    real = isinstance(predictions, RealPredictions)
+    return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
+
+
+def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
+    predictions, labels = rows.sample.predictions, rows.sample.batch
+    if statistic.traits.reduction == "opaque" and rows.loaded() is None:
+        return "it is a function of all rows at once, and these come in chunks; `load` them"
+    if not tests and compares_pairs(statistic):
+        return "it compares pairs of instances, which tests=False leaves out"
+    try:
+        statistic.require_predictions(predictions)
+    except CrediblyError as error:
+        return f"it {error.rule}, {error.evidence}"
+    kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
+    if kind not in statistic.traits.labels:
+        return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
+    if isinstance(predictions, RealPredictions):
+        try:
+            statistic.bind(predictions[:1])  # one row tells whether such quantiles have what it needs
+        except CrediblyError as error:
+            return f"{error.subject} {error.rule}, {error.evidence}"
+    return None
+
+
+def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
+    """Return why a statistic is computed only where it is named."""
+    if statistic.name == "mmd_ce":
+        return "with its default label kernel it equals skce; name it with another kernel"
+    if compares_pairs(statistic) and n < 2:
+        return "it compares pairs, and there is one instance"
+    return None
+
+
+def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dict[str, Estimate]:
+    """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
+    report = partial(tell, "estimates")
+    sums = [one for one in chosen if one.traits.reduction == "sum"]
+    found = estimates_over(sums, rows, report) if sums else {}
+    parts: dict[bytes, Dataset] = {}
+    for one in chosen:
+        if isinstance(one, Subsampled):
+            key = one.chosen.tobytes()
+            if key not in parts:
+                parts[key] = rows.take(one.chosen, report)
+            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
+        elif one.traits.reduction != "sum":
+            whole = rows.loaded(rows.n)
+            assert whole is not None
+            found[one.name] = one(whole.predictions, whole.labels)
+    return {one.name: found[one.name] for one in chosen}
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupTask(Task):
+    """Statistics of the rows of one group, as a part of one pass."""
+
+    task: StatisticsTask
+    group: Any
+
+    @classmethod
+    def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
+        """Plan the statistics for the rows of a group."""
+        return cls(StatisticsTask.of(statistics, chunks.of_group(group, size)), group)
+
+    def sums(self, chunk: Dataset) -> Sums:
+        """Return the sums over the rows of the group; none where there are no such rows."""
+        own = group_rows(self.group, chunk)
+        return Sums({}) if own is None else self.task.sums(own)
+
+    def finish(self, total: Sums) -> dict[str, Estimate]:
+        """Return the estimates of the group."""
+        return self.task.finish(total)
+
+
+def _estimates(rows: Rows, work: Work) -> dict[str, Estimate]:
+    return estimate_all(rows, work.statistics, work.tell)
+
+
+def _has_groups(rows: Rows, work: Work) -> str | None:
+    return NOT_ASKED if rows.sample.groups is None else None
+
+
+def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
+    """Return the statistics that are sums over instances within every group, in order of the names."""
+    sizes = group_sizes(rows)
+    if len(sizes) > MOST_GROUPS:
+        work.leave_out("estimates per group", f"there are {len(sizes)} groups, more than {MOST_GROUPS}")
+        return {}
+    cheap = [one for one in work.statistics if one.traits.reduction == "sum"]
+    tasks = [GroupTask.of(cheap, rows, level, size) for level, size in sizes]
+    every = one_pass(rows, tasks, partial(work.tell, "groups")) if cheap else [{} for _ in tasks]
+    return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}
+
+
+def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
+    found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
+    work.tell("decomposition", 1, 1)
+    return found
+
+
+def _tested(rows: Rows, work: Work) -> str | None:
+    return None if work.tests and work.statistics else NOT_ASKED
+
+
+def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
+    """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
+    testable = [one for one in work.statistics if _is_drawable(one, rows, work)]
+    if not testable:
+        return {}
+    try:
+        together = calibration_test(
+            *work.single.arguments,
+            statistic=testable,
+            **work.drawn,
+            progress=lambda done, total: work.tell("tests", done, total),
+        )
+    except UnsupportedError as error:
+        if isinstance(rows.sample.predictions, ClassPredictions):
+            raise
+        work.leave_out("calibration tests", f"{error.subject} {error.rule}, {error.evidence}")
+        return {}
+    results = dict(together.components)
+    if len(results) > 1:
+        results[OMNIBUS] = dataclasses.replace(together, components={})
+    return results
+
+
+def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
+    """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
+    some = rows.sample.predictions
+    if isinstance(some, RealPredictions):
+        try:
+            require_drawable(some, [statistic.bind(some[:1])])
+        except UnsupportedError as error:
+            work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+            return False
+    return True
+
+
+ESTIMATES = Stage("estimates", _estimates)
+GROUPS = Stage("groups", _groups, _has_groups)
+DECOMPOSITION = Stage("decomposition", _decomposition, to_classes)
+TESTS = Stage("tests", _tests, _tested)

@@ -1,0 +1,118 @@
+"""Evaluations are made stage by stage; a part says why it is missing, and its numbers are found by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.errors import UnknownNameError
+from credibly.evaluation import Part, Verdict, evaluate
+from credibly.evaluation.evaluate import STAGES
+from credibly.evaluation.stages import NOT_ASKED, Stage, Work
+from credibly.predictions import Rows
+
+PROBS = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
+LABELS = np.random.default_rng(1).integers(3, size=60)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> cr.Evaluation:
+    return cr.evaluate(PROBS, LABELS, statistics=["brier", "accuracy"], n_resamples=39)
+
+
+def test_every_stage_fills_a_field_of_its_own() -> None:
+    filled = [stage.part for stage in STAGES]
+    assert len(set(filled)) == len(filled)
+    assert set(filled) <= {field.name for field in dataclasses.fields(cr.Evaluation)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Luck(Part):
+    """A part that nobody knows."""
+
+    share: float
+
+    @property
+    def answers(self) -> tuple[Verdict, ...]:
+        return (Verdict("conflict", "luck", "There is luck.", "", "", None, None),)
+
+    def told(self, shared: tuple[str, ...]) -> tuple[str, ...]:
+        return ("luck: it was measured",)
+
+
+def few(rows: Rows, work: Work) -> str | None:
+    return None if rows.n >= 60 else f"{rows.n} instances are too few"
+
+
+@pytest.mark.parametrize("n", [60, 40])
+def test_a_stage_runs_where_it_applies_and_says_why_where_not(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(rows: Rows, work: Work) -> Luck:
+        return Luck(work.found["estimates"]["brier"].value / rows.n)  # a stage sees those before it
+
+    stages = tuple(one for one in STAGES if one.part != "raters")
+    module = __import__("sys").modules["credibly.evaluation.evaluate"]
+    monkeypatch.setattr(module, "STAGES", (*stages, Stage("raters", run, few, "luck")))
+    found = evaluate(PROBS[:n], LABELS[:n], statistics=["brier"], tests=False)
+    if n == 60:
+        assert found.raters == Luck(found["brier"].value / 60)
+        assert found.notes[-1] == "luck: it was measured"
+        assert found.answers["raters"][0].finding == "There is luck."
+        assert "conflict: There is luck." in found.summary()
+        assert "luck" not in dict(found.not_run)
+    else:
+        assert found.raters is None
+        assert dict(found.not_run)["luck"] == "40 instances are too few"
+
+
+def test_what_nobody_asked_for_is_left_out_without_words(evaluation: cr.Evaluation) -> None:
+    assert evaluation.recalibration is None
+    assert NOT_ASKED == ""
+    assert all(what and why for what, why in evaluation.not_run)
+    assert not any("recalibration" in what for what, _ in evaluation.not_run)
+
+
+def test_a_number_is_found_by_its_name(evaluation: cr.Evaluation) -> None:
+    assert evaluation["brier"] is evaluation.estimates["brier"]
+    assert "brier" in evaluation
+    assert "skce" not in evaluation
+    assert list(evaluation) == ["brier", "accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("breir", "got 'breir'. Did you mean 'brier'?"),
+        ("ece", "Which one: confidence_ece"),
+        ("log_loss", "got 'log_loss'. Known names: accuracy, brier."),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(
+    evaluation: cr.Evaluation, name: str, said: str
+) -> None:
+    with pytest.raises(KeyError, match=re.escape(said)) as caught:
+        evaluation[name]
+    assert isinstance(caught.value, (UnknownNameError, cr.InputError))
+    assert str(caught.value).startswith(f"evaluation[{name!r}] must name a statistic that was computed; ")
+
+
+def test_a_statistic_that_was_not_run_says_why() -> None:
+    untested = cr.evaluate(PROBS, LABELS, statistics=["brier", "skce"], tests=False)
+    with pytest.raises(KeyError, match="this one was not, because it compares pairs of instances"):
+        untested["skce"]
+
+
+def test_a_summary_is_short_and_plain(evaluation: cr.Evaluation) -> None:
+    heading, first, *rest = evaluation.summary().splitlines()
+    assert heading == "Evaluation of Point (n = 60, m = 1, k = 3)"
+    worst = evaluation.verdicts[0]
+    assert first == f"  {worst.word}: {worst.finding}"
+    low, high = evaluation["brier"].interval()
+    assert any(line.startswith("  Brier score 0.") and " (95 %: " in line for line in rest), (low, high)
+    assert rest[-1].startswith("  not run: ")
+    assert len(rest) == 3  # two numbers, and what was not run
