@@ -109,7 +109,8 @@ def test_the_same_there(name: str, place: Library) -> None:
     assert own.keys() == other.keys()
     assert other, "nothing was compared"
     for path, value in other.items():
-        agree(own[path], value, path, 1e-5 if name.startswith(LEARNED) else 1e-11)
+        # where a search for weights stops depends on the last digits of its slopes
+        agree(own[path], value, path, 2e-4 if name.startswith(LEARNED) else 1e-11)
 
 
 @pytest.mark.skipif(CUDA, reason="CUDA is among the places")

@@ -149,6 +149,8 @@ def _is_set(rows: Rows, work: Work) -> str | None:
         return f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}"
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
+    if n < 2:
+        return f"one instance leaves none to learn from; {_MEAN_ONLY}"
     return f"{_too_many_rows(n)}; {_MEAN_ONLY}" if n > MOST_ROWS_UNASKED else None
 
 

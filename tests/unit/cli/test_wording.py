@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from credibly import FileError, InputError, InvalidRowsError, cli
-from credibly._arrays.errors import Remedy
+from credibly import FileError, InputError, InvalidRowsError, UnsupportedError, cli
+from credibly._arrays.errors import ONE_RATER, Remedy
 from credibly.cli.wording import FLAGS, all_rows, sentence, system_sentence
-from unit.cli.runs import Command
 
 
 def said(remedy: str, subject: str = "`probs`") -> str:
@@ -61,14 +59,11 @@ def test_every_flag_exists() -> None:
         assert f'"{flag}"' in written, flag
 
 
-def test_no_message_mixes_a_call_with_a_flag(credibly: Command, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    file = tmp_path / "c.npz"
-    np.savez(file, probs=rng.dirichlet(np.ones(3), size=9), label_counts=rng.integers(1, 4, size=(9, 3)))
-    ran = credibly("check", file)
-    assert ran.code == 2
-    assert "Choose one rater per instance" in ran.err
-    assert "draw(" not in ran.err
+def test_no_message_mixes_a_call_with_a_flag() -> None:
+    remedy = Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER)
+    text = sentence(UnsupportedError("`fit`", "takes one label per instance", "got LabelCounts", remedy))
+    assert "Choose one rater per instance" in text
+    assert "draw(" not in text
 
 
 def test_labels_themselves_are_no_flag() -> None:
