@@ -546,13 +546,7 @@ class Ungrouped(RowChoice):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OneRater(RowChoice):
-    """All rows, with the label of one rater each.
-
-    Attributes
-    ----------
-    seed : tuple of int
-        Says which rater; a row's own depends on nothing but the seed and its number among all rows.
-    """
+    """All rows, with the label of one rater each, which depends on the seed and the row's number alone."""
 
     seed: Seed
 
