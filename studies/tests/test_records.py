@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from credibly.results.base import jsonable
 from credibly_studies import studies
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_the_page_of_claims_is_what_the_results_give() -> None:
     command = [sys.executable, "tools/make_learned_page.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)

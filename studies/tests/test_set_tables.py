@@ -101,6 +101,7 @@ def test_a_published_set_has_two_parts(any_data_dir: Path, monkeypatch: pytest.M
     assert 0.9 < (mean.argmax(axis=1) == given.test_labels).mean() < 0.96
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_table_of_snli(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(data_dir))

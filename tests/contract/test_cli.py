@@ -19,6 +19,9 @@ import pytest
 import credibly
 from credibly.cli import catalogue, main, verbs
 from credibly.simulate import CalibrationTest, EnsembleWorld
+from unit.cli.runs import few_digits
+
+__all__ = ["few_digits"]
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -158,7 +161,11 @@ def test_the_options_are_these(verb: str, capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_the_example_of_the_help_runs(
-    verb: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    verb: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     if verb == "study":
         studies = pytest.importorskip("credibly_studies", reason="needs the package credibly-studies")
@@ -178,11 +185,13 @@ def test_the_example_of_the_help_runs(
     if verb == "convert":
         (folder / words[2]).unlink()
     if verb == "demo":
-        words += ["--n-resamples", "19"]  # as many as by default: `make demo`
+        request.getfixturevalue("few_digits")
+        words += ["--n-resamples", "19"]
     assert main(words) == 0, capsys.readouterr().err
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_digits")
 def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = "predictions.npz"
     fast = ("--n-resamples", "19")

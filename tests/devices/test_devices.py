@@ -93,7 +93,7 @@ def agree(own: Any, other: Any, name: str, tolerance: float) -> None:
         close = 1e-12 if "pvalue" in name else tolerance
         assert own == pytest.approx(other, rel=close, abs=close, nan_ok=True), name
     elif isinstance(other, str):
-        assert type(own) is str, name  # notes show rounded numbers
+        assert isinstance(own, str), name  # notes show rounded numbers
     else:
         assert own == other, name
 

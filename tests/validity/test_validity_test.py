@@ -69,6 +69,24 @@ def test_size_at_the_hardest_corner(kind: str, raters: int) -> None:
     assert np.mean(pvalues) < 0.8  # conservative with few replicates per corner, not by construction
 
 
+@pytest.mark.parametrize("where", ["corner", "face"])
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_size_elsewhere_on_the_boundary(kind: str, where: str) -> None:
+    """Any corner, or where a ray from the mean leaves the set; 50 raters know which side they are on."""
+    rng = np.random.default_rng(4)
+    pvalues = []
+    for _ in range(REPETITIONS):
+        credal = make(kind, rng)
+        corners = cr.credal_vertices(credal)
+        truth = corners[np.arange(INSTANCES), rng.integers(0, corners.shape[1], size=INSTANCES)]
+        if where == "face":
+            truth = cr.credal_boundary(credal, rng.dirichlet(np.full(3, 0.2), size=INSTANCES))
+        counts = rng.multinomial(50, normal(truth))
+        pvalues.append(cr.validity_test(credal, counts, n_resamples=REPLICATES, rng=rng).pvalue)
+    assert (np.array(pvalues) <= 0.1).sum() <= worlds.bounds(REPETITIONS, 0.1)[1]
+    assert np.mean(pvalues) < 0.7  # conservative by a little: the sum of deviances has size 0 here
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
     rng = np.random.default_rng(9)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unit.cli.runs import World, credibly, make_world
+from unit.cli.runs import World, credibly, few_digits, make_world
 
-__all__ = ["credibly"]
+__all__ = ["credibly", "few_digits"]
 
 
 @pytest.fixture(scope="session")

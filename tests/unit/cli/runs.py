@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from credibly.cli import main
+from credibly.io import demo
 
 N, M, K = 200, 4, 3
 FAST = ("--n-resamples", 99)
@@ -39,6 +40,12 @@ def credibly(capsys: pytest.CaptureFixture[str]) -> Command:
         return Ran(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `credibly demo` see 150 of its rows; `make demo` and the browser see all of them."""
+    monkeypatch.setattr("credibly.cli.reports.demo_data", lambda model: demo(model).rows(slice(0, 150)))
 
 
 class World(NamedTuple):

@@ -50,6 +50,7 @@ def test_report_json(credibly: Command, overconfident: Path, tmp_path: Path) -> 
     assert result["verdicts"][0]["word"] == "conflict"
 
 
+@pytest.mark.usefixtures("few_digits")
 def test_demo_ends_with_path_and_three_sentences(
     credibly: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

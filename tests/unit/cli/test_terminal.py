@@ -91,17 +91,13 @@ def test_class_names_cannot_steer_the_terminal(world: World, tmp_path: Path) -> 
     assert r"b\x1b[2J, [bold red]c" in screen.text
 
 
-def test_report_and_demo_end_with_path_and_sentences(folder: Path) -> None:
+def test_a_report_ends_with_path_and_sentences(folder: Path) -> None:
     out = folder / "r.html"
     words = ("report", folder / "overconfident.npz", "--out", out, "--statistic", "brier", *FAST)
     screen = in_terminal(*words, width=100)
     assert screen.code == 0
     assert str(out) in screen.text
     assert out.is_file()
-    words = ("demo", "--model", "single", "--n-resamples", 19)
-    demo = in_terminal(*words, "--out", folder / "demo.html", "--quiet", width=100)
-    assert demo.code == 0
-    assert demo.text.strip() == str(folder / "demo.html")
 
 
 def test_convert_says_what_it_wrote(folder: Path) -> None:

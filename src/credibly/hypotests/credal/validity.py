@@ -400,7 +400,7 @@ class _Part:
         """
         shares = weights / weights.sum(axis=0)
         means = np.einsum("bn,bnc->nc", values, shares)
-        variances = np.einsum("bn,bnc->nc", values**2, shares) - means**2
+        variances = np.maximum(np.einsum("bn,bnc->nc", values**2, shares) - means**2, 0.0)
         spread = np.sqrt(n * variances.max(axis=1, keepdims=True))
         lifts = means + _Z / 2 * variances / np.where(spread > 0, spread, 1.0)
         best = lifts.max(axis=1, keepdims=True)

@@ -67,6 +67,7 @@ def test_the_failing_corner_is_found_and_nothing_else() -> None:
     assert set(found.classes[: len(failing)]) <= {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_learned_weights_cut_their_features() -> None:
     rng = np.random.default_rng(3)
     members = rng.dirichlet(np.ones(2), size=(200, 3))

@@ -289,7 +289,6 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"features": np.ones(39)}, "one row per prediction"),
         ({"features": np.full((40, 1), np.nan)}, "`features` must be finite"),
         ({"labels": np.zeros(39, dtype=int)}, "one entry per prediction"),
-        ({"labels": cr.LabelCounts(np.ones((40, 3), dtype=int))}, "takes one label per instance"),
         ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
         ({"n_draws": 0}, "`n_draws`"),
         ({"statistic": ()}, "must name at least one"),

@@ -41,6 +41,7 @@ def test_the_kept_spread_is_that_of_the_truth() -> None:
     assert np.std(kept * (signal + error)) == pytest.approx(np.std(signal), rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_result_says_how_far_replicates_were_moved() -> None:
     rng = np.random.default_rng(2)
     members = rng.dirichlet([1.0, 1.0], size=(150, 8))

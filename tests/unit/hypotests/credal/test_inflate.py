@@ -41,6 +41,7 @@ def test_the_radius_grows_with_the_shift(by: str) -> None:
     assert radii[2] <= 0.6
 
 
+@pytest.mark.slow
 def test_learned_weights_and_splits() -> None:
     settings = {"refit": False, "split": 0.5, "learner": "gating", "n_resamples": 99, "resolution": 0.1}
     radii = [cr.inflate(*world(shift, n=160), rng=1, **settings).radius for shift in (0.0, 0.6)]
@@ -147,8 +148,6 @@ def test_bad_input() -> None:
         cr.inflate(members, labels, resolution=0)
     with pytest.raises(cr.InputTypeError, match="`progress` must be True or callable"):
         cr.inflate(members, labels, progress=3)  # type: ignore[arg-type]
-    with pytest.raises(cr.UnsupportedError, match="one label per instance"):
-        cr.inflate(members, cr.LabelCounts(np.ones((40, 3), dtype=int)))
     with pytest.raises(cr.InputTypeError, match="class predictions"):
         cr.inflate(cr.Gaussian(np.zeros(4), np.ones(4)), np.zeros(4))
 

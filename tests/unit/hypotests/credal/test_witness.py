@@ -56,6 +56,7 @@ def as_sets(probs: np.ndarray) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hull", "intervals", "belief"])
 @pytest.mark.parametrize("rule", ["cautious", "direction"])
 def test_truths_inside_are_not_rejected(kind: str, rule: str) -> None:
@@ -186,7 +187,7 @@ def test_every_library_gives_the_same(library: Library) -> None:
     assert library.owns(found.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
 
 
-@pytest.mark.parametrize("k", [10, 60])
+@pytest.mark.parametrize("k", [10, pytest.param(60, marks=pytest.mark.slow)])
 def test_many_classes(k: int) -> None:
     probs = members(150, 3, k)
     assert not ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs))).rejects(0.01)
@@ -207,6 +208,7 @@ def test_dirichlets_and_points() -> None:
     assert (both.pvalue, both.verdict(), both.method) == (plain.pvalue, plain.verdict(), "weights")
 
 
+@pytest.mark.slow
 def test_both_methods_are_the_larger_p() -> None:
     probs = members(120, 3, 3)
     labels = draw(cautious(probs))
