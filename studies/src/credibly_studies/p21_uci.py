@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.philox import Seed
 from credibly.hypotests import pit_test, predictive_check
 from credibly.plots.curves import EnvelopeDisplay
-from credibly.predictions import Gaussian, RealPredictions
+from credibly.predictions import Gaussian, Quantiles, RealPredictions
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import CheckResult
 from credibly.statistics import crps, picp, rmse
@@ -160,10 +160,12 @@ def _checked(
 ) -> Sequence[Row]:
     labels = splits.test_y[split]
     single = not isinstance(given, Gaussian) or given.n_members == 1
+    # labels of quantiles are drawn as cells, which have no distance to a mean
+    tested = [name for name in STATISTICS if name != "rmse" or not isinstance(given, Quantiles)]
     check = predictive_check(
         given,
         labels,
-        statistics=STATISTICS,
+        statistics=tested,
         hypothesis="independent" if single else "both",
         n_resamples=task.size.replicates,
         paper="P21",
