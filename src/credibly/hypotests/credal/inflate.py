@@ -255,7 +255,7 @@ def inflate(
         Settings of :func:`credal_test`. Without any the method is "witness"; those of weights (`weights`,
         `statistic`, `learner`, `refit`, ...) make it "weights", and ``method="both"`` asks the witness first
         and looks for weights only where it rejects. Refits have 99 replicates where `n_resamples` is not
-        given.
+        given; constant weights are kept in replicates, which is conservative, unless ``refit=True``.
 
     Returns
     -------
@@ -296,6 +296,8 @@ def inflate(
     of_weights = [name for name in settings if name not in ("method", "given")]
     method: Method = settings.pop("method", None) or ("weights" if of_weights else "witness")
     one_of("`method`", method, ("both", "witness", "weights"))
+    if settings.get("weights") == "constant":
+        settings.setdefault("refit", False)  # m k points are mixed at every radius, for every replicate
     given = settings.pop("given", "predictions")
     learns = (
         method != "witness"

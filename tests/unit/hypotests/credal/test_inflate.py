@@ -8,7 +8,7 @@ import pytest
 import credibly as cr
 from credibly.hypotests.credal.inflate import smallest_radius
 
-QUICK = {"weights": "constant", "n_resamples": 199}
+QUICK = {"weights": "constant", "n_resamples": 199, "refit": False}
 
 
 def world(shift: float, n: int = 300, seed: int = 3) -> tuple[cr.Ensemble, np.ndarray]:
