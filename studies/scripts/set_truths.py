@@ -336,6 +336,47 @@ def dirichlets(n: int, k: int) -> World:
     return World(True, n, draw)
 
 
+def clipped_intervals(n: int, k: int) -> World:
+    """Intervals of width 0.3 around the truth, cut at 0 and 1."""
+
+    def draw(rng: np.random.Generator, n: int) -> Sample:
+        truth = rng.dirichlet(np.full(k, 0.5), size=n)
+        return Sample(cr.Intervals(np.maximum(truth - 0.15, 0.0), np.minimum(truth + 0.15, 1.0)), truth, None)
+
+    return World(True, n, draw)
+
+
+def sparse_beliefs(n: int, where: str) -> World:
+    """Masses on a few sets, so that some classes have no mass of their own."""
+
+    def draw(rng: np.random.Generator, n: int) -> Sample:
+        sets = cr.Belief(rng.dirichlet(np.ones(5), size=n), [{0}, {1}, {0, 1}, {1, 2}, {0, 1, 2}], 3)
+        if where == "mean":
+            return Sample(sets, np.asarray(sets.mean().probs), None)
+        return Sample(sets, cr.credal_support(sets, rng.normal(size=(n, 3)), return_maximiser=True)[1], None)
+
+    return World(True, n, draw)
+
+
+def vacuous(n: int, k: int) -> World:
+    """Every distribution is allowed; the truth is a random one."""
+
+    def draw(rng: np.random.Generator, n: int) -> Sample:
+        truth = rng.dirichlet(np.full(k, 0.3), size=n)
+        return Sample(cr.Intervals(np.zeros((n, k)), np.ones((n, k))), truth, None)
+
+    return World(True, n, draw)
+
+
+ZEROS: dict[str, World] = {
+    "clipped intervals, k=4": clipped_intervals(400, 4),
+    "clipped intervals, k=2, n=150": clipped_intervals(150, 2),
+    "sparse beliefs, mean": sparse_beliefs(400, "mean"),
+    "sparse beliefs, random corner": sparse_beliefs(400, "corner"),
+    "vacuous, k=3": vacuous(400, 3),
+}
+"""Sets whose lower probabilities are exactly 0, added when a review found that the witness failed there."""
+
 LATER: dict[str, World] = {
     "halfway between the two farthest members": between(400, 3, 5),
     "halfway between the two farthest, k=5": between(400, 5, 10),
@@ -416,7 +457,7 @@ def run(job: tuple[str, int, bool, float]) -> tuple[str, dict[str, float]]:
 
 
 def everything() -> dict[str, World]:
-    return WORLDS | LATER | ALTERNATIVES
+    return WORLDS | LATER | ZEROS | ALTERNATIVES
 
 
 def summary(name: str, rows: list[dict[str, float]]) -> dict[str, Any]:

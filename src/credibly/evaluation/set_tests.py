@@ -289,6 +289,8 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
 def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
+    if result.calibration is not None:  # the witness has a verdict and a p-value of its own
+        decided, _ = _decided(result.calibration, level)
     if result.outcome(level) == "weights alone" and result.validity is not None:
         finding = f"{result.sentence(level)} A conflict takes both."
         return _verdict(word, "credal_test", finding, decided, work)

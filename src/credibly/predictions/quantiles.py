@@ -233,7 +233,8 @@ class Quantiles(RealPredictions):
             f"{what} of `Quantiles`",
             f"needs levels at most {DENSE:g} apart, from {DENSE:g} or less to {1 - DENSE:g} or more",
             f"got {heights.size} levels: {few}{', ...' if heights.size > 8 else ''}",
-            "Predict more quantiles, or use what these say: `picp` and `quantile_calibration_error`.",
+            "Predict more quantiles, or use `quantile_calibration_error`, and `picp` where both ends of its "
+            "interval are among these.",
         )
 
     def _facts(self) -> str:

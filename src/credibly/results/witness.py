@@ -58,7 +58,8 @@ class WitnessDirection(Result):
         str
             For example "class 3 happens more often than any distribution in the set says (...)".
         """
-        name = f"class {self.label}" if class_names is None else f"{class_names[self.label]}"
+        name = str(self.label if class_names is None else class_names[self.label])
+        name = f"class {name}" if name.isdigit() else name
         often = "more often" if self.more else "less often"
         limit = f"at most {100 * self.upper:.1f} %" if self.more else f"at least {100 * self.lower:.1f} %"
         where = ""

@@ -106,12 +106,20 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         summed[rows] += tail.excess
         tested[rows] += 1
     running = _running(hosted, scores, bets, labels)
+    ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
+    if ruled_out.any():
+        found, evalues = [_HIGHEST], [np.inf]
+        running[int(ruled_out.argmax()) :] = np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
     score = float(np.mean(found)) if found else _LOWEST
-    evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if found else 1.0
-    statistic = float(np.mean(means)) if found else 0.0
-    spread = float(np.mean(spreads)) if found else 0.0
+    evalue = (
+        float(np.exp(np.where(np.isinf(evalues), np.inf, np.minimum(evalues, 700.0))).mean())
+        if found
+        else 1.0
+    )
+    statistic = float(np.mean(means)) if means else 0.0
+    spread = float(np.mean(spreads)) if spreads else 0.0
     result = WitnessResult(
         name="credal_test",
         hypothesis=HYPOTHESES[given],
@@ -135,7 +143,7 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         log_evalues=running,
         scores=np.array(found),
         excess=excess,
-        smallest_pvalue=float(np.min(smallest)) if found else 1.0,
+        smallest_pvalue=float(np.min(smallest)) if smallest else 1.0,
         directions=_directions(hosted, view, columns, logs, tested > 0, labels),
     )
     slopes = tuple(
@@ -436,7 +444,7 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     laws = credal.probs if isinstance(credal, Ensemble) else law[:, None, :]
     v = v - support[:, None]
     excess = v[at, labels]
-    possible = laws.max(axis=1) > 0
+    possible = to_host(singleton_bounds(credal)[1]) > 0  # the worst law alone may leave out what others allow
     lowest = np.where(possible, v, np.inf).min(axis=1, keepdims=True)
     v = np.where(possible, v, lowest)  # what no law allows has no part in any tail
     kept = np.ptp(v, axis=1) > _SAME

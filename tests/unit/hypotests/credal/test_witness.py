@@ -269,3 +269,23 @@ def test_options_that_make_no_sense(settings: dict[str, Any], match: str) -> Non
     probs = members(30, 2, 3)
     with pytest.raises(cr.InputError, match=match):
         cr.credal_test(cr.Ensemble(probs, member_axis=1), np.zeros(30, dtype=int), **settings)
+
+
+def test_lower_bounds_of_0_make_no_label_impossible() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.full(3, 0.5), size=60)
+    labels = (rng.random((60, 1)) >= truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    around = cr.Intervals(np.maximum(truth - 0.15, 0.0), np.minimum(truth + 0.15, 1.0))
+    everything = cr.Belief(np.ones((60, 1)), [{0, 1, 2}], 3)
+    for sets in (around, everything, cr.Intervals(np.zeros((60, 3)), np.ones((60, 3)))):
+        assert cr.credal_test(sets, labels, method="witness", rng=0).pvalue > 0.2
+
+
+def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> None:
+    sets = cr.Ensemble(np.tile(np.eye(3)[:2], (40, 1, 1)), member_axis=1)
+    labels = np.arange(40) % 2
+    labels[3] = 2
+    found = cr.credal_test(sets, labels, method="witness", rng=0).validity
+    assert (found.pvalue, found.exact_pvalue, found.anytime_pvalue) == (0.0, 0.0, 0.0)
+    assert np.isinf(found.log_evalues[3:]).all()
+    assert np.isfinite(found.log_evalues[:3]).all()
