@@ -531,7 +531,7 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words("What the set allows, and what was seen", "frequency of the class")
+        return Words("What the set allows", "frequency of the class")
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw a bar from lower to upper bound per direction, and the frequency."""
