@@ -52,7 +52,9 @@ def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
     if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(map(_is_word, rng)):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
-    if isinstance(rng, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):
+    if isinstance(rng, np.random.RandomState):
+        rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy
+    if isinstance(rng, (np.random.Generator, np.random.BitGenerator)):
         words = np.random.default_rng(rng).integers(0, 2**64, size=2, dtype=np.uint64, endpoint=False)
         return int(words[0]), int(words[1])
     if isinstance(rng, np.random.SeedSequence):
