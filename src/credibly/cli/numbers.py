@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 import typer
@@ -127,7 +128,7 @@ def leave(fail_on: str | None, words: Iterable[str]) -> None:
 
 
 def _estimates(evaluation: Evaluation) -> Table:
-    """One row per statistic, the parts of the Brier score below it, then groups, then the unified score."""
+    """One row per statistic, the parts of the Brier score below it, then groups, score, set and raters."""
     found = number_rows(evaluation)
     below = [one for one in found if one.part == "decomposition" and one.statistic != "brier"]
     rows = []
@@ -138,6 +139,14 @@ def _estimates(evaluation: Evaluation) -> Table:
             if part == "estimates" and one.statistic == "brier":
                 rows += [_number(each, None) for each in below]
     rows += [_number(one, None) for one in found if one.part == "score.all"]
+    others = {
+        f"{one.part}.{one.statistic}": one for one in found if one.part in ("tests", "credal", "validity")
+    }
+    others.pop("tests.omnibus", None)
+    names = {"credal.validity": "witness", "validity.test": "validity_test"}
+    for place, one in others.items():
+        name = names.get(place, f"{one.statistic}, one rater")
+        rows.append(_number(dataclasses.replace(one, statistic=name), None))
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
 
 

@@ -515,9 +515,7 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
         """What is drawn: a class, and whether it was said to happen more or less often than allowed."""
         found = {}
         for one in self.result.directions[: self.limit]:
-            own = self.class_names
-            name = f"class {one.label}" if own is None else str(own[one.label])
-            found[f"{name}, {'more' if one.more else 'less'} often"] = one
+            found[f"{one.name(self.class_names)}, {'more' if one.more else 'less'} often"] = one
         return found
 
     @property

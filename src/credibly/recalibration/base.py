@@ -121,37 +121,11 @@ class Recalibration(ABC):
         return made
 
     def transform(self, predictions: Any, features: Any = None) -> Any:
-        """Recalibrate predictions: `apply`, as scikit-learn calls it.
-
-        Parameters
-        ----------
-        predictions : Predictions or array
-            What the model says on new instances.
-        features : array (n, d), optional
-            Features of the instances, for methods that use them.
-
-        Returns
-        -------
-        Predictions
-            The recalibrated predictions.
-        """
+        """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
         return self.apply(predictions, features)
 
     def predict_proba(self, predictions: Any, features: Any = None) -> Array:
-        """Return one recalibrated distribution per instance as a plain array.
-
-        Parameters
-        ----------
-        predictions : Predictions or array
-            What the model says on new instances.
-        features : array (n, d), optional
-            Features of the instances, for methods that use them.
-
-        Returns
-        -------
-        array (n, k)
-            Probabilities, of sets those of the mean, in the caller's array library.
-        """
+        """Return one recalibrated distribution per instance as an array (n, k); of sets their mean."""
         return as_point(self.apply(predictions, features))[0].probs
 
     def then(self, following: Recalibration) -> Chain:

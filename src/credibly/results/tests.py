@@ -105,8 +105,9 @@ class HypotestResult(Tested, Result):
 
         "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach:
         no p-value these replicates can give is small enough (also where the statistic lies beyond all of
-        them, but an adjusted p-value does not follow), or the acceptance region spans more than half of all
-        values the statistic can take. Everything else is "no conflict found".
+        them, but an adjusted p-value does not follow), all replicates are equal to the observation, or the
+        acceptance region spans more than half of all values the statistic can take. Everything else is "no
+        conflict found".
         """
         require_level(level)
         if self.deciding_pvalue <= level:
@@ -114,7 +115,8 @@ class HypotestResult(Tested, Result):
         sides = 2 if self.tail == "two-sided" else 1
         if self.n_resamples and sides / (self.n_resamples + 1) > level:
             return "cannot tell"
-        if self.is_beyond_replicates:
+        null = self.null_distribution
+        if self.is_beyond_replicates or (null is not None and null.size and (null == self.statistic).all()):
             return "cannot tell"
         if self.statistic_range is not None:
             width = self.acceptance_region[1] - self.acceptance_region[0]
@@ -444,9 +446,11 @@ class CredalTestResult(HypotestResult):
             return told + ("." if self.method == "witness" else "; some combination may still be calibrated.")
         if found == "weights alone":
             told = "No combination that these weights can express is calibrated"
+            if self.settings.get("weights") == "mean":
+                told = "The mean of the set is not calibrated"
             return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
         if self.verdict(level) == "cannot tell":
-            return "Cannot tell: too few data for a conflict to be found."
+            return "Cannot tell: too few instances or replicates, or too wide a set, to find a conflict."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:

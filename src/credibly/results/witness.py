@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult, Word
@@ -45,6 +46,11 @@ class WitnessDirection(Result):
     score: float
     where: str
 
+    def name(self, class_names: Sequence[str] | None = None) -> str:
+        """Return what the class is called: "whale", "class 3"."""
+        name = _class_name(self.label, class_names)
+        return f"class {name}" if name.isdigit() else name
+
     def words(self, class_names: Sequence[str] | None = None) -> str:
         """Say it in one clause.
 
@@ -58,17 +64,28 @@ class WitnessDirection(Result):
         str
             For example "class 3 happens more often than any distribution in the set says (...)".
         """
-        name = str(self.label if class_names is None else class_names[self.label])
-        name = f"class {name}" if name.isdigit() else name
         often = "more often" if self.more else "less often"
         limit = f"at most {100 * self.upper:.1f} %" if self.more else f"at least {100 * self.lower:.1f} %"
         where = ""
         if self.where:
             where = f", mostly where {_named(self.where, class_names)}"
         return (
-            f"{name} happens {often} than any distribution in the set says: {100 * self.observed:.1f} % of "
-            f"{self.n} instances, where the set says {limit}{where}"
+            f"{self.name(class_names)} happens {often} than any distribution in the set says: "
+            f"{100 * self.observed:.1f} % of {self.n} instances, where the set says {limit}{where}"
         )
+
+
+def _class_name(label: int, class_names: Sequence[str] | None) -> str:
+    if class_names is None:
+        return str(label)
+    if label >= len(class_names):
+        raise InputError(
+            "`class_names`",
+            f"must name class {label} too",
+            f"got {len(class_names)} names",
+            "Name every class.",
+        )
+    return str(class_names[label])
 
 
 def _named(condition: str, class_names: Sequence[str] | None) -> str:
@@ -77,7 +94,7 @@ def _named(condition: str, class_names: Sequence[str] | None) -> str:
     if not found:
         return condition
     number, _, tail = rest.partition("}")
-    return head + (number if class_names is None else str(class_names[int(number)])) + tail
+    return head + _class_name(int(number), class_names) + tail
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

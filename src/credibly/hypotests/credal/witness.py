@@ -107,17 +107,13 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         tested[rows] += 1
     running = _running(hosted, scores, bets, labels)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
+    evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
     if ruled_out.any():
-        found, evalues = [_HIGHEST], [np.inf]
+        found, evalue = [_HIGHEST], np.inf
         running[int(ruled_out.argmax()) :] = np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
     score = float(np.mean(found)) if found else _LOWEST
-    evalue = (
-        float(np.exp(np.where(np.isinf(evalues), np.inf, np.minimum(evalues, 700.0))).mean())
-        if found
-        else 1.0
-    )
     statistic = float(np.mean(means)) if means else 0.0
     spread = float(np.mean(spreads)) if spreads else 0.0
     result = WitnessResult(
@@ -129,7 +125,7 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         pvalue_interval=None,
         tail="greater",
         null_distribution=None,
-        acceptance_region=(-np.inf, 1.6448536269514722 * spread),
+        acceptance_region=(-np.inf, _normal_score(0.05) * spread),
         effect_size=statistic,
         z_score=score,
         n=n,

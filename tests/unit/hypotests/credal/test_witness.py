@@ -289,3 +289,12 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     assert (found.pvalue, found.exact_pvalue, found.anytime_pvalue) == (0.0, 0.0, 0.0)
     assert np.isinf(found.log_evalues[3:]).all()
     assert np.isfinite(found.log_evalues[:3]).all()
+
+
+def test_names_must_cover_the_classes() -> None:
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
+    found = cr.credal_test(members, np.full(200, 2), method="witness", rng=0)
+    assert "class 2 happens more often" in found.sentence(class_names=["0", "1", "2"])
+    with pytest.raises(cr.InputError, match="must name class 2 too"):
+        found.sentence(class_names=[])
