@@ -92,7 +92,7 @@ def run(
             level=LEVEL,
             progress=tell,
             source=source,
-            recalibrate=recalibrate or (),
+            recalibrate=recalibrate or None,
         )
 
 

@@ -3,6 +3,7 @@
 from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.curves import Curves
 from credibly.evaluation.evaluate import evaluate
+from credibly.evaluation.headline import Answer, Headline
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.regression import RealParts
 from credibly.evaluation.rendering import Reported
@@ -16,10 +17,12 @@ from credibly.evaluation.words import Verdict, joined, shown, shown_range, title
 from credibly.statistics.registry import story_of
 
 __all__ = [
+    "Answer",
     "Comparison",
     "CredalParts",
     "Curves",
     "Evaluation",
+    "Headline",
     "NumberRow",
     "Part",
     "PredictionSummary",

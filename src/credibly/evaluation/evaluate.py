@@ -10,6 +10,7 @@ import numpy as np
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.evaluation.curves import CURVES
 from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
+from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.predictive_checks import CHECK
 from credibly.evaluation.raters import RATERS
 from credibly.evaluation.recalibration import RECALIBRATION
@@ -31,7 +32,7 @@ from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibrate import Recalibration
-from credibly.results.base import jsonable, require_level
+from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -49,6 +50,7 @@ STAGES: tuple[Stage, ...] = (
     REALS,
     CHECK,
     RECALIBRATION,
+    HEADLINE,
 )
 """The parts of an evaluation, cheap ones first; one that needs another stands behind it."""
 
@@ -67,10 +69,11 @@ def evaluate(
     n_resamples: int = 999,
     rng: Any = 0,
     level: float = 0.05,
+    margin: float = 0.02,
     pairwise_rows: int | None = None,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
-    recalibrate: Sequence[str | Recalibration] = (),
+    recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:
     """Compute all that predictions and labels allow, and say it in words.
 
@@ -100,6 +103,8 @@ def evaluate(
         Seed; the same seed gives the same evaluation, byte by byte.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
+    margin : float
+        A gap between stated and observed shares that does not matter: 0.02 are two points.
     pairwise_rows : int, optional
         Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
         given: 20 000 for named statistics; unasked 2500, fewer beyond ten classes.
@@ -107,8 +112,9 @@ def evaluate(
         Called with (stage, done, total).
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
-    recalibrate : sequence of str or Recalibration
-        Recalibrations to compare on folds, see `recalibration_report`.
+    recalibrate : sequence of str or Recalibration, optional
+        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature. An empty
+        list leaves them out.
 
     Returns
     -------
@@ -155,8 +161,10 @@ def evaluate(
         n_bins=n_bins,
         n_resamples=n_resamples,
         level=level,
+        margin=require_margin(margin),
         seed=seed,
         recalibrate=recalibrate,
+        source=recorded,
         tell=progress or silent,
         left_out=[*input_limits(rows), *unsuited],
     )
@@ -183,6 +191,7 @@ def evaluate(
             "n_resamples": int(n_resamples),
             "n_bins": int(n_bins),
             "level": float(level),
+            "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},

@@ -8,16 +8,23 @@ from typing import cast
 
 from credibly._arrays.errors import InputTypeError
 from credibly.evaluation.stages import NOT_ASKED, Stage, Work
-from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, Rows
 from credibly.recalibrate import recalibration_report
 from credibly.results.recalibration import RecalibrationReport
 
 FOLDS = 5
+FEWEST = 50
+"""Instances below which no recalibration is fitted unasked."""
+PREVIEW = ("confidence_gap", "log_loss", "confidence_ece")
 MOST_ROWS = 20_000
 """Rows that are taken into memory to fit recalibrations to them."""
 
 
 def _applies(rows: Rows, work: Work) -> str | None:
+    some = rows.sample.predictions
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
+        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+        return None if fits and rows.loaded(MOST_ROWS) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
         raise InputTypeError(
@@ -28,7 +35,7 @@ def _applies(rows: Rows, work: Work) -> str | None:
         )
     if not methods:
         return NOT_ASKED
-    if not isinstance(rows.sample.predictions, ClassPredictions):
+    if not isinstance(some, ClassPredictions):
         return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
@@ -44,8 +51,9 @@ def _run(rows: Rows, work: Work) -> RecalibrationReport:
         found = recalibration_report(
             whole.predictions,
             whole.observed,
-            work.recalibrate,
+            ("temperature",) if work.recalibrate is None else work.recalibrate,
             cv=FOLDS,
+            statistics=PREVIEW if work.recalibrate is None else None,
             features=whole.features,
             n_bins=work.n_bins,
             **work.drawn,

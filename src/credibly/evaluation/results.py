@@ -8,6 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import UnknownNameError, nearest
 from credibly.evaluation.curves import Curves
+from credibly.evaluation.headline import Headline
 from credibly.evaluation.predictive_checks import check_verdicts
 from credibly.evaluation.raters import RaterParts
 from credibly.evaluation.regression import RealParts
@@ -68,6 +69,8 @@ class Evaluation(Reported):
         The unified score, where the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
+    headline : Headline or None
+        The answer in a sentence, with size and remedy, and the questions of the first screen.
     check : PredictiveCheck or None
         What the model expects of its own statistics, where members are stored.
     credal : CredalParts or None
@@ -104,6 +107,7 @@ class Evaluation(Reported):
     validity: ValidityParts | None = None
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
+    headline: Headline | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types but the replicates of the predictive check."""
@@ -167,7 +171,8 @@ class Evaluation(Reported):
         for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
             numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
         left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
-        return [*(f"{one.word}: {one.finding}" for one in found), *numbers, *left_out]
+        first = [] if self.headline is None else [str(self.headline)]
+        return [*first, *(f"{one.word}: {one.finding}" for one in found), *numbers, *left_out]
 
     def _metrics(self) -> dict[str, float]:
         found = {}

@@ -38,8 +38,8 @@ class Work:
         Those that can be computed.
     tests : bool
         Whether to resample.
-    n_bins, n_resamples, level, seed, recalibrate
-        As `evaluate` takes them.
+    n_bins, n_resamples, level, margin, seed, recalibrate, source
+        As `evaluate` takes them; `recalibrate` is None where the caller did not say.
     tell : callable
         Called with (stage, done, total).
     left_out : list of (str, str)
@@ -56,8 +56,10 @@ class Work:
     n_bins: int
     n_resamples: int
     level: float
+    margin: float
     seed: Seed
-    recalibrate: Sequence[str | Recalibration]
+    recalibrate: Sequence[str | Recalibration] | None
+    source: Mapping[str, Any]
     tell: Progress
     left_out: Reasons
     found: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -163,7 +163,7 @@ def _difference(
     return Estimate(name, value, stderr, before.n, notes=notes, interval_refusal=refusal)
 
 
-STATISTICS = ("log_loss", "brier", "accuracy", "confidence_ece", "classwise_ece")
+STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""

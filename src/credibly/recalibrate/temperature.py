@@ -84,7 +84,7 @@ class TemperatureScaling(Recalibration):
 
     def describe(self) -> str:
         """Return the temperature in words."""
-        return f"TemperatureScaling, T = {self.temperature:.4g}"
+        return f"temperature {self.temperature:.3g}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"temperature": ()}

@@ -7,14 +7,12 @@ from pathlib import PurePath
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Evaluation, Part, Verdict, shown, shown_range, title, worst_first
+from credibly.evaluation import Evaluation, Part, shown, shown_range, title
 from credibly.evaluation.data_warnings import n_dropped
 from credibly.plots import Table
 from credibly.report.figures import SHOWN_CLASSES
 from credibly.report.html_parts import interval_text
 
-FIRST_VERDICTS = 4
-_HASH_LENGTH = 16
 _SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command"})
 
 
@@ -37,30 +35,28 @@ def page_title(evaluation: Evaluation) -> str:
 
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
-    seen, settings = evaluation.predictions, evaluation.settings
-    digest = str(evaluation.source.get("digest") or "")
+    seen = evaluation.predictions
     dropped = n_dropped(evaluation.source)
     left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
-        ("Predictions", f"{seen.kind}, {seen.dtype}"),
+        ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
         ("Members M", str(seen.m)),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
-        ("Seed", seed_text(evaluation)),
-        ("Version", f"credibly {settings['version']}"),
-        ("Input hash", digest[:_HASH_LENGTH] if digest else "not known: arrays in memory"),
     )
 
 
-def first_verdicts(evaluation: Evaluation) -> tuple[tuple[Verdict, ...], int]:
-    """Return the verdicts of the first screen, worst first, and how many of them are the evaluation's own.
-
-    The set, the distribution of labels and the Bayesian hypothesis have a place each: other questions.
-    """
-    others = [said[0] for said in evaluation.answers.values()]  # the first is its first question
-    own = evaluation.verdicts[: FIRST_VERDICTS - len(others)]
-    return worst_first((*own, *others)), len(own)
+def how_tested(evaluation: Evaluation) -> str:
+    """Say in one sentence what stands behind the word of the headline."""
+    if not evaluation.tests:
+        return "Nothing was tested."
+    number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
+    tests = "one test" if number == 1 else f"{number} tests"
+    return (
+        f"{tests[0].upper()}{tests[1:]} on labels drawn {evaluation.settings['n_resamples']} times from the "
+        f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %."
+    )
 
 
 def seed_text(evaluation: Evaluation) -> str:
@@ -177,7 +173,12 @@ def class_table(evaluation: Evaluation) -> Table | None:
 
 def source_table(evaluation: Evaluation) -> Table:
     """Return where the data came from, with the whole hash and whatever else the reader recorded."""
-    rows = [("input hash", str(evaluation.source.get("digest") or "not known: arrays in memory"))]
+    rows = [
+        ("seed", seed_text(evaluation)),
+        ("version", f"credibly {evaluation.settings['version']}"),
+        ("predictions", f"{evaluation.predictions.kind}, {evaluation.predictions.dtype}"),
+    ]
+    rows += [("input hash", str(evaluation.source.get("digest") or "not known: arrays in memory"))]
     rows += [(key, str(value)) for key, value in evaluation.source.items() if key not in _SOURCE_KEYS]
     rows += [
         (key.replace("_", " "), str(evaluation.settings[key])) for key in ("n_bins", "n_resamples", "level")

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
-from credibly.evaluation import Evaluation, story_of, title
+from credibly.evaluation import Answer, Evaluation, story_of, title
 from credibly.plots import ClasswiseDisplay, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
-from credibly.report.html_parts import ReportFigure, drawn_figure, report_figure
+from credibly.report.html_parts import ReportFigure, Section, drawn_figure, report_figure
 from credibly.results.tests import HypotestResult
 
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 _LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
+
+
+FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals"}
+"""Section whose first figure stands beside the question about this."""
+SPREAD = ("sets", "validity", "checks")
+
+
+def asked(
+    evaluation: Evaluation, sections: list[Section]
+) -> tuple[list[tuple[Answer, ReportFigure | None]], list[Section]]:
+    """Return the questions of the first screen with a figure each, and the sections without these figures."""
+    left = {one.anchor: one for one in sections}
+
+    def taken(*anchors: str) -> ReportFigure | None:
+        for anchor in anchors:
+            own = left.get(anchor)
+            if own is not None and own.figures:
+                left[anchor] = dataclasses.replace(own, figures=own.figures[1:])
+                return own.figures[0]
+        return None
+
+    questions: list[tuple[Answer, ReportFigure | None]] = []
+    for answer in evaluation.headline.questions if evaluation.headline is not None else ():
+        if answer.about in ("confidence", "where"):
+            figure = main_figure(evaluation)
+        elif answer.about == "spread":
+            figure = taken(*SPREAD)
+        else:
+            figure = taken(FIGURE_OF[answer.about])
+        questions.append((answer, figure))
+    return questions, list(left.values())
 
 
 def main_figure(evaluation: Evaluation) -> ReportFigure | None:

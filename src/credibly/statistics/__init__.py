@@ -11,7 +11,7 @@ from credibly.statistics.decomposition import BrierDecomposition, decompose_brie
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, log_loss
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Statistic, Traits
 from credibly.statistics.registry import registered
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
@@ -30,6 +30,7 @@ __all__ = [
     "brier",
     "classwise_ece",
     "confidence_ece",
+    "confidence_gap",
     "crps",
     "decompose_brier",
     "error_over_simplex",

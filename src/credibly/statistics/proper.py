@@ -2,7 +2,9 @@
 
     accuracy  mean 1[argmax p = y]      brier  mean ||p - e_y||^2      log_loss  mean -log p_y
 
-Brier 1950; Gneiting and Raftery 2007. All three are sums, so a table of contributions (n, k), one entry per
+    confidence_gap  mean (max p - 1[argmax p = y])
+
+Brier 1950; Gneiting and Raftery 2007. All are sums, so a table of contributions (n, k), one entry per
 possible label, serves every label vector of a batch and label counts alike.
 """
 
@@ -220,6 +222,43 @@ class HitBound(ScoreBound):
 
 
 @dataclasses.dataclass(frozen=True)
+class ConfidenceGap(Statistic):
+    """Mean confidence minus accuracy: how much too sure the model is on average, negative where too unsure.
+
+    Notes
+    -----
+    Too sure here and too unsure there cancel out: a gap of 0 does not say that confidence is right. Its test
+    is that of `accuracy`, whose expected value is the mean confidence.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.confidence_gap([[0.75, 0.25], [0.75, 0.25]], [0, 1]))
+    0.25
+    """
+
+    name: ClassVar[str] = "confidence_gap"
+    traits: ClassVar[Traits] = _traits(False, (-1.0, 1.0))
+    reference: ClassVar[str] = "Guo et al. 2017"
+    story: ClassVar[Story] = Story(
+        title="Confidence gap",
+        meaning="Mean confidence minus accuracy: positive where the model is too sure on average.",
+        formula="mean of (max p − 1[argmax p = y])",
+        above="the model is surer than it is right (overconfident)",
+        below="the model is less sure than it is right (underconfident)",
+        notion="confidence",
+        citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
+        aliases={"overconfidence": "", "calibration_in_the_large": "of the most probable class", "gap": ""},
+    )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        confidence, _ = top_label(point.probs)
+        hits = Accuracy().table(point.probs)
+        return MeanBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
+
+
+@dataclasses.dataclass(frozen=True)
 class Brier(ProperScore):
     """Mean squared distance between the predicted distribution and the label, over all classes.
 
@@ -345,5 +384,6 @@ class LogLossBound(ScoreBound):
 
 
 accuracy = Accuracy()
+confidence_gap = ConfidenceGap()
 brier = Brier()
 log_loss = LogLoss()

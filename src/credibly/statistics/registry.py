@@ -14,7 +14,7 @@ from credibly.statistics.coverage import interval_score, picp, quantile_calibrat
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, log_loss
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Statistic, Story
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
@@ -22,6 +22,7 @@ from credibly.statistics.user import statistic
 
 BUILTIN: tuple[Statistic, ...] = (
     accuracy,
+    confidence_gap,
     brier,
     log_loss,
     confidence_ece,
