@@ -193,7 +193,7 @@ class _Classes:
     @property
     def is_gap(self) -> bool:
         """Whether the average gap itself is more than chance explains."""
-        return self.test is not None and self.test.deciding_pvalue <= self.work.level
+        return self.test is not None and self.test.verdict(self.work.level) == "conflict"
 
     @property
     def says(self) -> str:
@@ -442,11 +442,8 @@ def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str,
             f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
             (("Recalibrate, then evaluate on new data.", _fit(file, name)),),
         )
-    return (
-        f"{what}, fitted on held-out folds, would not mend it: {points(before)} before, "
-        f"{points(after)} after.",
-        (("Compare other recalibrations.", _compare(file)),),
-    )
+    vain = f"would not mend it: {points(before)} before, {points(after)} after."
+    return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
 
 
 def _fit(file: str | None, method: str) -> str:
@@ -531,7 +528,8 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             "Where does it fail?",
             "conflict" if parts.pit.rejects(work.level) else "no conflict found",
             f"{said[0].upper()}{said[1:]}; the largest difference is "
-            f"{points(float(parts.pit.difference[worst]))} at quantile {shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
+            f"{points(float(parts.pit.difference[worst]))} at quantile "
+            f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
         )
     )
     return Headline(word, sentence, "", size, None, work.margin, detectable, tuple(questions), ())

@@ -46,15 +46,16 @@ def _applies(rows: Rows, work: Work) -> str | None:
 
 def _run(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_ROWS))
+    preview = work.recalibrate is None
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
             whole.predictions,
             whole.observed,
-            ("temperature",) if work.recalibrate is None else work.recalibrate,
+            ("temperature",) if preview else work.recalibrate,
             cv=FOLDS,
-            statistics=PREVIEW if work.recalibrate is None else None,
-            features=whole.features,
+            statistics=PREVIEW if preview else None,
+            features=None if preview else whole.features,
             n_bins=work.n_bins,
             **work.drawn,
             progress=lambda done, total: work.tell("recalibrations", done, total),

@@ -176,6 +176,13 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         return float(objective(np.full(m, log_temperature))[1].sum())
 
     losses = [objective(np.full(m, at))[0] for at in _GRID]
+    if max(losses) - min(losses) <= 1e-12 * abs(min(losses)):
+        raise UnsupportedError(
+            "the temperature",
+            "must change the mean of the members",
+            "the mean is the same at every temperature, as where members contradict each other evenly",
+            "Fit one temperature per member, or leave the predictions as they are.",
+        )
     best = int(np.argmin(losses))
     _require_inside(math.exp(_GRID[best]), "the temperature")
     low, high = _GRID[best - 1], _GRID[best + 1]

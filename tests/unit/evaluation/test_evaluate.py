@@ -283,7 +283,7 @@ def test_progress_tells_cheap_stages_first() -> None:
         progress=lambda stage, done, total: calls.append((stage, done, total)),
     )
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert stages == ["estimates", "groups", "decomposition", "curves", "tests"]
+    assert stages == ["estimates", "groups", "decomposition", "curves", "tests", "recalibrations"]
     for stage in stages:
         done, total = [(done, total) for name, done, total in calls if name == stage][-1]
         assert done == total
