@@ -52,6 +52,9 @@ LEARNERS: dict[str, Learner] = {
     one.name: one for one in (BoundaryLearner(), GatingLearner(), TiltingLearner(), NeuralLearner())
 }
 
+SET_STATISTIC = "skce"
+"""What weights of a set are judged by where no statistic is named."""
+
 FOLDS = 4
 """Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
@@ -129,7 +132,7 @@ def credal_test(
     paper : {"M23", "J25"}, optional
         Reproduce Algorithm 1 of a paper; the notes list what that sets.
     n_resamples : int, optional
-        Number of replicates; 999, with refits 199, or 99 for constant weights.
+        Number of replicates; 999, with refits 199, or 99 for constant weights. A witness draws none.
     n_draws : int
         Draws that stand for a Dirichlet.
     rng : None, int or Generator
@@ -196,7 +199,6 @@ def credal_test(
             "split": split,
             "cv": cv,
             "refit": refit,
-            "n_resamples": n_resamples,
         },
     )
     report = as_progress(progress)
@@ -214,6 +216,8 @@ def credal_test(
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
     settings |= {"n_draws": n_draws, "seed": list(seed)}
+    if how == "witness" and n_resamples is not None:
+        said = (*said, "a witness draws no replicates, its tail is computed: `n_resamples` was not needed")
     if n_resamples is None:
         n_resamples = _PAPER_RESAMPLES if paper else _REFITS[kind] if again else _RESAMPLES
     require_resamples(n_resamples)
@@ -267,9 +271,13 @@ def _with_witness(result: CredalTestResult, validity: WitnessResult) -> CredalTe
     calibration = HypotestResult(**{name: getattr(result, name) for name in names})
     larger = validity.pvalue > calibration.pvalue
     note = "p is the larger of two: that of the weights, whose statistic this is, and that of the witness"
+    pvalue = max(validity.pvalue, calibration.pvalue)
+    if validity.impossible_rows.size:  # every combination says 0 of these labels, so none is calibrated
+        larger, pvalue = True, validity.pvalue
+        note = "p is that of the witness: some labels have probability 0 under every combination"
     return dataclasses.replace(
         result,
-        pvalue=max(validity.pvalue, calibration.pvalue),
+        pvalue=pvalue,
         pvalue_interval=None if larger else calibration.pvalue_interval,
         notes=(*result.notes, note),
         method="both",
@@ -347,7 +355,7 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
 
 def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
     if given is None:
-        given = {"M23": "hosmer_lemeshow", "J25": "kde_ce"}.get(paper or "", "skce")
+        given = {"M23": "hosmer_lemeshow", "J25": "kde_ce"}.get(paper or "", SET_STATISTIC)
     if isinstance(given, str) and given == "omnibus":
         given = OMNIBUS
     several = isinstance(given, Sequence) and not isinstance(given, str)
