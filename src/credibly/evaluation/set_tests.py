@@ -271,7 +271,10 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     if word == "conflict":
         finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
     elif word == "no conflict found":
-        finding = "No conflict found: labels do not show that the set misses the truth given the predictions."
+        shown_by = f"labels{work.summary.whose}"
+        finding = (
+            f"No conflict found: {shown_by} do not show that the set misses the truth given the predictions."
+        )
     else:
         finding = f"Cannot tell whether the set holds the truth: {result.why_not(work.level)}."
     exact = shown(result.exact_pvalue)
@@ -304,7 +307,7 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
         return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
         shown_range(decided.acceptance_region),
-        f"{title(result.statistic_name)} {shown(result.statistic)}",
+        f"{title(result.statistic_name)} {shown(result.statistic)}{work.summary.whose}",
     )
     if word == "conflict":
         finding = (
