@@ -45,8 +45,9 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-from credibly.statistics import Statistic, as_statistic, picp, quantile_calibration_error
+from credibly.statistics import Statistic, picp, quantile_calibration_error
 from credibly.statistics.coverage import symmetric_levels
+from credibly.statistics.registry import as_statistic
 
 
 def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:

@@ -34,7 +34,7 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
         rows = np.arange(40)
         mixed = mean[rows, chosen] + std[rows, chosen] * ndtri(uniform)
         for name in NAMES:
-            statistic = cr.registered()[name]
+            statistic = cr.statistics.registered()[name]
             for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
                 null = check.under(hypothesis).checks[name].null_distribution
                 assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
@@ -106,7 +106,7 @@ def test_defaults_of_quantiles_are_what_their_levels_allow() -> None:
     """The default used to fail where the ends of the 90 % interval were not predicted."""
     mean, std, labels = world()
 
-    def checked(levels: list[float]) -> cr.PredictiveCheck:
+    def checked(levels: list[float]) -> cr.results.PredictiveCheck:
         given = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
         return cr.predictive_check(given, labels, hypothesis="independent", n_resamples=19, rng=0)
 
@@ -154,7 +154,7 @@ def test_functions_of_members() -> None:
     x = np.array([3.0, 1.0, 2.0])
     slopes = np.array([-1.0, 0.0, 1.0, 2.0])
     given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = cr.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
+    found = cr.hypotests.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
     assert found.x.tolist() == [1.0, 2.0, 3.0]
     assert found.labels.tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
@@ -163,7 +163,7 @@ def test_functions_of_members() -> None:
     assert np.allclose(found.centre - found.low, half)
     total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
     assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
-    everyone = cr.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
+    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
     assert everyone.members.tolist() == [0, 1]
     assert everyone.labels is None
 
@@ -181,4 +181,4 @@ def test_functions_of_members() -> None:
 )
 def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
     with pytest.raises(cr.CrediblyError, match=message):
-        cr.member_functions(given, x, **settings)
+        cr.hypotests.member_functions(given, x, **settings)
