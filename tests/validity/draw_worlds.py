@@ -15,7 +15,7 @@ DRAWN = ("crps", "rmse", "mae", "picp", "quantile_calibration_error", "interval_
 CELLS = ("quantile_calibration_error",)
 DRAW_COUNTS = (1, 2, 3, 5, 10, 20, 100)
 LEVEL_COUNTS = (1, 2, 3, 9, 19, 39)
-SIZES = (100, 1000, 20_000)
+SIZES = (100, 400, 2000, 20_000)
 
 
 def _labels(rng: np.random.Generator, centre: np.ndarray, shift: float, spread: float) -> np.ndarray:

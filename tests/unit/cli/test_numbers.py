@@ -90,7 +90,8 @@ def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) ->
     ran = credibly("test", tmp_path / "members.npz", "--weights", "mean", *FAST)
     assert ran.rows[0]["m"] == str(M)
     assert f"mean of {M} members" in ran.err
-    expected = cr.calibration_test(cr.Ensemble(world.members), world.labels, n_resamples=99, rng=0)
+    sets = cr.Ensemble(world.members)
+    expected = cr.calibration_test(sets, world.labels, statistic="skce", n_resamples=99, rng=0)
     assert float(ran.rows[0]["pvalue"]) == expected.pvalue
 
 

@@ -117,6 +117,23 @@ def test_envelope_is_that_of_the_replicates_of_the_hypothesis(hypothesis: str) -
     assert np.allclose(curve.upper, kept.max(axis=0))
 
 
+@pytest.mark.parametrize("test", [cr.pit_test, cr.coverage_curve])
+def test_curves_have_a_verdict_like_other_tests(test) -> None:
+    labels = np.random.default_rng(0).normal(size=200)
+
+    def found(std: float, n: int = 200, n_resamples: int = 99) -> cr.results.EnvelopeCurve:
+        return test(cr.Gaussian(np.zeros(n), np.full(n, std)), labels[-n:], n_resamples=n_resamples, rng=0)
+
+    assert found(0.3).verdict() == "conflict"
+    assert found(1.0).verdict() == "no conflict found"
+    assert found(1.0, n_resamples=9).verdict() == "cannot tell"  # no p-value below 1 / 10
+    assert found(1.0, n_resamples=9).verdict(0.2) == "no conflict found"
+    assert found(1.0, n=2).verdict() == "cannot tell"  # of two labels nearly any curve is accepted
+    assert str(found(0.3)).endswith("conflict")
+    with pytest.raises(cr.InputError, match="level"):
+        found(1.0).verdict(2)
+
+
 def test_one_drawn_member_widens_the_envelope() -> None:
     """Labels that share a member wander together: an envelope of independent labels would reject them."""
     apart = cr.Gaussian(np.tile(np.linspace(-1, 1, 9), (300, 1)), np.ones((300, 9)))

@@ -102,6 +102,26 @@ def test_of_a_few_quantiles_only_coverage_is_checked() -> None:
             cr.predictive_check(few, labels, statistics=[name], hypothesis="independent")
 
 
+def test_defaults_of_quantiles_are_what_their_levels_allow() -> None:
+    """The default used to fail where the ends of the 90 % interval were not predicted."""
+    mean, std, labels = world()
+
+    def checked(levels: list[float]) -> cr.results.PredictiveCheck:
+        given = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
+        return cr.predictive_check(given, labels, hypothesis="independent", n_resamples=19, rng=0)
+
+    usual = checked([0.05, 0.5, 0.95])
+    assert not any("picp" in note for note in usual.notes)
+    assert usual.settings["statistics"]["picp"]["level"] == 0.9
+    other = checked([0.1, 0.25, 0.75, 0.9])  # 80 % is nearer to 90 % than 50 %
+    assert other.settings["statistics"]["picp"]["level"] == 0.8
+    assert any("picp is that of the 80 % interval" in note for note in other.notes)
+    for levels in ([0.5], [0.1, 0.5, 0.8]):
+        single = checked(levels)
+        assert list(single.checks) == ["quantile_calibration_error"]
+        assert any("picp was left out" in note for note in single.notes)
+
+
 def test_class_statistics_of_real_values_are_refused() -> None:
     mean, std, labels = world()
     with pytest.raises(cr.InputTypeError, match="class probabilities"):
