@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as wanted:  # typer leaves like this after it has answered a shell
         return int(wanted.code or 0)
     except CrediblyError as error:
-        from credibly.cli.wording import sentence  # loads NumPy, which most failures have loaded
+        from credibly.cli.output import sentence  # loads NumPy, which most failures have loaded
 
         return _fail(sentence(error))
     except UsageProblem as error:
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.CLOSED_PIPE
     except (OSError, MemoryError) as error:
-        from credibly.cli.wording import system_sentence
+        from credibly.cli.output import system_sentence
 
         return _fail(system_sentence(error))
     except KeyboardInterrupt:

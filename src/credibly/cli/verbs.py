@@ -132,11 +132,9 @@ class UnloadedVerb(TyperCommand):
     @cached_property
     def loaded(self) -> Any:
         """The verb with its arguments and options."""
-        from credibly.cli.groups import flattened
-
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         epilog = f"Example:\n\n\b\n    {self.verb.example}"
-        alone.command(self.name, epilog=epilog)(flattened(self.verb.function()))
+        alone.command(self.name, epilog=epilog)(self.verb.function())
         return typer.main.get_command(alone)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
