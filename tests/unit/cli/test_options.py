@@ -11,7 +11,7 @@ from credibly.cli.verbs import GROUPS, VERBS
 OWN = {
     "test": {"n_resamples", "method", "weights", "paper"},
     "check": {"paper"},
-    "annotators": {"weights"},
+    "raters": {"weights"},
     "compare": {"n_resamples", "n_bins", "paper", "out"},
     "report": {"file", "out"},  # several files are compared
     "demo": {"out"},
