@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
-from credibly._arrays.tiles import memory_budget
+from credibly._arrays.namespace import memory_budget
 from credibly.cli.output import Output, with_flags
 from credibly.io import is_remote, load
 from credibly.predictions import Dataset, InMemory, Rows

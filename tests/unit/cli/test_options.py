@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+from credibly.cli.app import GROUPS, VERBS
 from credibly.cli.reading import Reading, Replication, Streaming
-from credibly.cli.verbs import GROUPS, VERBS
 
 # draws and bins of their own, or flags whose values differ
 OWN = {
