@@ -94,7 +94,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
         for name in ("seed", "random_state"):
             if name in settings:
                 raise InputTypeError(
-                    f"`{name}` of `{function.__name__}`",
+                    f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`",
                     "is called `rng` here",
                     f"got {name}={settings[name]!r}",
                     f"Use `rng={settings[name]!r}`.",
@@ -102,6 +102,12 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
         return function(*given, **settings)
 
     return answering
+
+
+def made_with_rng(kind: type[T]) -> type[T]:
+    """Answer `seed=` and `random_state=` likewise where a class takes `rng`."""
+    kind.__init__ = takes_rng(kind.__init__)  # type: ignore[method-assign]
+    return kind
 
 
 class Uniforms:

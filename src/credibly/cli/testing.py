@@ -194,7 +194,7 @@ def _tested(
             names = statistic or [default_statistic(some)]
             result = calibration_test(
                 *data.arguments,
-                statistic=_statistics(names, n_bins),
+                statistics=_statistics(names, n_bins),
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
                 rng=seed,
                 progress=told,
@@ -219,7 +219,7 @@ def _set_test(
     if mean_alone and chosen is not None and data.loaded() is None:
         return calibration_test(
             data,
-            statistic=_statistics(chosen, n_bins),
+            statistics=_statistics(chosen, n_bins),
             n_resamples=RESAMPLES if n_resamples is None else n_resamples,
             rng=seed,
             progress=told,
@@ -228,8 +228,8 @@ def _set_test(
     return credal_test(
         whole.predictions,
         whole.labels,
-        whole.features if weights == "learned" or given.get("given") == "features" else None,
-        statistic=None if chosen is None else _statistics(chosen, n_bins),
+        features=whole.features if weights == "learned" or given.get("given") == "features" else None,
+        statistics=None if chosen is None else _statistics(chosen, n_bins),
         n_resamples=n_resamples,
         rng=seed,
         progress=told,

@@ -186,7 +186,7 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
     try:
         together = calibration_test(
             *work.single.arguments,
-            statistic=testable,
+            statistics=testable,
             **work.drawn,
             progress=lambda done, total: work.tell("tests", done, total),
         )

@@ -78,7 +78,7 @@ def test_what_needs_all_rows_in_memory_says_so() -> None:
     assert list(found.estimates) == ["brier"]
     assert "come in chunks" in dict(found.not_run)["own"]
     with pytest.raises(UnsupportedError, match=r"own.*function of all predictions at once"):
-        cr.calibration_test(rows, statistic=own)
+        cr.calibration_test(rows, statistics=own)
     with pytest.raises(UnsupportedError, match="must be a sum over instances"):
         cr.predictive_check(rows, statistics=["skce"])
 
