@@ -74,12 +74,12 @@ def as_seed(rng: Any) -> Seed:
     return int(state[0]), int(state[1])
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 0)
+def _is_whole(value: object, end: float = float("inf")) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < end)
 
 
 def _is_word(value: object) -> bool:
-    return _is_whole(value) and value < 2**64  # type: ignore[operator]
+    return _is_whole(value, 2**64)
 
 
 P = ParamSpec("P")

@@ -229,7 +229,7 @@ def test_an_omnibus_over_certain_predictions_has_nothing_to_compare() -> None:
 
 
 def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
-    with pytest.raises(cr.InputError, match="`statistic` must be distinct"):
+    with pytest.raises(cr.InputError, match="`statistics` must be distinct"):
         cr.calibration_test(*data, statistics=("brier", "brier"))
     with pytest.raises(cr.InputError, match="must name at least one"):
         cr.calibration_test(*data, statistics=())
