@@ -67,7 +67,7 @@ def run(job: tuple[str, int, bool, float]) -> tuple[str, dict[str, float]]:
     features = sample.features if sample.given == "features" else None
     began = time.process_time()
     found = cr.credal_test(
-        sample.predictions, labels, features, method="witness", given=sample.given, rng=repetition
+        sample.predictions, labels, features=features, method="witness", given=sample.given, rng=repetition
     )
     row = {"witness": found.pvalue, "seconds": time.process_time() - began}
     row["exact"] = found.validity.exact_pvalue
@@ -77,7 +77,7 @@ def run(job: tuple[str, int, bool, float]) -> tuple[str, dict[str, float]]:
         weights = cr.credal_test(
             sample.predictions,
             labels,
-            features,
+            features=features,
             method="weights",
             n_resamples=LEARNED_RESAMPLES,
             rng=repetition,

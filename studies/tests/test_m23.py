@@ -143,7 +143,7 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
     right = cr.Point(sample.truth.probs)
     nulls = {
         resample: cr.calibration_test(
-            right, sample.labels, statistic=ERRORS["classwise ECE"], resample=resample, n_resamples=99, rng=0
+            right, sample.labels, statistics=ERRORS["classwise ECE"], resample=resample, n_resamples=99, rng=0
         ).null_distribution.mean()
         for resample in ("labels", "instances")
     }

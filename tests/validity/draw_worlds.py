@@ -31,7 +31,7 @@ def _laplace(rng: np.random.Generator, centre: np.ndarray, *shape: int) -> np.nd
 
 
 def _tested(given: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
-    result = cr.calibration_test(given, labels, statistic=names, n_resamples=reps, rng=seed)
+    result = cr.calibration_test(given, labels, statistics=names, n_resamples=reps, rng=seed)
     found = {name: one.pvalue for name, one in result.components.items()}
     curve = cr.pit_test(given, labels, n_resamples=reps, rng=seed)
     return {**found, "omnibus": result.pvalue, "pit_test": curve.pvalue}
@@ -106,7 +106,7 @@ def quantiles(
     }
     if q > 1:
         widest = cr.picp.with_(level=float(1 - 2 * levels[0]))
-        found["picp"] = cr.calibration_test(given, labels, statistic=widest, **settings).pvalue
+        found["picp"] = cr.calibration_test(given, labels, statistics=widest, **settings).pvalue
         found["coverage_curve"] = cr.coverage_curve(given, labels, **settings).pvalue
     return found
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation.predictive_checks import check_verdicts
-from credibly.evaluation.stages import Part, Stage, Work
+from credibly.evaluation.stages import Part, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
@@ -177,7 +176,7 @@ class _Classes:
         gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
         tests = dict(work.found["tests"] or {})
         if work.tests and name not in tests:
-            own = calibration_test(*work.single.arguments, statistic=confidence_gap, **work.drawn)
+            own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
             return cls(rows, work, confidence, accuracy, gap, own, verdicts(tests, work.summary, work.level))
         return cls(
             rows, work, confidence, accuracy, gap, tests.get(name), verdicts(tests, work.summary, work.level)

@@ -178,7 +178,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
             found[weights] = credal_test(
                 predictions,
                 labels,
-                columns if learned else None,
+                features=columns if learned else None,
                 weights=weights,
                 n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
                 rng=work.seed,
@@ -220,7 +220,7 @@ def _regions(
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.regions(predictions[rows], seen, chosen, **work.drawn)
+    return test.regions(predictions[rows], seen, features=chosen, **work.drawn)
 
 
 def _has_raters(rows: Rows, work: Work) -> str | None:

@@ -467,7 +467,7 @@ class CredalTestResult(HypotestResult):
             return str(self.validity)
         return f"{self.verdict()}: {self.sentence()} {self.validity}; weights: {self.calibration}"
 
-    def combine(self, predictions: Any, features: Any = None) -> Any:
+    def combine(self, predictions: Any, *, features: Any = None) -> Any:
         """Return the combination that was found, for any instances of the same model.
 
         Parameters
@@ -484,7 +484,7 @@ class CredalTestResult(HypotestResult):
         """
         return self.combination.apply(predictions, features)
 
-    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+    def score(self, predictions: Any, labels: Any, *, features: Any = None) -> dict[str, Estimate]:
         """Return accuracy, proper scores and the tested statistic of the combination on any split.
 
         Parameters
@@ -508,8 +508,8 @@ class CredalTestResult(HypotestResult):
         self,
         predictions: Any,
         labels: Any,
-        features: Any = None,
         *,
+        features: Any = None,
         space: Any = None,
         n_resamples: int = 999,
         rng: Any = 0,

@@ -50,7 +50,7 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
     [
         (("--weights", "constant"), {"weights": "constant"}),
         (("--weights", "mean"), {"weights": "mean"}),
-        (("--weights", "mean", "--statistic", "brier"), {"weights": "mean", "statistic": "brier"}),
+        (("--weights", "mean", "--statistic", "brier"), {"weights": "mean", "statistics": "brier"}),
         (("--learner", "gating", "--no-refit"), {"learner": "gating", "refit": False}),
         (("--method", "weights", "--no-refit"), {"method": "weights", "refit": False}),
         (("--split", 0.3, "--no-refit"), {"split": 0.3, "refit": False}),
@@ -72,7 +72,7 @@ def test_a_witness_by_itself(credibly: Command, world: World, tmp_path: Path) ->
     features = np.random.default_rng(5).normal(size=(len(world.labels), 2))
     np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
     expected = cr.credal_test(
-        cr.Ensemble(world.members), world.labels, features, method="witness", given="features", rng=0
+        cr.Ensemble(world.members), world.labels, features=features, method="witness", given="features", rng=0
     )
     ran = credibly("test", tmp_path / "f.npz", "--method", "witness", "--given", "features")
     assert [row["statistic"] for row in ran.rows] == ["witness"]
@@ -150,7 +150,7 @@ def test_features_of_the_file_are_what_weights_depend_on(
     np.savez(tmp_path / "f.npz", probs=world.members, y=world.labels, features=features)
     ran = credibly("test", tmp_path / "f.npz", "--no-refit", "--n-resamples", 19)
     sets = cr.Ensemble(world.members)
-    expected = cr.credal_test(sets, world.labels, features, refit=False, n_resamples=19, rng=0)
+    expected = cr.credal_test(sets, world.labels, features=features, refit=False, n_resamples=19, rng=0)
     assert float(ran.rows[-1]["pvalue"]) == expected.pvalue  # after those of its folds
 
 
@@ -175,7 +175,7 @@ def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> Non
 def test_a_named_statistic_tests_one_rater_per_instance(credibly: Command, world: World, rated: Path) -> None:
     ran = credibly("test", rated, "--statistic", "brier", *FAST)
     counts = cr.LabelCounts(np.load(rated)["label_counts"])
-    expected = cr.calibration_test(world.calibrated, counts, statistic=["brier"], n_resamples=99, rng=0)
+    expected = cr.calibration_test(world.calibrated, counts, statistics=["brier"], n_resamples=99, rng=0)
     assert float(ran.rows[0]["pvalue"]) == expected.components["brier"].pvalue
     assert "one label per instance was tested" in ran.err
 

@@ -51,7 +51,7 @@ def test_estimates_are_those_of_the_statistics_themselves() -> None:
 def test_tests_are_one_omnibus_test_on_shared_replicates() -> None:
     probs, labels = world(power=1.3)
     evaluation = cr.evaluate(probs, labels, n_resamples=99, rng=5)
-    together = cr.calibration_test(probs, labels, statistic=in_order(UNASKED), n_resamples=99, rng=5)
+    together = cr.calibration_test(probs, labels, statistics=in_order(UNASKED), n_resamples=99, rng=5)
     assert list(evaluation.tests) == [*together.components, "omnibus"]
     assert evaluation.tests["omnibus"].pvalue == together.pvalue
     assert not evaluation.tests["omnibus"].components  # they stand beside it, once

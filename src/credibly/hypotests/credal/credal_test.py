@@ -79,12 +79,12 @@ _PAPERS = {
 def credal_test(
     predictions: Any,
     labels: Any,
-    features: Any = None,
     *,
+    features: Any = None,
     method: Method | None = None,
     given: Given = "predictions",
     weights: Weights | None = None,
-    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
+    statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     learner: str | Learner | None = None,
     split: float | None = None,
     cv: int | None = None,
@@ -118,7 +118,7 @@ def credal_test(
         informative feature is in conflict with it.
     weights : {"learned", "constant", "mean"}, optional
         Weights that depend on the instance (J25, the default), one vector for all (M23), or equal ones.
-    statistic : str, Statistic or a sequence of them, optional
+    statistics : str, Statistic or a sequence of them, optional
         What is compared, `skce` where not given; several give one omnibus p-value. ``result.notion`` names
         the kind of calibration it looks at.
     learner : {"boundary", "gating", "tilting", "neural"} or Learner, optional
@@ -195,7 +195,7 @@ def credal_test(
         {
             "weights": weights,
             "paper": paper,
-            "statistic": statistic,
+            "statistics": statistics,
             "learner": learner,
             "split": split,
             "cv": cv,
@@ -208,7 +208,7 @@ def credal_test(
     seed = as_seed(rng)
     observed, said = observed_classes(sets, labels, "credal_test", seed)
     points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
-    chosen, several = _statistics(statistic, paper)
+    chosen, several = _statistics(statistics, paper)
     if paper == "J25":
         learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
     one = _learner(learner)
@@ -333,7 +333,7 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
     result = calibration_test(
         task.given,
         task.observed,
-        statistic=task.statistics if task.several else task.statistics[0],
+        statistics=task.statistics if task.several else task.statistics[0],
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,

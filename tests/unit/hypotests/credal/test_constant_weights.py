@@ -162,7 +162,7 @@ def test_refits_are_less_conservative() -> None:
 def test_several_statistics_share_the_likeliest_weights() -> None:
     points, labels = _data()
     found = cr.credal_test(
-        points, labels.values[0], weights="constant", statistic="omnibus", n_resamples=39, rng=0
+        points, labels.values[0], weights="constant", statistics="omnibus", n_resamples=39, rng=0
     )
     assert set(found.components) == {"skce", "log_loss"}
     best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
@@ -172,7 +172,7 @@ def test_several_statistics_share_the_likeliest_weights() -> None:
 @pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
 def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
     points, labels = _data()
-    found = cr.credal_test(points, labels.values[0], paper="M23", statistic=statistic, rng=0)
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=statistic, rng=0)
     assert found.n_resamples == 100
     assert found.settings["n_bins"] == n_bins
     assert found.statistic_name == (statistic or "hosmer_lemeshow")

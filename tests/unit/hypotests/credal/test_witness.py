@@ -43,7 +43,7 @@ def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
 def ask(
     predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any
 ) -> cr.results.CredalTestResult:
-    return cr.credal_test(predictions, labels, features, method="witness", rng=0, **settings)
+    return cr.credal_test(predictions, labels, features=features, method="witness", rng=0, **settings)
 
 
 def as_sets(probs: np.ndarray) -> dict[str, Any]:

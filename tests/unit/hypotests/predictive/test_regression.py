@@ -44,7 +44,7 @@ def test_one_member_is_the_consistency_test() -> None:
     mean, std, labels = world(m=2)
     single = cr.Gaussian(mean[:, :1], std[:, :1])
     check = cr.predictive_check(single, labels, statistics=["crps"], n_resamples=99, rng=1)
-    test = cr.calibration_test(single, labels, statistic="crps", n_resamples=99, rng=1)
+    test = cr.calibration_test(single, labels, statistics="crps", n_resamples=99, rng=1)
     for hypothesis in ("bayesian", "independent"):
         assert np.allclose(check.under(hypothesis).checks["crps"].null_distribution, test.null_distribution)
         assert check.under(hypothesis).checks["crps"].pvalue == test.pvalue
@@ -154,7 +154,7 @@ def test_functions_of_members() -> None:
     x = np.array([3.0, 1.0, 2.0])
     slopes = np.array([-1.0, 0.0, 1.0, 2.0])
     given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = cr.hypotests.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
+    found = cr.hypotests.member_functions(given, x, x=x, n_functions=2, level=0.8, rng=1)
     assert found.x.tolist() == [1.0, 2.0, 3.0]
     assert found.labels.tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
@@ -163,7 +163,7 @@ def test_functions_of_members() -> None:
     assert np.allclose(found.centre - found.low, half)
     total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
     assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
-    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
+    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x=x, rng=0)
     assert everyone.members.tolist() == [0, 1]
     assert everyone.labels is None
 
@@ -181,4 +181,4 @@ def test_functions_of_members() -> None:
 )
 def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
     with pytest.raises(cr.CrediblyError, match=message):
-        cr.hypotests.member_functions(given, x, **settings)
+        cr.hypotests.member_functions(given, x=x, **settings)
