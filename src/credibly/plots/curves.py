@@ -122,6 +122,13 @@ class BinnedDisplay(Display):
         return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}
 
 
+def _short(count: float) -> str:
+    """Write a number of instances in at most four characters."""
+    if count < 1000:
+        return f"{count:.3g}"
+    return f"{count / 1e3:.2g}k" if count < 99_500 else f"{count / 1e6:.2g}M"
+
+
 class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
     """Predicted probability against observed frequency, with consistency band and counts.
 
@@ -221,7 +228,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         if small:
             return
         for x, count in zip(middle, own.count, strict=True):
-            ax.text(x, -_COUNTS_DEPTH - 0.015, f"{count:.4g}", ha="center", va="top", fontsize=6.5, color=INK)
+            ax.text(x, -_COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
 
 
 @dataclasses.dataclass(frozen=True)

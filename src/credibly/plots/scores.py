@@ -138,7 +138,7 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
             "shrinkA": 1,
             "relpos": (0, 0.5),
         }
-        style: Style = {"fontsize": 7, "color": INK, "va": "center", "parse_math": False}
+        style: Style = {"fontsize": 8, "color": INK, "va": "center", "parse_math": False}
         names = list(self.lines)
         for place, height in zip(finite.tolist(), apart(ends[finite], 0.05 * top, top), strict=True):
             text, end = shortened(names[place]), (self.end, ends[place])

@@ -291,7 +291,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
             ViolinDisplay(ranking, part),
             f"{part.capitalize()} of right and wrong predictions",
             f"violins-{part}",
-            size=(5.4, 4.2),
+            size=(4.6, 3.9),
             margins=_WIDE,
         )
         for part in ("distance", "imprecision")
@@ -301,7 +301,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
             ScoreBarDisplay(ranking, group),
             f"Means over {group} predictions",
             f"bars-{group}",
-            size=(5.4, 4.2),
+            size=(4.6, 3.9),
             margins=_WIDE,
         )
         for group in ("right", "wrong")

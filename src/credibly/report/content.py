@@ -117,7 +117,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     """
     if evaluation.reals is not None:
         display = EnvelopeDisplay(evaluation.reals.pit)
-        return report_figure(display, PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3))
+        return report_figure(display, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
     seen_in = {
@@ -166,7 +166,7 @@ def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = Fals
         return report_figure(
             display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
         )
-    ax = display.draw(new_axes(5.2, 4.0, _LARGE))
+    ax = display.draw(new_axes(4.4, 3.8, _LARGE))
     ax.set_title("", loc="left")  # the page's own heading says it
     return drawn_figure(ax, name, anchor, display.finding, display.table())
 

@@ -72,7 +72,7 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     figures: tuple[ReportFigure, ...] = ()
     if parts.coverage is not None:
         display = EnvelopeDisplay(parts.coverage)
-        figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 4.2)),)
+        figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
     if left:
@@ -121,7 +121,7 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
                 display,
                 "Share of wrong answers among the surest instances",
                 "risk-coverage",
-                size=(5.2, 4.0),
+                size=(4.4, 3.8),
                 finding="Lower is better; where the line runs above the dashed one, the predictions state "
                 "less risk than there is.",
             ),
