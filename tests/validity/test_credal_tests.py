@@ -15,7 +15,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(8, 300)
+REPETITIONS = worlds.repetitions(5, 300)
 N = 120 if worlds.FULL else 80
 
 
@@ -87,7 +87,7 @@ def test_power_of_the_witness() -> None:
 @pytest.mark.parametrize("rule", ["cautious", "bold", "direction"])
 def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
     """Weights on members by name and boundary points rejected .97, .34 and .61 of these at 5 %."""
-    runs = worlds.repetitions(4, 200)
+    runs = worlds.repetitions(3, 200)
     world = worlds.ruled(rule)
     rejected = 0
     for seed in range(runs):

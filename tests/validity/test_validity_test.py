@@ -16,7 +16,7 @@ from validity import worlds
 pytestmark = pytest.mark.validity
 
 INSTANCES, REPLICATES = 12, 99
-REPETITIONS = worlds.repetitions(20, 2000)
+REPETITIONS = worlds.repetitions(12, 2000)
 KINDS = ("point", "ensemble", "intervals", "belief")
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}]
 
@@ -40,7 +40,7 @@ def normal(probs: np.ndarray) -> np.ndarray:
 def hardest(credal: cr.Ensemble, raters: int, rng: np.random.Generator) -> np.ndarray:
     corners = normal(cr.credal.vertices(credal))
     means = [
-        deviances(credal, rng.multinomial(raters, corners[:, v], size=(40, INSTANCES))).mean(axis=0)
+        deviances(credal, rng.multinomial(raters, corners[:, v], size=(20, INSTANCES))).mean(axis=0)
         for v in range(corners.shape[1])
     ]
     return corners[np.arange(INSTANCES), np.argmax(means, axis=0)]
@@ -90,7 +90,7 @@ def test_size_elsewhere_on_the_boundary(kind: str, where: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
     rng = np.random.default_rng(9)
-    repetitions = worlds.repetitions(15, 200)
+    repetitions = worlds.repetitions(10, 200)
     power = {}
     for raters, share in ((5, 0.25), (50, 0.25), (50, 0.6)):
         rejected = 0
