@@ -90,7 +90,7 @@ def test_size_elsewhere_on_the_boundary(kind: str, where: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
     rng = np.random.default_rng(9)
-    repetitions = worlds.repetitions(10, 200)
+    repetitions = worlds.repetitions(15, 200)
     power = {}
     for raters, share in ((5, 0.25), (50, 0.25), (50, 0.6)):
         rejected = 0
