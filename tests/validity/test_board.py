@@ -59,7 +59,7 @@ def tells_of_chance(result: Any, depth: int = 0) -> bool:
 def public_tests() -> set[str]:
     return {
         one.__name__
-        for _, one in public_objects(cr)
+        for _, one in (*public_objects(cr), *public_objects(cr.simulate))
         if inspect.isfunction(one) and tells_of_chance(typing.get_type_hints(one).get("return"))
     }
 
