@@ -17,7 +17,7 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(100, 1000)
+REPETITIONS = worlds.repetitions(60, 1000)
 REPLICATES = 199  # 1 %, 5 % and 10 % are possible p-values: 2, 10 and 20 of 200
 LEVELS = (0.01, 0.05, 0.1)
 CASES = [(n, k) for n in (100, 400) for k in (2, 5, 10)] if worlds.FULL else [(100, 5)]

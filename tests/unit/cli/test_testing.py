@@ -45,6 +45,7 @@ def test_a_set_gets_the_test_of_sets(credibly: Command, world: World, members: P
     assert expected.sentence() in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "settings"),
     [
@@ -143,6 +144,7 @@ def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Pat
     assert "`--weights` has no meaning here; the predictions are no set" in ran.err
 
 
+@pytest.mark.slow
 def test_features_of_the_file_are_what_weights_depend_on(
     credibly: Command, world: World, tmp_path: Path
 ) -> None:

@@ -125,6 +125,7 @@ def test_the_mean_of_weighted_members_shows_their_weights() -> None:
     assert not any("play no part" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_the_set_test_takes_one_of_several_raters() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), size=(60, 4))
