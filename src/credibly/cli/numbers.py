@@ -10,7 +10,7 @@ import typer
 from credibly.cli import codes, options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Replication, Streaming, command
-from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
+from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
 from credibly.predictions import Rows
 from credibly.statistics import Statistic, registered
 
@@ -67,11 +67,11 @@ def evaluate_file(
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.sentence) for one in answers(evaluation))
+            output.pairs((one.word, one.sentence) for one in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         output.notes(remarks(evaluation))
-    leave(fail_on, (one.word for one in answers(evaluation)))
+    leave(fail_on, (one.word for one in evaluation.findings))
 
 
 def run(
@@ -105,15 +105,6 @@ def run(
             source=source,
             recalibrate=recalibrate or None,
         )
-
-
-def answers(evaluation: Evaluation) -> tuple[Verdict, ...]:
-    """Return the verdicts of the statistics and of the parts; a statistic again only where it conflicts."""
-    others = (one for said in evaluation.answers.values() for one in said)
-    return (
-        *evaluation.verdicts,
-        *(one for one in others if one.statistic not in evaluation.tests or one.word == "conflict"),
-    )
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:

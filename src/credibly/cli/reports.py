@@ -12,10 +12,10 @@ from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.numbers import answers, leave, remarks, run
+from credibly.cli.numbers import leave, remarks, run
 from credibly.cli.output import Output
 from credibly.cli.reading import Reading, Replication, Streaming
-from credibly.evaluation import Evaluation, Verdict
+from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, is_remote, require_writable
 from credibly.predictions import InMemory
@@ -41,7 +41,6 @@ Recalibrate = Annotated[
         "--recalibrate", metavar="NAME", help=f"Compare recalibrations; repeat for several: {METHODS}."
     ),
 ]
-SENTENCES = 3
 """What the demo says of its report."""
 
 
@@ -100,9 +99,8 @@ def report_files(
     words = [*reading.words(), *streaming.words(), "--out", str(target)]
     with streaming.opened(reading, output) as data:
         evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
-    found = answers(evaluation)
-    _write(evaluation, found, target, force, output)
-    leave(fail_on, (one.word for one in found))
+    _write(evaluation, target, force, output)
+    leave(fail_on, (one.word for one in evaluation.findings))
 
 
 def demo(
@@ -134,7 +132,7 @@ def demo(
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
     evaluation = run(InMemory(data), "demo", words, output, replication)
-    _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
+    _write(evaluation, out, force, output)
 
 
 def _beside(file: str, name: str | None = None) -> Path:
@@ -184,10 +182,8 @@ def _compared(
         output.pairs([*advice, *(("found", one) for one in comparison.findings)])
 
 
-def _write(
-    evaluation: Evaluation, said: tuple[Verdict, ...], target: Path, force: bool, output: Output
-) -> None:
-    """Write the report; end with its path and its first sentences."""
+def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) -> None:
+    """Write the report; end with its path and what was found."""
     written = evaluation.report(target, overwrite=force)
     if output.as_json:
         output.json(
@@ -195,11 +191,11 @@ def _write(
                 "schema_version": SCHEMA_VERSION,
                 "type": "ReportWritten",
                 "report": str(written),
-                "verdicts": [one.to_dict() for one in said],
+                "findings": [one.to_dict() for one in evaluation.findings],
             }
         )
         return
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.sentence) for one in said)
+        output.pairs((one.word, one.sentence) for one in evaluation.findings)

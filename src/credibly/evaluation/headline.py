@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import Part, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test
@@ -40,7 +40,7 @@ class Answer(Result):
 
     Attributes
     ----------
-    about : {"raters", "confidence", "errors", "spread", "coverage", "width", "where"}
+    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
         What is asked; the report puts the figure of this name beside it.
     question : str
         The question.
@@ -94,6 +94,16 @@ class Headline(Part):
     detectable: float | None
     questions: tuple[Answer, ...]
     steps: tuple[tuple[str, str], ...]
+
+    @property
+    def findings(self) -> tuple[Answer, ...]:
+        """What was found, once each: this first, then the questions that it does not answer itself."""
+        own = {"confidence", "coverage"}
+        asked = "How far can these predictions be believed?"
+        return (
+            Answer("headline", asked, self.word, str(self)),
+            *(one for one in self.questions if one.about not in own),
+        )
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".strip()
@@ -359,21 +369,27 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
         question = "Is the disagreement of its members believable?"
     elif isinstance(rows.sample.predictions, Point):
         question = "Does it predict how people disagree?"
-    credal, said = work.found.get("credal"), ""
-    if credal is not None and work.found.get("validity") is None:
-        word = credal.verdicts[0].word
-        if word == "conflict" and credal.validity.directions:
-            told = credal.validity.directions[0].words(work.classes)
-            said = f"The truth lies outside its sets: {told}."
-        elif word == "no conflict found":
-            said = "Nothing shows that the truth lies outside its sets, given what it predicts."
-        return (Answer("spread", question, word, said or credal.verdicts[0].finding),)
-    found: Sequence[Verdict] = ()
+    found = []
     if work.found.get("validity") is not None:
-        found = work.found["validity"].answers
-    elif work.found.get("check") is not None:
-        found = check_verdicts(work.found["check"], work.summary, work.level)
-    return tuple(Answer("spread", question, one.word, one.finding) for one in found[:1])
+        found += [Answer("spread", question, one.word, one.finding) for one in work.found["validity"].answers]
+    if work.found.get("credal") is not None:
+        found.append(_credal_answer(work.found["credal"], question, work))
+    if work.found.get("check") is not None:
+        told = check_verdicts(work.found["check"], work.summary, work.level)
+        found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
+    worst = next((one for one in found if one.word == "conflict"), None)
+    return tuple(found[:1]) if worst is None else (worst,)
+
+
+def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
+    """Answer whether the set holds the truth, and say where it does not."""
+    first, said = credal.verdicts[0], ""
+    if first.word == "conflict" and credal.validity.directions:
+        told = credal.validity.directions[0].words(work.classes)
+        said = f"The truth lies outside its sets: {told}."
+    elif first.word == "no conflict found":
+        said = "Nothing shows that the truth lies outside its sets, given what it predicts."
+    return Answer("spread", question, first.word, said or first.finding)
 
 
 def _rater_question(work: Work) -> tuple[Answer, ...]:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
-from credibly.evaluation.headline import Headline
+from credibly.evaluation.headline import Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
 from credibly.evaluation.tidy import NumberRow, frame, number_rows
-from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -337,6 +337,12 @@ class Evaluation(Reported):
         return {name: said for name, said in found.items() if said}
 
     @property
+    def findings(self) -> tuple[Answer, ...]:
+        """What was found, once each: the same list in notebook, terminal, exit code and page."""
+        assert self.headline is not None
+        return self.headline.findings
+
+    @property
     def heading(self) -> str:
         """What was evaluated, in one line."""
         facts = self.predictions
@@ -356,16 +362,14 @@ class Evaluation(Reported):
         return name, shown(row.value), interval, accepted, *values, row.verdict or ""
 
     def _said(self) -> list[tuple[str, str]]:
-        return [(one.word, one.finding) for one in self.verdicts]
+        return [(one.word, one.sentence) for one in self.findings]
 
     def _briefly(self) -> list[str]:
-        found = worst_first(one for said in (self.verdicts, *self.answers.values()) for one in said[:1])
         numbers = []
         for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
             numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
         left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
-        first = [] if self.headline is None else [str(self.headline)]
-        return [*first, *(f"{one.word}: {one.finding}" for one in found), *numbers, *left_out]
+        return [*(f"{one.word}: {one.sentence}" for one in self.findings), *numbers, *left_out]
 
     def _metrics(self) -> dict[str, float]:
         found = {}

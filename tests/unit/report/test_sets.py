@@ -79,15 +79,8 @@ def test_a_point_with_one_label_has_neither() -> None:
     assert 'id="validity"' not in page
 
 
-<<<<<<< HEAD
 def test_the_first_screen_asks_about_the_members() -> None:
-    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=99)
-=======
-def test_the_first_screen_has_a_place_for_each_question() -> None:
     found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=39)
-    first, own = first_verdicts(found)
-    assert (len(first), own) == (4, 2)
->>>>>>> main
     assert found.credal is not None
     assert found.headline is not None
     asked = {one.about: one for one in found.headline.questions}
