@@ -27,6 +27,8 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import confidence_gap
 from credibly.statistics.registry import story_of
 
+ASKED = ("credal", "validity", "check")
+"""Parts whose answers are those to a question of the headline."""
 POWER = 0.8
 FEW = 0.1
 """A test that would miss an average gap of ten points tells nothing."""
@@ -222,7 +224,9 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
             f"{_within(interval)}, more than chance explains.{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
-        sentence = f"Miscalibrated, though not on average: {facts.says}. {_in_parts(facts)}"
+        average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
+        where = "Miscalibrated, though not on average" if average else "Miscalibrated"
+        sentence = f"{where}: {facts.says}. {_in_parts(facts)}"
     elif facts.test is None:
         word = "cannot tell"
         sentence = (

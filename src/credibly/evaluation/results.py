@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
-from credibly.evaluation.headline import Answer, Headline
+from credibly.evaluation.headline import ASKED, Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
@@ -340,7 +340,11 @@ class Evaluation(Reported):
     def findings(self) -> tuple[Answer, ...]:
         """What was found, once each: the same list in notebook, terminal, exit code and page."""
         assert self.headline is not None
-        return self.headline.findings
+        others = {name: said[0] for name, said in self.answers.items() if name not in ASKED}
+        return (
+            *self.headline.findings,
+            *(Answer(name, one.statistic or name, one.word, one.finding) for name, one in others.items()),
+        )
 
     @property
     def heading(self) -> str:

@@ -256,7 +256,7 @@ def test_fail_on_takes_nothing_else(credibly: Command, calibrated: Path) -> None
     [
         (("--n-resamples", 0), "`--n-resamples` must be a positive integer"),
         (("--n-bins", -1), "`--n-bins` must be a positive integer"),
-        (("--statistic", "confidence"), "Did you mean 'confidence_ece'?"),
+        (("--statistic", "confidence_e"), "Did you mean 'confidence_ece'?"),
         (("--member-axis", "x"), "--member-axis"),
         (("--kind", "prob"), "`--kind` must be one of"),
         (("--seed", -1), "Invalid value for '--seed'"),

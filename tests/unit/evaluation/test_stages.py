@@ -110,10 +110,10 @@ def test_a_statistic_that_was_not_run_says_why() -> None:
 def test_a_summary_is_short_and_plain(evaluation: cr.Evaluation) -> None:
     heading, first, *rest = evaluation.summary().splitlines()
     assert heading == "Evaluation of Point (n = 60, m = 1, k = 3)"
-    assert first == f"  {evaluation.headline}"
-    worst = evaluation.verdicts[0]
-    assert rest[0] == f"  {worst.word}: {worst.finding}"
+    assert first == f"  {evaluation.headline.word}: {evaluation.headline}"
+    second = evaluation.findings[1]
+    assert rest[0] == f"  {second.word}: {second.sentence}"
     low, high = evaluation["brier"].interval()
     assert any(line.startswith("  Brier score 0.") and " (95 %: " in line for line in rest), (low, high)
     assert rest[-1].startswith("  not run: ")
-    assert len(rest) == 4  # the worst verdict, two numbers, and what was not run
+    assert len(rest) == 4  # another finding, two numbers, and what was not run
