@@ -115,8 +115,8 @@ def test_notebooks_show_verdicts_and_numbers(evaluation: cr.Evaluation) -> None:
     assert "script" not in page.tags
     said = " ".join(page.said)
     assert HOSTILE in said  # as text
-    for verdict in evaluation.verdicts:
-        assert verdict.finding in said
+    for one in evaluation.findings:
+        assert one.sentence in said
     assert page.tags.count("tr") == 1 + len(number_rows(evaluation))
 
 

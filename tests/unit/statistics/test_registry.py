@@ -43,6 +43,7 @@ def misses(predictions, labels) -> float:
 def test_names_are_those_of_the_public_functions() -> None:
     assert list(cr.statistics.registered()) == [
         "accuracy",
+        "confidence_gap",
         "brier",
         "log_loss",
         "confidence_ece",
