@@ -37,7 +37,7 @@ from credibly.hypotests.credal.learners import Learner, LinearLearner, Part
 from credibly.hypotests.credal.mixing import Columns, fit_weights, mixed
 from credibly.hypotests.credal.neural import NeuralLearner, NeuralPartFit, learn_network
 from credibly.hypotests.credal.points import CredalTask, Points
-from credibly.hypotests.resampling.loop import paired_values, resampled_values
+from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Point, as_point
 from credibly.results.tests import HypotestResult
@@ -308,12 +308,10 @@ def _labels_at(labels: Classes, rows: Array) -> Classes:
 
 
 def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
-    """Draw labels of the tested part from the combination: exact where that combination is calibrated."""
+    """Draw labels of the tested part from the combination: exact where it is calibrated, rows kept."""
     tested, seen, _, _ = _tested(task, [fit])
     bounds = [one.bind(tested) for one in task.statistics]
-    replicates = Replicates(tested.probs, task.seed)
-    values = resampled_values(bounds, seen, replicates, task.n_resamples, task.progress)
-    return task.result(bounds, values)
+    return task.result(bounds, task.values(bounds, tested, seen))
 
 
 def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:

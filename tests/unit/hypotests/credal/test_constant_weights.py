@@ -180,6 +180,37 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
     assert found.weights.shape == (3,)
 
 
+def test_settings_of_the_caller_win_over_those_of_m23() -> None:
+    points, labels = _data()
+    ten = cr.hosmer_lemeshow.with_(n_bins=10)
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistic=ten, n_resamples=9, rng=0)
+    assert found.settings["n_bins"] == 10
+    by_name = cr.credal_test(points, labels.values[0], paper="M23", statistic="skce", n_resamples=9, rng=0)
+    assert by_name.settings["estimator"] == "linear"
+
+
+@pytest.mark.parametrize("settings", [{"paper": "M23"}, {"weights": "constant", "refit": False}])
+def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None:
+    """With many classes an instance drawn twice cancels itself: the classwise error of replicates falls."""
+    points = np.random.default_rng(0).dirichlet(np.full(40, 0.1), size=(60, 2))
+    labels = points[:, 0].argmax(axis=1)
+    means = {
+        resample: cr.credal_test(
+            points, labels, statistic="classwise_ece", resample=resample, n_resamples=19, rng=0, **settings
+        ).null_distribution.mean()
+        for resample in ("labels", "instances")
+    }
+    assert means["instances"] < 0.95 * means["labels"]
+
+
+def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
+    points, labels = _data()
+    given = {"resample": "instances", "n_resamples": 19, "rng": 0}
+    found = cr.credal_test(points, labels.values[0], weights="mean", statistic="brier", **given)
+    mean = cr.Point(points.mean(axis=1))
+    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistic="brier", **given).pvalue
+
+
 @pytest.mark.slow
 def test_j25_uses_a_network_and_kde() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
