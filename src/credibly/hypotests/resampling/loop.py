@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, on_accelerator, to_host
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, share_of
 from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.resampling.choices import bound_to, without_choices
 from credibly.hypotests.resampling.members import LabelSource
@@ -41,9 +41,11 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics import Bound, Plan, State, Statistic, Subsampled
+from credibly.statistics import Statistic
 from credibly.statistics.over_rows import Planned, planned
 from credibly.statistics.pair_blocks import Block, Pairs, meets_in_blocks
+from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
 
@@ -363,13 +365,6 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     """Return how many rows are about half a second of work."""
     rate = 1e13 if on_accelerator(labels) else 2e10
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
-
-
-def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
-    """Return a progress that covers one of several equal parts."""
-    if progress is None or parts == 1:
-        return progress
-    return lambda done, total: progress((part * total + done) // parts, total)
 
 
 def _share(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:

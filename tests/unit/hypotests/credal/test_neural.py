@@ -9,8 +9,8 @@ import pytest
 
 import credibly as cr
 from credibly.hypotests.credal.learned_weights import random_parts
-from credibly.hypotests.credal.neural import NeuralPartFit, _Training, learn_network
-from credibly.hypotests.credal.points import points_of
+from credibly.learners.neural import NeuralPartFit, _Training, learn_network
+from credibly.learners.points import points_of
 
 torch = pytest.importorskip("torch", reason="needs the torch extra")
 
@@ -26,14 +26,14 @@ def _gated(n: int = 160) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return probs, labels, x
 
 
-def _learned(learner: cr.NeuralLearner) -> NeuralPartFit:
+def _learned(learner: cr.learners.NeuralLearner) -> NeuralPartFit:
     probs, labels, x = _gated()
     points = points_of(cr.Ensemble(probs, member_axis=1), 20, SEED)
     (part,) = random_parts(len(labels), 0.5, None, SEED)
     return learn_network(learner, points, x[:, None], labels, part, SEED, None)
 
 
-def _training(learner: cr.NeuralLearner) -> tuple[_Training, object]:
+def _training(learner: cr.learners.NeuralLearner) -> tuple[_Training, object]:
     probs, labels, x = _gated(40)
     rows = np.arange(40)
     data = _Training(
@@ -44,7 +44,7 @@ def _training(learner: cr.NeuralLearner) -> tuple[_Training, object]:
 
 @pytest.mark.parametrize("name", ["skce", "mmd_ce", "kde_ce", "kl_ce"])
 def test_the_loss_is_score_and_penalty_squared_where_signed(name: str) -> None:
-    data, network = _training(cr.NeuralLearner(penalty=name, gamma=0.5))
+    data, network = _training(cr.learners.NeuralLearner(penalty=name, gamma=0.5))
     point, batch = data.point(network, np.arange(40))
     score, penalty = (float(one.bind(point)(batch)[0].detach()) for one in (cr.brier, data.error))
     wanted = score + 0.5 * (penalty**2 if name in ("skce", "mmd_ce") else penalty)  # J25 App. A
@@ -52,7 +52,7 @@ def test_the_loss_is_score_and_penalty_squared_where_signed(name: str) -> None:
 
 
 def test_batches_hold_every_instance_once_and_never_one_alone() -> None:
-    data, _ = _training(cr.NeuralLearner(batch_size=13))
+    data, _ = _training(cr.learners.NeuralLearner(batch_size=13))
     parts = data.batches(np.random.default_rng(0))
     assert [part.size for part in parts] == [13, 13, 14]  # 40 = 13 + 13 + 13 + 1
     assert sorted(np.concatenate(parts)) == list(range(40))
@@ -68,7 +68,7 @@ def test_batches_hold_every_instance_once_and_never_one_alone() -> None:
     ],
 )
 def test_networks_find_who_is_right(settings: dict) -> None:
-    learner = cr.NeuralLearner(**settings)
+    learner = cr.learners.NeuralLearner(**settings)
     found = _learned(learner)
     x = _gated()[2]
     assert np.abs(found.weights()[:, 0] - (x > 0)).mean() < 0.25
@@ -79,8 +79,8 @@ def test_networks_find_who_is_right(settings: dict) -> None:
 @pytest.mark.slow
 def test_of_several_starts_the_best_is_kept() -> None:
     short = {"max_epochs": 5, "learning_rate": 1e-3}  # hardly trained: starts differ
-    several = _learned(cr.NeuralLearner(n_starts=4, **short))
-    one = _learned(cr.NeuralLearner(**short))
+    several = _learned(cr.learners.NeuralLearner(n_starts=4, **short))
+    one = _learned(cr.learners.NeuralLearner(**short))
     assert "the best of 4 networks was kept" in several.notes[0]
     assert not np.array_equal(several.weights(), one.weights())
 
@@ -88,17 +88,17 @@ def test_of_several_starts_the_best_is_kept() -> None:
 def test_a_module_is_copied_and_must_give_one_score_per_member() -> None:
     own = torch.nn.Linear(1, 2)
     before = own.weight.clone()
-    _learned(cr.NeuralLearner(module=own, max_epochs=2, n_starts=2))
+    _learned(cr.learners.NeuralLearner(module=own, max_epochs=2, n_starts=2))
     assert torch.equal(own.weight, before)
     with pytest.raises(cr.InputError, match=r"`module` must turn features \(n, 1\) into one score per mem"):
-        _learned(cr.NeuralLearner(module=torch.nn.Linear(1, 3)))
+        _learned(cr.learners.NeuralLearner(module=torch.nn.Linear(1, 3)))
 
 
 def test_refusals() -> None:
     with pytest.raises(cr.InputError, match="`penalty` must be differentiable; got `confidence_ece`"):
-        cr.NeuralLearner(penalty="confidence_ece")
+        cr.learners.NeuralLearner(penalty="confidence_ece")
     with pytest.raises(cr.InputError, match="`batch_size` must be an integer of at least 2"):
-        cr.NeuralLearner(batch_size=1)
+        cr.learners.NeuralLearner(batch_size=1)
 
 
 @pytest.mark.parametrize(
