@@ -170,8 +170,10 @@ def calibration_test(
         found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
         pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
-        paired = paired_values(chosen, pairs, n_resamples + 1, report)
-        found = [Resampled(one.bind(given), row) for one, row in zip(chosen, paired, strict=True)]
+        bounds = [one.bind(given) for one in chosen]
+        settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
+        paired = paired_values(settled, pairs, n_resamples + 1, report)
+        found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
     results = [
         single_result(
             one.bound,

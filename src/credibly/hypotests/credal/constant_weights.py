@@ -45,6 +45,9 @@ _RANDOM_STARTS = 4
 
 _DESCENTS = 2
 
+MOST_COBYLA = 30
+"""Members up to which COBYLA searches: its steps cost a square of their number, minutes for 100 of them."""
+
 _SPREAD = 100  # weights over the whole simplex that are compared where there is no slope
 
 _CHAINS = 16  # how many of the best of them are then improved for the observed labels
@@ -165,7 +168,7 @@ class WeightSearch:
         return self._smaller(labels, self._descend(slope, start, unit, enough), start, name)
 
     def searched(self, labels: Classes, start: HostArray, name: str = "the start") -> Minimiser:
-        """Return what COBYLA finds, M23's search, whether or not there is a slope."""
+        """Return what M23's search finds, whether or not there is a slope: COBYLA where members are few."""
         return self._smaller(labels, self._search(labels, start), start, name)
 
     def _smaller(self, labels: Classes, ended: HostArray, start: HostArray, name: str) -> Minimiser:
@@ -228,6 +231,9 @@ class WeightSearch:
 
         if start.size == 1:
             return start
+        if start.size > MOST_COBYLA:
+            generator = np.random.default_rng(start.size)  # the same tries for the same number of weights
+            return np.asarray(smallest_of_many(self, labels, start[None], _CHAINS, generator)[0][0])
 
         def full(free: HostArray) -> HostArray:
             return on_weights(np.append(free, 1.0 - free.sum()))

@@ -66,8 +66,8 @@ _REFIT_PAIRS = 500  # instances up to which constant weights are searched again 
 _PAPER_RESAMPLES = 100
 
 _PAPERS = {
-    "M23": "weights='constant', one search from the centre by COBYLA, random weights in replicates, "
-    "resample='instances', n_resamples=100",
+    "M23": "weights='constant', one search from the centre (COBYLA up to 30 members), random weights in "
+    "replicates, resample='instances', n_resamples=100",
     "J25": "learner='neural' with the tested error as penalty (and the log loss for kl_ce), split=0.5, "
     "refit=False, resample='instances', n_resamples=100",
 }

@@ -203,6 +203,16 @@ def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None
     assert means["instances"] < 0.95 * means["labels"]
 
 
+def test_many_members_are_searched_without_cobyla() -> None:
+    """With COBYLA 100 members take minutes; the other search must come below the centre and the corners."""
+    points, labels = _data(n=60, a=3)
+    many = np.concatenate([points] * 12, axis=1)  # 36 members, 12 of each kind
+    search = WeightSearch(many, cr.confidence_ece.with_(n_bins=5))
+    found = search.searched(labels, search.centre)
+    assert found.value < search.value(search.centre, labels)
+    assert found.value < min(search.value(corner, labels) for corner in np.eye(36)[:3])
+
+
 def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
     points, labels = _data()
     given = {"resample": "instances", "n_resamples": 19, "rng": 0}
