@@ -6,13 +6,12 @@ replicates at 5 %.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from credibly.statistics import Statistic, kde_ce, kl_ce
 from credibly_studies.judging import holds
-from credibly_studies.m23_printed import Perfect, counted, perfect_table, rejections
+from credibly_studies.m23_printed import Perfect, PrintedSize, counted, perfect_table, rejections
 from credibly_studies.outcomes import Share
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable
 from credibly_studies.study import Run, Study
@@ -81,25 +80,6 @@ _ERRORS: dict[str, Statistic] = {
     "CE_2": kde_ce.with_(bandwidth=0.01),
     "CE_KL": kl_ce.with_(bandwidth=0.01, clip=1e-12),
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class PrintedSize:
-    """How many perfect predictors are tested beside the printed table.
-
-    Parameters
-    ----------
-    cases : tuple of (str, int, int)
-        Error, classes and instances.
-    repetitions : int
-        Data sets per case.
-    n_resamples : int
-        Replicates; the paper takes 100.
-    """
-
-    cases: tuple[tuple[str, int, int], ...]
-    repetitions: int
-    n_resamples: int = 100
 
 
 def rejected(rows: Iterable[PrintedTest], *, learned: bool = False) -> Share:
@@ -206,7 +186,7 @@ PRINTED = Study(
     name="j25-printed",
     title="Table 1 as printed: what its decisions say, and what a perfect predictor gets",
     reference="J25 Table 1",
-    small=PrintedSize((("CE_2", 100, 200),), 2, 39),
-    full=PrintedSize((("CE_2", 10, 600), ("CE_2", 100, 600), ("CE_KL", 100, 600)), 6),
+    small=PrintedSize((("CE_2", 100, 200, 1.0),), 2, 39),
+    full=PrintedSize((("CE_2", 10, 600, 0.3), ("CE_2", 100, 600, 1.0), ("CE_KL", 100, 600, 1.0)), 6),
     work=work,
 )
