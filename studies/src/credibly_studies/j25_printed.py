@@ -76,6 +76,8 @@ def _read(line: str) -> PrintedTest:
 TABLE1: tuple[PrintedTest, ...] = tuple(map(_read, _TABLE1.split("\n")[1:-1]))
 
 
+_NAMES = {"KL": "CE_KL", "L2": "CE_2"}
+
 _ERRORS: dict[str, Statistic] = {
     "CE_2": kde_ce.with_(bandwidth=0.01),
     "CE_KL": kl_ce.with_(bandwidth=0.01, clip=1e-12),
@@ -169,7 +171,7 @@ def _table() -> StudyTable:
         for error in ("KL", "L2"):
             own = of(data, error)
             rows.append(
-                (data, f"CE_{error}", len(own), rejected(own).count, rejected(own, learned=True).count)
+                (data, _NAMES[error], len(own), rejected(own).count, rejected(own, learned=True).count)
             )
     columns = ("data", "error", "printed rows", "average rejected", "learned weights rejected")
     return StudyTable("printed", "J25 Table 1, counted", columns, rows)
