@@ -142,7 +142,7 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
         resample: cr.calibration_test(
             right,
             sample.labels,
-            statistic=ERRORS["ECE_cwise, B = 10"],
+            statistics=ERRORS["ECE_cwise, B = 10"],
             resample=resample,
             n_resamples=99,
             rng=0,

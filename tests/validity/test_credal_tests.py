@@ -24,7 +24,12 @@ def pvalues(world: World, **settings: object) -> np.ndarray:
     for repetition in range(REPETITIONS):
         sample = world.draw(N, rng=np.random.default_rng([5, repetition]))
         result = cr.credal_test(
-            sample.predictions, sample.labels, sample.features, rng=repetition, n_resamples=39, **settings
+            sample.predictions,
+            sample.labels,
+            features=sample.features,
+            rng=repetition,
+            n_resamples=39,
+            **settings,
         )
         found.append(result.pvalue)
     return np.array(found)
@@ -126,7 +131,7 @@ def test_weights_by_member_alone_fail_the_control() -> None:
         cr.credal_test(
             sample.predictions,
             sample.labels,
-            sample.features,
+            features=sample.features,
             method="weights",
             learner=learner,
             split=0.5,

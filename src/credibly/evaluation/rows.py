@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import tiles
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
@@ -47,6 +46,8 @@ class PredictionSummary(Result):
         Number of classes; None for real-valued predictions.
     dtype : str
         Stored precision.
+    rated : bool
+        Whether labels are counts over raters; tests then see one rater per instance.
     """
 
     kind: str
@@ -54,6 +55,12 @@ class PredictionSummary(Result):
     m: int
     k: int | None
     dtype: str
+    rated: bool = False
+
+    @property
+    def whose(self) -> str:
+        """Words behind a tested statistic: "of one rater per instance", where there are several."""
+        return " of one rater per instance" if self.rated else ""
 
 
 def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: Any = None) -> Rows:
@@ -98,6 +105,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         m=predictions.n_members,
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
+        rated=has_counts(rows),
     )
 
 

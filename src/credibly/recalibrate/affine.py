@@ -20,9 +20,17 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    blas_threads,
+    like,
+    logsumexp,
+    namespace,
+    rows_within_budget,
+    tiles,
+)
+from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
@@ -241,6 +249,7 @@ class AffineScaling(Recalibration):
         return with_scores(predictions, mapped(values, weights, intercepts), note)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class VectorScaling(AffineScaling):
     """A weight and an intercept per class: softmax(w * log p + b).
@@ -300,6 +309,7 @@ class VectorScaling(AffineScaling):
         return np.full(2 * k, 2.0 / k)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class MatrixScaling(AffineScaling):
     """A full matrix and intercepts: softmax(W log p + b), off-diagonals and intercepts penalised (ODIR).

@@ -71,8 +71,8 @@ class CredalTest:
         found = credal_test(
             sample.predictions,
             sample.labels,
-            sample.features if learned else None,
-            statistic=self.statistic,
+            features=sample.features if learned else None,
+            statistics=self.statistic,
             method="weights",  # the papers ask about combinations alone
             paper=self.paper,
             weights=self.weights,

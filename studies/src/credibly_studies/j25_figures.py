@@ -88,7 +88,7 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
     found: dict[str, tuple[float, float, float]] = {}
     for name, statistic in ERRORS.items():
         test = calibration_test(
-            Point(probs), labels, statistic=statistic, n_resamples=size.n_resamples, rng=run.generator(5, 1)
+            Point(probs), labels, statistics=statistic, n_resamples=size.n_resamples, rng=run.generator(5, 1)
         )
         null = np.asarray(test.null_distribution)
         mean, spread, bend = float(null.mean()), float(null.std(ddof=1)), float(skew(null))

@@ -155,7 +155,7 @@ def _rejects(task: _Task) -> tuple[bool, bool, float]:
         calibration_test(
             Point(probs),
             labels,
-            statistic=task.statistic,
+            statistics=task.statistic,
             resample=resample,
             n_resamples=task.n_resamples,
             rng=seed,

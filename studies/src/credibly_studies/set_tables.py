@@ -36,10 +36,10 @@ def _j25(score: Literal["brier", "log_loss"], penalty: str) -> NeuralLearner:
 
 WAYS: dict[str, dict[str, Any]] = {
     "mean, SKCE": {"weights": "mean"},
-    "M23, confidence ECE": {"paper": "M23", "statistic": "confidence_ece"},
-    "M23, classwise ECE": {"paper": "M23", "statistic": "classwise_ece"},
-    "J25, CE_2": {"paper": "J25", "statistic": "kde_ce", "learner": _j25("brier", "kde_ce")},
-    "J25, CE_KL": {"paper": "J25", "statistic": "kl_ce", "learner": _j25("log_loss", "kl_ce")},
+    "M23, confidence ECE": {"paper": "M23", "statistics": "confidence_ece"},
+    "M23, classwise ECE": {"paper": "M23", "statistics": "classwise_ece"},
+    "J25, CE_2": {"paper": "J25", "statistics": "kde_ce", "learner": _j25("brier", "kde_ce")},
+    "J25, CE_KL": {"paper": "J25", "statistics": "kl_ce", "learner": _j25("log_loss", "kl_ce")},
     "learned (default), SKCE": {"method": "weights"},
 }
 """How a set is tested, and thereby combined."""

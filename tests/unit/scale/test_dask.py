@@ -139,8 +139,8 @@ def test_pairs_of_blocks_and_a_killed_worker(data, client, tmp_path) -> None:
     source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=30, member_axis=1, engine=client)
     kill = KillOnce(client)
     for name in ("kde_ce", "skce"):
-        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=name, n_resamples=19, rng=1)
-        cut = cr.calibration_test(source, statistic=name, n_resamples=19, rng=1, progress=kill)
+        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics=name, n_resamples=19, rng=1)
+        cut = cr.calibration_test(source, statistics=name, n_resamples=19, rng=1, progress=kill)
         assert kill.killed
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)

@@ -61,8 +61,8 @@ def test_every_number_is_that_of_all_rows(case, chunks) -> None:
 
 
 def test_a_random_part_is_the_same_in_any_chunks(monkeypatch) -> None:
-    monkeypatch.setattr("credibly.evaluation.curves.MOST_ORDERED", 120)
-    monkeypatch.setattr("credibly.evaluation.score.MOST_ROWS", 50)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ORDERED", 120)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ROWS", 50)
     whole = cr.evaluate(cr.Ensemble(PROBS), LABELS, tests=False)
     cut = cr.evaluate(cr.scan(PROBS, LABELS, chunk_rows=41), tests=False)
     assert whole.curves.risk_coverage["confidence"].n == 120
@@ -78,7 +78,7 @@ def test_what_needs_all_rows_in_memory_says_so() -> None:
     assert list(found.estimates) == ["brier"]
     assert "come in chunks" in dict(found.not_run)["own"]
     with pytest.raises(UnsupportedError, match=r"own.*function of all predictions at once"):
-        cr.calibration_test(rows, statistic=own)
+        cr.calibration_test(rows, statistics=own)
     with pytest.raises(UnsupportedError, match="must be a sum over instances"):
         cr.predictive_check(rows, statistics=["skce"])
 
@@ -88,7 +88,7 @@ def test_recalibrations_of_few_rows_run_and_of_many_say_why_not(monkeypatch) -> 
     settings = {"tests": False, "n_resamples": 99, "recalibrate": ["temperature"]}
     whole = cr.evaluate(MEAN, LABELS, **settings)
     assert differences(whole.to_dict(), cr.evaluate(rows, **settings).to_dict()) == []
-    monkeypatch.setattr("credibly.evaluation.recalibration.MOST_ROWS", 100)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ROWS", 100)
     assert "rows in memory" in dict(cr.evaluate(rows, **settings).not_run)["recalibration"]
 
 

@@ -28,9 +28,17 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    like,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
 from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values
@@ -186,7 +194,7 @@ def require_enough(n: int, cv: int | None) -> None:
             "learned weights",
             f"need at least {least} instances, 2 per part",
             f"got {n}",
-            'Use fewer folds, or weights="constant", which does not split the data.',
+            'Use method="witness", which has no folds, or weights="constant", which does not split the data.',
         )
 
 

@@ -162,7 +162,7 @@ def test_refits_are_less_conservative() -> None:
 def test_several_statistics_share_the_likeliest_weights() -> None:
     points, labels = _data()
     found = cr.credal_test(
-        points, labels.values[0], weights="constant", statistic="omnibus", n_resamples=39, rng=0
+        points, labels.values[0], weights="constant", statistics="omnibus", n_resamples=39, rng=0
     )
     assert set(found.components) == {"skce", "log_loss"}
     best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
@@ -172,7 +172,7 @@ def test_several_statistics_share_the_likeliest_weights() -> None:
 @pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
 def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
     points, labels = _data()
-    found = cr.credal_test(points, labels.values[0], paper="M23", statistic=statistic, rng=0)
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=statistic, rng=0)
     assert found.n_resamples == 100
     assert found.settings["n_bins"] == n_bins
     assert found.statistic_name == (statistic or "hosmer_lemeshow")
@@ -183,9 +183,9 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
 def test_settings_of_the_caller_win_over_those_of_m23() -> None:
     points, labels = _data()
     ten = cr.hosmer_lemeshow.with_(n_bins=10)
-    found = cr.credal_test(points, labels.values[0], paper="M23", statistic=ten, n_resamples=9, rng=0)
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=ten, n_resamples=9, rng=0)
     assert found.settings["n_bins"] == 10
-    by_name = cr.credal_test(points, labels.values[0], paper="M23", statistic="skce", n_resamples=9, rng=0)
+    by_name = cr.credal_test(points, labels.values[0], paper="M23", statistics="skce", n_resamples=9, rng=0)
     assert by_name.settings["estimator"] == "linear"
 
 
@@ -196,7 +196,7 @@ def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None
     labels = points[:, 0].argmax(axis=1)
     means = {
         resample: cr.credal_test(
-            points, labels, statistic="classwise_ece", resample=resample, n_resamples=19, rng=0, **settings
+            points, labels, statistics="classwise_ece", resample=resample, n_resamples=19, rng=0, **settings
         ).null_distribution.mean()
         for resample in ("labels", "instances")
     }
@@ -216,9 +216,9 @@ def test_many_members_are_searched_without_cobyla() -> None:
 def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
     points, labels = _data()
     given = {"resample": "instances", "n_resamples": 19, "rng": 0}
-    found = cr.credal_test(points, labels.values[0], weights="mean", statistic="brier", **given)
+    found = cr.credal_test(points, labels.values[0], weights="mean", statistics="brier", **given)
     mean = cr.Point(points.mean(axis=1))
-    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistic="brier", **given).pvalue
+    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistics="brier", **given).pvalue
 
 
 @pytest.mark.slow

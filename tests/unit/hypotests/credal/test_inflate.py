@@ -57,10 +57,10 @@ def test_learned_weights_look_at_the_set_that_was_given() -> None:
     assert found.radius > 0
     probs = np.asarray(members.probs)
     features = np.log(probs).reshape(160, -1)
-    given = cr.inflate(members, labels, features, rng=1, **settings)
+    given = cr.inflate(members, labels, features=features, rng=1, **settings)
     assert np.array_equal(found.pvalues, given.pvalues)
     np.testing.assert_allclose(
-        found.combine(members[:7]).probs, given.combine(members[:7], features[:7]).probs, atol=1e-12
+        found.combine(members[:7]).probs, given.combine(members[:7], features=features[:7]).probs, atol=1e-12
     )
     assert not given.own_features
     constant = cr.inflate(members, labels, rng=1, weights="constant", n_resamples=99)
@@ -203,7 +203,7 @@ def test_refits_take_fewer_replicates_far_from_the_decision() -> None:
     at_end = cr.credal_test(
         found.apply(members),
         labels,
-        np.log(np.asarray(members.probs)).reshape(160, -1),
+        features=np.log(np.asarray(members.probs)).reshape(160, -1),
         method="weights",
         rng=1,
         cv=2,

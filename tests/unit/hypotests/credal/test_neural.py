@@ -106,7 +106,7 @@ def test_refusals() -> None:
 )
 def test_j25_trains_with_the_error_it_tests(statistic: str, score: str) -> None:
     probs, labels, x = _gated(24)
-    found = cr.credal_test(probs, labels, x, paper="J25", statistic=statistic, n_resamples=9, rng=0)
+    found = cr.credal_test(probs, labels, features=x, paper="J25", statistics=statistic, n_resamples=9, rng=0)
     learner = found.settings["learner"]
     assert learner["score"] == score  # J25 Table 1 and E.2: log loss with CE_KL, Brier with CE_2
     assert list(learner["penalty"]) == [statistic]
@@ -117,4 +117,4 @@ def test_j25_trains_with_the_error_it_tests(statistic: str, score: str) -> None:
 def test_j25_tests_one_statistic() -> None:
     probs, labels, x = _gated(24)
     with pytest.raises(cr.UnsupportedError, match="trains one network per statistic"):
-        cr.credal_test(probs, labels, x, paper="J25", statistic=("kl_ce", "kde_ce"), rng=0)
+        cr.credal_test(probs, labels, features=x, paper="J25", statistics=("kl_ce", "kde_ce"), rng=0)
