@@ -14,6 +14,7 @@ Prints the tables of docs/studies/credal-level.md. One process per core; a file 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import multiprocessing
 import os
@@ -35,28 +36,33 @@ RESAMPLES = 99
 LEVELS = (0.01, 0.05, 0.10)
 SHAPES = ((2, 2), (10, 2), (2, 5), (10, 5))  # members, classes
 
+# Sharper than the printed worlds: one p per data set, weights that differ more, members that leave room
+# outside their band (J25's own code has these bounds).
+multiclass = functools.partial(MulticlassWorld, prior="dataset", prior_concentration=0.5, sharpness=5.0)
+binary = functools.partial(BinaryWorld, bounds=((0.5, 0.7), (0.6, 0.8)))
+
 NULLS: dict[str, World] = {
-    "binary H0,1": BinaryWorld("H0,1"),
-    "binary H0,2": BinaryWorld("H0,2"),
+    "binary H0,1": binary("H0,1"),
+    "binary H0,2": binary("H0,2"),
     **{
-        f"multiclass {h}, m = {m}, k = {k}": MulticlassWorld(h, n_members=m, n_classes=k)
+        f"multiclass {h}, m = {m}, k = {k}": multiclass(h, n_members=m, n_classes=k)
         for h in ("H0,1", "H0,2")
         for m, k in SHAPES
     },
 }
 CONTROLS: dict[str, World] = {
-    "control binary": BinaryWorld("H1,1", gap=(0.0, 1e-9)),
-    "control, one corner": MulticlassWorld("H1", delta=0.0),
-    "control, closest corner": MulticlassWorld("H1", delta=0.0, corner="closest"),
-    "control, corner by x": MulticlassWorld("H1", delta=0.0, corner="features"),
+    "control binary": binary("H1,1", gap=(0.0, 1e-9)),
+    "control, one corner": multiclass("H1", delta=0.0),
+    "control, closest corner": multiclass("H1", delta=0.0, corner="closest"),
+    "control, corner by x": multiclass("H1", delta=0.0, corner="features"),
 }
 ALTERNATIVES: dict[str, World] = {
-    "delta 0.05": MulticlassWorld("H1", delta=0.05),
-    "delta 0.1": MulticlassWorld("H1", delta=0.1),
-    "delta 0.2": MulticlassWorld("H1", delta=0.2),
-    "binary H1,1": BinaryWorld("H1,1"),
-    "binary H1,2": BinaryWorld("H1,2"),
-    "binary H1,3": BinaryWorld("H1,3"),
+    "delta 0.05": multiclass("H1", delta=0.05),
+    "delta 0.1": multiclass("H1", delta=0.1),
+    "delta 0.2": multiclass("H1", delta=0.2),
+    "binary H1,1": binary("H1,1"),
+    "binary H1,2": binary("H1,2"),
+    "binary H1,3": binary("H1,3"),
 }
 WORLDS = NULLS | CONTROLS | ALTERNATIVES
 

@@ -323,7 +323,7 @@ class Skce(KernelError):
         aliases={"kce": "which is the square of it", "kernel_calibration_error": "which is the square of it"},
     )
     papers: ClassVar[dict[str, dict[str, Any]]] = {
-        "M23": {"kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
+        "M23": {"estimator": "linear", "kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
     }
 
 

@@ -168,9 +168,11 @@ def calibration_test(
             require_drawable(given, [one.bind(given[:1]) for one in chosen])
         found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
-        pairs = _bootstrapped(rows.sample, seed, n_resamples)
-        paired = paired_values(chosen, pairs, n_resamples + 1, report)
-        found = [Resampled(one.bind(given), row) for one, row in zip(chosen, paired, strict=True)]
+        pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
+        bounds = [one.bind(given) for one in chosen]
+        settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
+        paired = paired_values(settled, pairs, n_resamples + 1, report)
+        found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
     results = [
         single_result(
             one.bound,
@@ -194,9 +196,10 @@ def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     return whole
 
 
-def _bootstrapped(rows: Dataset, seed: Seed, n_resamples: int) -> Iterator[tuple[Predictions, Labels]]:
+def bootstrapped(
+    given: Predictions, observed: Labels, seed: Seed, n_resamples: int
+) -> Iterator[tuple[Predictions, Labels]]:
     """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
-    given, observed = rows.predictions, rows.batch
     if not isinstance(observed, Classes):
         raise UnsupportedError(
             'resample="instances"',

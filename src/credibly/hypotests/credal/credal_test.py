@@ -28,7 +28,7 @@ from credibly.hypotests.calibration.calibration_test import (
 from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
 from credibly.hypotests.credal.learned_weights import learned_test
-from credibly.hypotests.credal.task import CredalTask
+from credibly.hypotests.credal.task import CredalTask, Resample
 from credibly.hypotests.credal.witness import HYPOTHESES as VALID
 from credibly.hypotests.credal.witness import Given, WitnessCombination, witness_test
 from credibly.learners.basis import check_features
@@ -69,9 +69,10 @@ _REFIT_PAIRS = 500  # instances up to which constant weights are searched again 
 _PAPER_RESAMPLES = 100
 
 _PAPERS = {
-    "M23": "weights='constant', one search from the centre, random weights and bootstrapped instances in "
-    "replicates, n_resamples=100",
-    "J25": "learner='neural', split=0.5, refit=False, n_resamples=100",
+    "M23": "weights='constant', one search from the centre (COBYLA up to 30 members), random weights in "
+    "replicates, resample='instances', n_resamples=100",
+    "J25": "learner='neural' with the tested error as penalty (and the log loss for kl_ce), split=0.5, "
+    "refit=False, resample='instances', n_resamples=100",
 }
 
 
@@ -89,6 +90,7 @@ def credal_test(
     split: float | None = None,
     cv: int | None = None,
     refit: bool | None = None,
+    resample: Resample | None = None,
     paper: Literal["M23", "J25"] | None = None,
     n_resamples: int | None = None,
     n_draws: int = DRAWS,
@@ -131,8 +133,14 @@ def credal_test(
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
         the null. By default for light learners and constant weights (up to 500 instances for statistics of
         pairs), not for networks. Penalties and bandwidths are chosen once.
+    resample : {"labels", "instances"}, optional
+        What differs between replicates of a combination that is not learned again: labels alone, or
+        bootstrapped instances with new labels, as Algorithm 1 of both papers has it and as paper modes do.
+        With instances the level is not kept: binned errors of many classes and `kde_ce` of predictions near
+        corners reject a perfect model (docs/studies/m23.md).
     paper : {"M23", "J25"}, optional
-        Reproduce Algorithm 1 of a paper; the notes list what that sets.
+        Reproduce Algorithm 1 of a paper; the notes list what that sets. Statistics with settings of their own
+        keep them.
     n_resamples : int, optional
         Number of replicates; 999, with refits 199, or 99 for constant weights. A witness draws none.
     n_draws : int
@@ -188,6 +196,8 @@ def credal_test(
     one_of("`method`", how, ("both", "witness", "weights"))
     one_of("`given`", given, tuple(VALID))
     _require_options(kind, paper, learner, split, cv, refit)
+    drawn: Resample = resample or ("labels" if paper is None else "instances")
+    _require_resample(drawn, refit)
     _require_witness(
         how,
         given,
@@ -200,6 +210,7 @@ def credal_test(
             "split": split,
             "cv": cv,
             "refit": refit,
+            "resample": resample,
         },
     )
     report = as_progress(progress)
@@ -210,9 +221,9 @@ def credal_test(
     points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
     chosen, several = _statistics(statistics, paper)
     if paper == "J25":
-        learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
+        learner, split = learner or _j25_learner(chosen[0]), 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(sets))
+    again = drawn == "labels" and _refits(kind, paper, one, chosen, len(sets)) if refit is None else refit
     if split is None and cv is None:
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
@@ -226,6 +237,7 @@ def credal_test(
         settings |= {"learner": one.settings(), "split": split, "cv": cv}
     if kind != "mean":
         settings["refit"] = again
+    settings["resample"] = drawn
     task = CredalTask(
         sets,
         observed,
@@ -237,6 +249,7 @@ def credal_test(
         seed,
         settings,
         report,
+        drawn,
     )
     single = points.all_equal and paper is None
     if single and how == "both" and given == "predictions":
@@ -334,6 +347,7 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
         task.given,
         task.observed,
         statistics=task.statistics if task.several else task.statistics[0],
+        resample=task.resample,
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,
@@ -362,13 +376,24 @@ def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
     several = isinstance(given, Sequence) and not isinstance(given, str)
     chosen = [as_statistic(one) for one in (given if several else [given])]
     require_distinct(chosen)
+    if paper is not None and several:
+        raise UnsupportedError(
+            f'paper="{paper}"',
+            "minimises one statistic" if paper == "M23" else "trains one network per statistic",
+            f"got {len(chosen)}",
+            "Name one statistic.",
+        )
     if paper == "M23":
-        if several:
-            raise UnsupportedError(
-                'paper="M23"', "minimises one statistic", f"got {len(chosen)}", "Name one statistic."
-            )
-        chosen = [one.with_(paper="M23") if "M23" in one.papers else one for one in chosen]
+        own = [one == as_statistic(one.name) and "M23" in one.papers for one in chosen]
+        chosen = [one.with_(paper="M23") if free else one for one, free in zip(chosen, own, strict=True)]
     return chosen, several
+
+
+def _j25_learner(tested: Statistic) -> NeuralLearner:
+    """Return the network of one error: its own penalty, and its own proper score (J25 Table 1, App. E)."""
+    if not tested.traits.differentiable:  # such as binned errors, which the paper leaves out for that reason
+        return NeuralLearner()
+    return NeuralLearner(score="log_loss" if tested.name == "kl_ce" else "brier", penalty=tested)
 
 
 def _refits(kind: Weights, paper: str | None, learner: Learner, chosen: Sequence[Statistic], n: int) -> bool:
@@ -408,6 +433,17 @@ def _require_witness(how: Method, given: Given, features: Any, of_weights: Mappi
             "lets a witness see the features",
             "got none" if features is None else "got no witness",
             "Pass `features`." if features is None else 'Use method="both" or "witness".',
+        )
+
+
+def _require_resample(drawn: Resample, refit: bool | None) -> None:
+    one_of("`resample`", drawn, ("labels", "instances"))
+    if drawn == "instances" and refit:
+        raise InputError(
+            'resample="instances"',
+            "keeps the combination that was found",
+            "got refit=True",
+            "Leave one of them out.",
         )
 
 

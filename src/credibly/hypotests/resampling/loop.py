@@ -30,7 +30,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import bound_to, without_choices
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
@@ -368,13 +368,6 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     """Return how many rows are about half a second of work."""
     rate = 1e13 if on_accelerator(labels) else 2e10
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
-
-
-def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
-    """Return a progress that covers one of several equal parts."""
-    if progress is None or parts == 1:
-        return progress
-    return lambda done, total: progress((part * total + done) // parts, total)
 
 
 def _share(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:

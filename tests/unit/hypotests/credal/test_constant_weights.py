@@ -180,6 +180,47 @@ def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> Non
     assert found.weights.shape == (3,)
 
 
+def test_settings_of_the_caller_win_over_those_of_m23() -> None:
+    points, labels = _data()
+    ten = cr.hosmer_lemeshow.with_(n_bins=10)
+    found = cr.credal_test(points, labels.values[0], paper="M23", statistics=ten, n_resamples=9, rng=0)
+    assert found.settings["n_bins"] == 10
+    by_name = cr.credal_test(points, labels.values[0], paper="M23", statistics="skce", n_resamples=9, rng=0)
+    assert by_name.settings["estimator"] == "linear"
+
+
+@pytest.mark.parametrize("settings", [{"paper": "M23"}, {"weights": "constant", "refit": False}])
+def test_replicates_have_new_labels_or_new_instances_too(settings: dict) -> None:
+    """With many classes an instance drawn twice cancels itself: the classwise error of replicates falls."""
+    points = np.random.default_rng(0).dirichlet(np.full(40, 0.1), size=(60, 2))
+    labels = points[:, 0].argmax(axis=1)
+    means = {
+        resample: cr.credal_test(
+            points, labels, statistics="classwise_ece", resample=resample, n_resamples=19, rng=0, **settings
+        ).null_distribution.mean()
+        for resample in ("labels", "instances")
+    }
+    assert means["instances"] < 0.95 * means["labels"]
+
+
+def test_many_members_are_searched_without_cobyla() -> None:
+    """With COBYLA 100 members take minutes; the other search must come below the centre and the corners."""
+    points, labels = _data(n=60, a=3)
+    many = np.concatenate([points] * 12, axis=1)  # 36 members, 12 of each kind
+    search = WeightSearch(many, cr.confidence_ece.with_(n_bins=5))
+    found = search.searched(labels, search.centre)
+    assert found.value < search.value(search.centre, labels)
+    assert found.value < min(search.value(corner, labels) for corner in np.eye(36)[:3])
+
+
+def test_a_mean_with_bootstrapped_instances_is_the_calibration_test() -> None:
+    points, labels = _data()
+    given = {"resample": "instances", "n_resamples": 19, "rng": 0}
+    found = cr.credal_test(points, labels.values[0], weights="mean", statistics="brier", **given)
+    mean = cr.Point(points.mean(axis=1))
+    assert found.pvalue == cr.calibration_test(mean, labels.values[0], statistics="brier", **given).pvalue
+
+
 @pytest.mark.slow
 def test_j25_uses_a_network_and_kde() -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
