@@ -51,6 +51,7 @@ def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
         "temperature of a Dirichlet": (cr.TemperatureScaling(), cr.Dirichlet(5 * probs), labels, None),
         "vector": (cr.VectorScaling(penalty=0.1), cr.Point(probs), labels, None),
         "vector of a Dirichlet": (cr.VectorScaling(penalty=0.1), cr.Dirichlet(5 * probs), labels, None),
+        "vector of an ensemble": (cr.VectorScaling(penalty=0.1), ensemble, own, None),
         "matrix": (cr.MatrixScaling(), cr.Point(probs), labels, None),
         "members": (cr.MemberTemperatures(), ensemble, own, None),
         "credal": (

@@ -436,12 +436,12 @@ class AlphaCalibration(Recalibration):
         fitted = Head(likelihood, share, host, self._layers, self.rng)
         self.cv_losses = None
         if self.penalty == "cv":
-            self.chosen_penalty, self.cv_losses = choose_penalty(
-                fitted.held_out, len(host), self.penalties, self.folds, self.rng
-            )
+            grid = tuple(map(float, self.penalties))
+            chosen, self.cv_losses = choose_penalty(fitted.held_out, len(host), grid, self.folds, self.rng)
         else:
-            self.chosen_penalty = float(self.penalty)
-        self.parameters, ended = fitted.fit(self.chosen_penalty)
+            chosen = float(self.penalty)
+        self.chosen_penalty = chosen
+        self.parameters, ended = fitted.fit(chosen)
         outputs = forward(host, self.parameters, self._layers)
         before, after = likelihood.limit(), likelihood(outputs)[0]
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)

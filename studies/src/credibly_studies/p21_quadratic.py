@@ -169,7 +169,14 @@ def _data_set(task: _Task) -> _Found:
         for hypothesis, part in found.hypotheses.items():
             regions = {"all": part.checks, **part.groups}
             checks += [
-                Check(model, hypothesis, where, name, one.pvalue <= LEVEL, one.paper_rules["p is 0 or 1"])
+                Check(
+                    model,
+                    hypothesis,
+                    where,
+                    name,
+                    one.pvalue <= LEVEL,
+                    one.paper_rules["outside the replicates"],
+                )
                 for where, own in regions.items()
                 for name, one in own.items()
             ]
