@@ -331,11 +331,35 @@ def test_penalties_are_chosen_by_held_out_loss() -> None:
     assert split.cv_losses.max() < scaling.cv_losses.max()  # one fifth of the labels is held out
 
 
-def test_a_member_that_says_nothing_is_named() -> None:
+def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
     logits, labels = members(400, m=2)
     logits[:, 1] = -logits[:, 0]  # its best temperature is infinite
-    with pytest.raises(cr.UnsupportedError, match="temperature of member 1"):
-        cr.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    with pytest.warns(UserWarning, match="1 of 2 members end at a limit .* still grows: 1"):
+        scaling = cr.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    assert scaling.at_limits.tolist() == [1]
+    assert "1 of 2 members at a limit" in scaling.apply(cr.Ensemble.from_logits(logits[1:])).notes[-1]
+    with pytest.warns(UserWarning, match="0.5 to 2"):
+        held = cr.MemberTemperatures(limits=(0.5, 2)).fit(cr.Ensemble.from_logits(logits), labels)
+    assert held.temperatures[1] == pytest.approx(2.0)
+    again = cr.load_recalibration(held.save(tmp_path / "held.json"))
+    assert again.limits == (0.5, 2.0)
+    near = cr.MemberTemperatures(penalty=1.0).fit(cr.Ensemble.from_logits(logits), labels)
+    assert not near.at_limits.size
+    logs = np.log(near.temperatures)
+    assert np.ptp(logs) < np.ptp(np.log(held.temperatures))
+
+
+@pytest.mark.slow
+def test_member_temperatures_of_the_papers_size() -> None:
+    """P21 App. G.1: 50 members, 2000 images, 10 classes; some members end at tau -> 0."""
+    rng = np.random.default_rng(0)
+    centre = 3 * rng.normal(size=(2000, 1, 10))
+    labels = draw(cr.Point.from_logits(0.9 * centre[:, 0]).probs, rng)
+    ensemble = cr.Ensemble.from_logits(centre + 1.5 * rng.normal(size=(2000, 50, 10)))
+    with pytest.warns(UserWarning, match="of 50 members end at a limit"):
+        scaling = cr.MemberTemperatures(limits=(0.1, 10.0)).fit(ensemble, labels)
+    assert scaling.convergence.converged
+    assert scaling.convergence.loss_after < scaling.convergence.loss_before
 
 
 def test_apply_keeps_the_library(library: Library) -> None:
@@ -379,6 +403,8 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
         (lambda: cr.VectorScaling(penalties=()), "`penalty`"),
         (lambda: cr.MatrixScaling(weight_penalty=-1.0), "`weight_penalty` must be a number from 0 on"),
         (lambda: cr.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
+        (lambda: cr.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
+        (lambda: cr.MemberTemperatures(penalty="cv"), "`penalty` must be a number"),
         (lambda: cr.CredalRecalibration(rng="x"), "`rng` must be an integer"),
         (lambda: cr.AlphaCalibration(rng=-1), "`rng` must be an integer"),
         (lambda: cr.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
