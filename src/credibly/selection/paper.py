@@ -13,7 +13,7 @@ from credibly._arrays.philox import Seed
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events
 from credibly.credal.masses import clamped, closest_pairs
-from credibly.credal.sets import CredalSet, credal_set
+from credibly.credal.sets import CredalSet, as_set
 from credibly.predictions import Belief, Dirichlet, Intervals, Point, Predictions
 from credibly.predictions.belief import check_focal_sets
 
@@ -35,7 +35,7 @@ def paper_samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[Creda
         spread = Dirichlet(given.member_means(), member_axis=1 if given.alpha.ndim == 3 else None)
         note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), stand for every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
-    return credal_set(given), ()
+    return as_set(given), ()
 
 
 def lower_belief(given: Intervals) -> Belief:

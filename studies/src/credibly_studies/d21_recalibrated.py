@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point
-from credibly.recalibration import (
+from credibly.recalibrate import (
     AlphaCalibration,
     MatrixScaling,
     Recalibration,
     TemperatureScaling,
     VectorScaling,
 )
-from credibly.recalibration.comparison import stitched
-from credibly.recalibration.fitting import fold_members
+from credibly.recalibrate.comparison import stitched
+from credibly.recalibrate.fitting import fold_members
 from credibly_studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)

@@ -1,0 +1,418 @@
+"""Vector and matrix scaling: u -> softmax(W u + b), W diagonal or full, u the logits.
+
+    loss per label + Omega                                                                   D21 eq. 45-48
+    vector:  Omega = lambda_b mean_c b_c^2 + lambda_w mean_c (w_c - 1)^2       lambda_w = 0 in D21 (eq. 47)
+    matrix:  Omega = lambda_b mean_c b_c^2 + lambda_w mean_{c != d} W_cd^2     ODIR, eq. 48
+
+Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Where no logits were given, u are the
+log-probabilities. The members of an ensemble share one map, which is fitted to each member's own loss.
+
+The log loss of softmax(W u + b) per label, with its gradient and Hessian.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.special import logsumexp
+from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly.predictions import ClassPredictions
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import (
+    PENALTIES,
+    Convergence,
+    FitData,
+    Folds,
+    Objective,
+    check_penalty,
+    choose_penalty,
+    diverging,
+    minimum,
+    newton_minimum,
+    with_scores,
+)
+from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
+
+
+def mapped(z: Array, weights: Array, intercepts: Array) -> Array:
+    """Return W z + b for rows (n, k), W a vector of the diagonal or a matrix."""
+    moved = z * weights if weights.ndim == 1 else z @ namespace(weights).permute_dims(weights, (1, 0))
+    return moved + intercepts
+
+
+def loss_and_gradient(
+    z: HostArray, counts: HostArray, weights: HostArray, intercepts: HostArray
+) -> tuple[float, HostArray, HostArray]:
+    """Return the loss per label and its gradients in weights and intercepts."""
+    loss, slope_weights, slope_intercepts = 0.0, np.zeros(weights.shape), np.zeros(intercepts.shape)
+    for rows in tiles(len(z), rows_within_budget(32 * z.shape[1], 0.25)):
+        own, observed = z[rows], counts[rows]
+        logs = mapped(own, weights, intercepts)
+        logs -= logsumexp(logs)[:, None]
+        loss -= float(np.vdot(observed, logs))
+        residual = observed.sum(axis=-1, keepdims=True) * np.exp(logs) - observed
+        slope_intercepts += residual.sum(axis=0)
+        slope_weights += (residual * own).sum(axis=0) if weights.ndim == 1 else residual.T @ own
+    total = float(counts.sum())
+    return loss / total, slope_weights / total, slope_intercepts / total
+
+
+def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: HostArray) -> HostArray:
+    """Return the second derivatives of the loss per label in (weights, intercepts).
+
+    The logit of class a has the derivatives phi = (z_a, 1), or (z, 1) with a matrix, so the Hessian is the
+    sum over instances of N (diag(p) - p p') between classes times phi phi' between their parameters.
+    """
+    k = z.shape[1]
+    size = weights.size + k
+    total = np.zeros((size, size))
+    for rows in tiles(len(z), rows_within_budget(8 * (size + 8 * k), 0.25)):
+        own, number = z[rows], counts[rows].sum(axis=-1)
+        logs = mapped(own, weights, intercepts)
+        p = np.exp(logs - logsumexp(logs)[:, None])
+        if weights.ndim == 1:
+            slopes = np.concatenate([p * own, p], axis=1)
+            for i, first in enumerate((own, 1.0)):
+                for j, second in enumerate((own, 1.0)):
+                    diagonal = (number[:, None] * p * first * second).sum(axis=0)
+                    total[i * k : (i + 1) * k, j * k : (j + 1) * k] += np.diag(diagonal)
+        else:
+            slopes = np.concatenate([(p[:, :, None] * own[:, None, :]).reshape(len(own), -1), p], axis=1)
+            whole = np.concatenate([own, np.ones((len(own), 1))], axis=1)
+            for c in range(k):
+                block = (whole * (number * p[:, c])[:, None]).T @ whole
+                at = np.append(np.arange(c * k, (c + 1) * k), k * k + c)
+                total[np.ix_(at, at)] += block
+        total -= (slopes * number[:, None]).T @ slopes
+    return total / float(counts.sum())
+
+
+def why_diverging(counts: HostArray, penalties: tuple[float, float]) -> str:
+    """Say what makes a fit diverge."""
+    penalty = f"penalty {penalties[0]:g} of intercepts and {penalties[1]:g} of weights"
+    absent = np.flatnonzero(counts.sum(axis=0) == 0)
+    if absent.size:
+        which = ", ".join(map(str, absent[:5])) + (", ..." if absent.size > 5 else "")
+        return f"no label is of class {which}, {penalty}"
+    return f"the classes can be separated, {penalty}"
+
+
+_LARGEST_HESSIAN = 500
+"""Parameters up to which Newton steps are taken: 21 classes of a matrix, 250 of a vector."""
+
+_NO_LOSS = 1e-9
+
+Penalties = tuple[float, float]
+"""lambda_b of the intercepts and lambda_w of the weights."""
+
+
+def inputs_of(predictions: ClassPredictions) -> Array:
+    """Return what the map acts on: logits where they were given, else log-probabilities."""
+    logits = getattr(predictions, "logits", None)
+    return scores_of(predictions).values if logits is None else as_float64(logits)
+
+
+def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArray, HostArray]:
+    """Return members (n, m, k) as rows of their own, (n m, k), that carry their shares of the labels."""
+    own = counts[:, None, :] * shares[None, :, None]
+    return u.reshape(-1, u.shape[-1]), own.reshape(-1, u.shape[-1])
+
+
+@dataclasses.dataclass(eq=False)
+class AffineScaling(Recalibration):
+    """What vector and matrix scaling share: settings, fit and map."""
+
+    penalty: float | Literal["cv"] = "cv"
+    weight_penalty: float | Literal["cv"] | None = None
+    penalties: tuple[float, ...] = PENALTIES
+    folds: Folds = 5
+    rng: int = 0
+    weights: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    intercepts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
+    chosen_weight_penalty: float | None = dataclasses.field(default=None, init=False)
+    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    learned: ClassVar[tuple[str, ...]] = (
+        "weights",
+        "intercepts",
+        "chosen_penalty",
+        "chosen_weight_penalty",
+        "cv_losses",
+    )
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty, self.penalties, self.folds)
+        if self.weight_penalty is not None:
+            check_penalty(self.weight_penalty, self.penalties, self.folds, "`weight_penalty`")
+        self.rng = require_integer(self.rng, "rng", 0)  # a setting that files can hold
+
+    def describe(self) -> str:
+        """Return the penalties in words."""
+        return (
+            f"{type(self).__name__}, penalty {self.chosen_penalty:.3g} of intercepts and "
+            f"{self.chosen_weight_penalty:.3g} of weights"
+        )
+
+    @abstractmethod
+    def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
+        """Return weights and intercepts as views of the parameters."""
+
+    @abstractmethod
+    def _start(self, k: int) -> HostArray:
+        """Return the parameters of the identity."""
+
+    @abstractmethod
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        """Return the second derivatives of Omega, one per parameter: it is quadratic around the identity."""
+
+    @abstractmethod
+    def _candidates(self) -> list[Penalties]:
+        """Return the penalties to choose from; one where both are given."""
+
+    def _grid(self, penalty: float | str) -> tuple[float, ...]:
+        return tuple(map(float, self.penalties)) if penalty == "cv" else (float(penalty),)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        k = self.n_classes or 0
+        weights, intercepts = self._split(self._start(k), k)
+        return {"weights": weights.shape, "intercepts": intercepts.shape}
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        if float(to_host(data.scores.values).min()) < IMPOSSIBLE / 2:
+            raise UnsupportedError(
+                f"`{type(self).__name__}`",
+                "needs finite logits",
+                "some are -inf",
+                "Use TemperatureScaling, which leaves impossible classes alone.",
+            )
+        u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
+        m = 1 if u.ndim == 2 else u.shape[1]
+        given = data.member_weights
+        shares = np.full(m, 1.0 / m) if given is None else to_host(given).astype(np.float64)
+        candidates = self._candidates()
+        self.cv_losses, chosen = None, candidates[0]
+        if len(candidates) > 1:
+
+            def held_out(penalties: Penalties, kept: HostArray, held: HostArray) -> float:
+                found, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties)
+                rows, own = pooled(u[held], counts[held], shares)
+                loss, _, _ = loss_and_gradient(rows, own, *self._split(found, u.shape[-1]))
+                return loss * float(own.sum())
+
+            chosen, self.cv_losses = choose_penalty(held_out, len(u), candidates, self.folds, self.rng)
+        self.chosen_penalty, self.chosen_weight_penalty = chosen
+        rows, own = pooled(u, counts, shares)
+        found, ended = self._minimise(rows, own, chosen)
+        k = u.shape[-1]
+        self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
+        losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
+        return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
+
+    def _minimise(
+        self, u: HostArray, counts: HostArray, penalties: Penalties
+    ) -> tuple[HostArray, dict[str, Any]]:
+        """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
+        k = u.shape[1]
+        objective, start, bends = (
+            self.objective(u, counts, penalties),
+            self._start(k),
+            self._bends(k, penalties),
+        )
+
+        def logits(parameters: HostArray) -> HostArray:
+            found = mapped(u, *self._split(parameters, k))
+            centred: HostArray = found - found.max(axis=-1, keepdims=True)
+            return centred
+
+        def reason() -> str:
+            return why_diverging(counts, penalties)
+
+        def hessian(parameters: HostArray) -> HostArray:
+            found: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
+            return found
+
+        with blas_threads(1):  # many small products: threads would wait for each other
+            if start.size > _LARGEST_HESSIAN:
+                found, ended = minimum(objective, start, logits, reason)
+            else:
+                found, ended = newton_minimum(objective, hessian, start, logits, reason)
+        held = bends[: start.size - k].min() > 0
+        if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
+            raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
+        return found, ended
+
+    def objective(self, u: HostArray, counts: HostArray, penalties: Penalties) -> Objective:
+        """Return the penalised loss per label and its gradient as a function of the parameters."""
+        k = u.shape[1]
+        start, bends = self._start(k), self._bends(k, penalties)
+
+        def value(parameters: HostArray) -> tuple[float, HostArray]:
+            loss, slope_weights, slope_intercepts = loss_and_gradient(u, counts, *self._split(parameters, k))
+            off = parameters - start
+            slope = np.concatenate([slope_weights.ravel(), slope_intercepts])
+            return loss + float(bends @ off**2) / 2, slope + bends * off
+
+        return value
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        values = inputs_of(predictions)
+        k = values.shape[-1]
+        xp = namespace(values)
+        weights, intercepts = like(self.weights, values), like(self.intercepts, values)
+        moved = mapped(xp.reshape(values, (-1, k)), weights, intercepts)
+        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
+        if getattr(predictions, "logits", None) is None:
+            note += "; no logits were given, so it acts on log-probabilities"
+        return with_scores(predictions, xp.reshape(moved, values.shape), note)
+
+
+@dataclasses.dataclass(eq=False)
+class VectorScaling(AffineScaling):
+    """A weight and an intercept per class: softmax(w * u + b), u the logits.
+
+    Parameters
+    ----------
+    penalty : float or "cv"
+        Factor lambda_b of the mean squared intercept (D21 eq. 47); "cv" chooses from `penalties` by held-out
+        loss.
+    weight_penalty : float or "cv", optional
+        Factor of the mean squared distance of the weights to 1. Default: 0, the weights are free as in D21.
+    penalties : tuple of float
+        The grid.
+    folds : int or "split"
+        Folds of the choice; "split" holds out one fifth once, as D21 does.
+    rng : int
+        Seed of the folds.
+
+    Attributes
+    ----------
+    weights, intercepts : ndarray (k,)
+        Set by `fit`.
+    chosen_penalty, chosen_weight_penalty : float
+        The penalties of the fit.
+    cv_losses : ndarray or None
+        Held-out losses of the grid.
+    convergence : Convergence
+        How the fit ended.
+
+    Notes
+    -----
+    Predictions without logits are mapped by their log-probabilities, which the notes of the result say; the
+    result differs: a constant added to all logits of an instance is neutral only where weights are equal.
+    Members of an ensemble share one map, fitted to the loss of each. Free weights have no finite best value
+    where a class has no labels: give a `weight_penalty` there.
+
+    References
+    ----------
+    Guo et al., *On calibration of modern neural networks*, ICML 2017.
+    Mimori et al., *Diagnostic uncertainty calibration*, 2021, eq. 45-47.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet(np.ones(3), size=2000)
+    >>> labels = (rng.random((2000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> biased = cr.Point.from_logits(np.log(probs) + [1.0, 0.0, 0.0])
+    >>> scaling = cr.recalibrate.VectorScaling(penalty=0.001).fit(biased, labels)
+    >>> bool(scaling.intercepts[0] < -0.3)
+    True
+    """
+
+    method: ClassVar[str] = "vector"
+
+    def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
+        return parameters[:k], parameters[k:]
+
+    def _start(self, k: int) -> HostArray:
+        return np.concatenate([np.ones(k), np.zeros(k)])
+
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        of_intercepts, of_weights = penalties
+        return np.repeat([2 * of_weights / k, 2 * of_intercepts / k], k)
+
+    def _candidates(self) -> list[Penalties]:
+        weight = 0.0 if self.weight_penalty is None else self.weight_penalty
+        return list(itertools.product(self._grid(self.penalty), self._grid(weight)))
+
+
+@dataclasses.dataclass(eq=False)
+class MatrixScaling(AffineScaling):
+    """A full matrix and intercepts: softmax(W u + b), off-diagonals and intercepts penalised (ODIR).
+
+    Parameters
+    ----------
+    penalty : float or "cv"
+        Factor lambda_b of the mean squared intercept (D21 eq. 48); "cv" chooses from `penalties`.
+    weight_penalty : float or "cv", optional
+        Factor lambda_w of the mean squared off-diagonal entry. Default: as `penalty`; where that is "cv", all
+        pairs of the grid are tried.
+    penalties : tuple of float
+        The grid of either.
+    folds : int or "split"
+        Folds of the choice; "split" holds out one fifth once, as D21 does.
+    rng : int
+        Seed of the folds.
+
+    Attributes
+    ----------
+    weights : ndarray (k, k)
+        Set by `fit`.
+    intercepts : ndarray (k,)
+        Set by `fit`.
+    chosen_penalty, chosen_weight_penalty : float
+        The penalties of the fit.
+    cv_losses : ndarray or None
+        Held-out losses of the pairs of penalties, that of intercepts first.
+    convergence : Convergence
+        How the fit ended.
+
+    Notes
+    -----
+    The diagonal is free, so a class without labels has no finite best weight: such fits are refused. Logits
+    and members are treated as in `VectorScaling`.
+
+    References
+    ----------
+    Kull et al., *Beyond temperature scaling*, NeurIPS 2019.
+    Mimori et al., *Diagnostic uncertainty calibration*, 2021, eq. 45, 46 and 48.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet(np.ones(3), size=2000)
+    >>> labels = (rng.random((2000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> scaling = cr.recalibrate.MatrixScaling(penalty=0.1).fit(
+    ...     cr.Point.from_logits(2 * np.log(probs)), labels
+    ... )
+    >>> scaling.weights.shape
+    (3, 3)
+    """
+
+    method: ClassVar[str] = "matrix"
+
+    def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
+        return parameters[: k * k].reshape(k, k), parameters[k * k :]
+
+    def _start(self, k: int) -> HostArray:
+        return np.concatenate([np.eye(k).ravel(), np.zeros(k)])
+
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        of_intercepts, of_weights = penalties
+        off = (1.0 - np.eye(k)) * 2 * of_weights / (k * (k - 1))
+        return np.append(off.ravel(), np.full(k, 2 * of_intercepts / k))
+
+    def _candidates(self) -> list[Penalties]:
+        weight = self.penalty if self.weight_penalty is None else self.weight_penalty
+        return list(itertools.product(self._grid(self.penalty), self._grid(weight)))
