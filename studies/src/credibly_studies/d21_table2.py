@@ -280,5 +280,6 @@ TABLE2 = Study(
     small=TableSize(300, 2),
     full=TableSize(10_000, 5),
     work=work,
+    design="another",
     needs=("data",),
 )

@@ -21,6 +21,7 @@ Drawing = Callable[[], "Figure"]
 """Draws one figure; called only where it is wanted."""
 
 Outcome = Literal["confirmed", "not confirmed", "cannot tell"]
+Design = Literal["printed numbers", "as printed", "smaller", "another"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +85,9 @@ class Claim:
         What became of it.
     why : str
         Where it differs: the reason.
+    design : {"printed numbers", "as printed", "smaller", "another"} or None
+        What it is judged on: the paper's own numbers, its experiment, a smaller one of the same kind, or
+        another one, which can support a claim but not stand for the paper's result.
     """
 
     place: str
@@ -92,6 +96,7 @@ class Claim:
     found: str
     outcome: Outcome
     why: str = ""
+    design: Design | None = None
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.place}, {self.statement}; found {self.found}"
@@ -210,8 +215,10 @@ class StudyResult(Result):
 
 def claims_table(claims: Sequence[Claim]) -> StudyTable:
     """Return claims as a table."""
-    rows = [(one.place, one.statement, one.printed, one.found, one.outcome, one.why) for one in claims]
-    columns = ("where", "the paper says", "printed", "found here", "outcome", "why")
+    rows: list[tuple[Cell, ...]] = [
+        (one.place, one.statement, one.printed, one.design, one.found, one.outcome, one.why) for one in claims
+    ]
+    columns = ("where", "the paper says", "printed", "judged on", "found here", "outcome", "why")
     return StudyTable("claims", "Claims of the paper", columns, rows)
 
 
