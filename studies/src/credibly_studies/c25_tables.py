@@ -194,8 +194,8 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
             "Mean scores are KL + trade-off times NS",
             "10 trade-offs",
             by_kl,
-            "RS-NN at 0.2 and 0.3 is misprinted in Table 2 (Tables 5, 6 and 8 have 0.400 and 0.401); in Table "
-            "6 at 0.7 the names SNN and CreINN have changed places over 0.475, 0.481.",
+            "RS-NN at 0.2 and 0.3 is misprinted in Table 2 (Tables 5, 6 and 8 have 0.400 and 0.401); in "
+            "Table 6 at 0.7 the names SNN and CreINN have changed places over 0.475, 0.481.",
         ),
         _claim(
             "C25 Tables 2, 3, 5, 6, 9, 10",
