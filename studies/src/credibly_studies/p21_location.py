@@ -229,4 +229,5 @@ LOCATION = Study(
         n=1000, data_sets=1000, replicates=999, members=(5, 10, 20, 50), few_n=100, repetitions=200
     ),
     work=work,
+    design="as printed",
 )

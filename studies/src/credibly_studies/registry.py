@@ -20,6 +20,7 @@ from credibly_studies import (
     m23,
     p21_corruption,
     p21_location,
+    p21_printed,
     p21_quadratic,
     p21_uci,
     set_tables,
@@ -51,6 +52,7 @@ _ALL: tuple[Study[Any], ...] = (
     p21_quadratic.QUADRATIC,
     p21_uci.UCI,
     p21_corruption.CORRUPTION,
+    p21_printed.PRINTED,
 )
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}
