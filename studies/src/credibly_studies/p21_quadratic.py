@@ -289,7 +289,7 @@ QUADRATIC = Study(
     title="A quadratic with a gap: ensemble and dropout, in distribution and where there were no data",
     reference="P21 section 4.1, App. F, Figs. 3-5, Table 1",
     small=QuadraticSize(4, 2000, 300, 500, 10, 20, (64, 64), 400, 199),
-    full=QuadraticSize(10, 10_000, 1000, 4000, 15, 64, (64, 64), 1500, 399),
+    full=QuadraticSize(10, 10_000, 500, 800, 10, 20, (64, 64), 800, 199),
     work=work,
     design="smaller",
 )
