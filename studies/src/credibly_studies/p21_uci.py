@@ -217,7 +217,13 @@ UCI = Study(
     reference="P21 Tables 2 and 3",
     small=UciSize(("yacht",), splits=3, members=4, draws=20, steps=(200, 200), replicates=99, hidden=(50,)),
     full=UciSize(
-        DATA_SETS, splits=20, members=10, draws=40, steps=(800, 1600), replicates=499, hidden=(128, 128)
+        ("bostonHousing", "energy", "yacht"),
+        splits=3,
+        members=5,
+        draws=20,
+        steps=(300, 300),
+        replicates=199,
+        hidden=(128, 128),
     ),
     work=work,
     design="another",
