@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import credibly as cr
 from credibly.simulate import EnsembleWorld, MulticlassWorld
-from credibly_studies import STUDIES, m23_printed
+from credibly_studies import STUDIES, PowerSize, m23_printed
 from credibly_studies.credal_tests import CredalTest, NeymanPearson, second_half
 from credibly_studies.m23 import (
     ABSOLUTE,

@@ -176,7 +176,7 @@ def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"], to: T
     if kind == "kl":
         # log 0 = -inf is meant: -inf as a value, not as a warning.
         logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
-        return xp.where(q > 0, -logs, xp.full_like(q, xp.inf))
+        return xp.where(q > 0, 0.0 - logs, xp.full_like(q, xp.inf))  # 0 - 0 is 0, and -0 is not
     middle = 0.5 * (1.0 + q)
     found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
     return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root

@@ -14,8 +14,8 @@ raters has variance
 
     E D^2 - phi^2 + 2 / (n (n - 1)) (2 (n - 2) (E S3 - E S2^2) + phi - E D^2).
 
-Disagreement about one class is the same with p and 1 - p in place of p.   Mimori et al. 2021 (D21), eq. 51;
-Hoeffding 1948.
+Disagreement about one class is the same with p and 1 - p in place of p.   Mimori et al. 2021 (D21),
+eq. 49-51; Hoeffding 1948.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -221,18 +221,22 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
 
 Folds = int | Literal["split"]
 
+P = TypeVar("P")
+
 PENALTIES = (0.1, 1.0, 10.0)
 """The grid of D21."""
 
 
-def check_penalty(penalty: float | str, penalties: Sequence[float], folds: Folds) -> None:
+def check_penalty(
+    penalty: float | str, penalties: Sequence[float], folds: Folds, subject: str = "`penalty`"
+) -> None:
     """Raise unless the penalty is a number or is to be chosen from a grid."""
     numbers = penalties if penalty == "cv" else (penalty,)
     if not numbers or not all(
         isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers
     ):
         raise InputError(
-            "`penalty`",
+            subject,
             'must be a number from 0 on, or "cv" with such numbers in `penalties`',
             f"got {penalty!r} with {tuple(penalties)!r}",
             "Use 1.0, or leave it out.",
@@ -259,13 +263,13 @@ def fold_members(n: int, folds: Folds, rng: Any) -> list[HostArray]:
 
 
 def choose_penalty(
-    held_out_loss: Callable[[float, HostArray, HostArray], float],
+    held_out_loss: Callable[[P, HostArray, HostArray], float],
     n: int,
-    penalties: Sequence[float],
+    penalties: Sequence[P],
     folds: Folds,
     rng: Any,
-) -> tuple[float, HostArray]:
-    """Return the penalty with the smallest loss on held-out rows, and the losses of all.
+) -> tuple[P, HostArray]:
+    """Return the penalty, or the tuple of them, with the smallest loss on held-out rows, and all losses.
 
     `held_out_loss(penalty, rows to fit, rows held out)` returns the summed loss over the labels held out; a
     fit that diverges counts as infinite.
@@ -287,7 +291,7 @@ def choose_penalty(
             f"with each of {tuple(penalties)!r} {last}",
             "Use more data, or a method with fewer parameters.",
         )
-    return float(penalties[int(np.argmin(losses))]), losses
+    return penalties[int(np.argmin(losses))], losses
 
 
 Objective = Callable[[HostArray], tuple[float, HostArray]]

@@ -181,7 +181,7 @@ class CheckResult(HypotestResult):
     components : mapping of str to HypotestResult
         Empty: a check has no parts.
     paper_pvalue : float
-        P21's p: share of the replicates below the observation, ties counted half.
+        P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
         One-sided p-values, ``(1 + #{null >= observed}) / (1 + n_resamples)`` and with ``<=``.
     direction : {"above", "below"}
@@ -227,12 +227,12 @@ class CheckResult(HypotestResult):
         return super().deciding_pvalue <= level < self.deciding_pvalue
 
     def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1.
+        """Return the answer in one of three words; in paper mode a conflict is beyond all replicates.
 
         Where only `member_pvalue` stands against a rejection, members are too few: "cannot tell".
         """
         if self.paper_rules:
-            return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+            return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"
         require_level(level)
         return "cannot tell" if self.is_beyond_members(level) else super().verdict(level)
 

@@ -21,7 +21,6 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly.credal import (
     decision,
     nonspecificity_estimate,
-    sample,
     size,
     uncertainty,
 )
@@ -196,7 +195,6 @@ def as_budget(budget: Sequence[Iterable[int]] | None) -> tuple[frozenset[int], .
 CLIP = 1e-10
 """Probabilities below this count as this in the distance."""
 
-INTERVAL_SAMPLES = 10
 SETS_PER_CLASS = 3
 """30 sets for the 10 classes of CIFAR-10 and MNIST, 300 for the 100 of CIFAR-100."""
 
@@ -206,14 +204,27 @@ _FEW_CLASSES = 4  # these have hardly more than three sets per class
 def paper_samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[CredalSet, tuple[str, ...]]:
     """Return the set whose members the pipeline starts from, and what it does differently there."""
     if isinstance(given, Intervals):
-        drawn = sample(given, INTERVAL_SAMPLES, method="hit_and_run", rng=seed)
-        return drawn, (f"{INTERVAL_SAMPLES} samples stand for every interval prediction",)
+        return lower_belief(given), ("lower bounds stand for intervals: what they leave goes to all classes",)
     if isinstance(given, Dirichlet):
         # C25's code draws from alpha divided by its sum, which forgets how sure the model was.
         spread = Dirichlet(given.member_means(), member_axis=1 if given.alpha.ndim == 3 else None)
         note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), stand for every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
     return as_set(given), ()
+
+
+def lower_belief(given: Intervals) -> Belief:
+    """Return masses that are the lower bounds of single classes, with the rest on all of them.
+
+    That is what the numbers printed for CreINN were computed with: the lower probability of an event is the
+    sum of its lower bounds, so only single classes have masses, and upper bounds are not used.
+    """
+    xp, k = given.xp, given.n_classes
+    lower = as_float64(given.lower)
+    rest = xp.clip(1.0 - xp.sum(lower, axis=-1, keepdims=True), 0.0, None)
+    masses = xp.concat([lower, rest], axis=1)
+    sets = (*(frozenset({j}) for j in range(k)), frozenset(range(k)))
+    return Belief(masses[:1, :], sets, k).replace_rows(masses=masses)
 
 
 def paper_budget(credal: CredalSet) -> tuple[frozenset[int], ...]:

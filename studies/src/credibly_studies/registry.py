@@ -12,6 +12,8 @@ from credibly_studies import (
     c25_vertices,
     d21_debiasing,
     d21_modes,
+    d21_numerals,
+    d21_printed,
     d21_table2,
     j25,
     j25_figures,
@@ -20,6 +22,7 @@ from credibly_studies import (
     m23_printed,
     p21_corruption,
     p21_location,
+    p21_printed,
     p21_quadratic,
     p21_uci,
     set_tables,
@@ -45,12 +48,15 @@ _ALL: tuple[Study[Any], ...] = (
     c25_vertices.FOUR_CLASSES,
     c25_ablations.ABLATIONS,
     d21_debiasing.FIG1,
-    d21_modes.FIG3,
+    d21_numerals.FIG3,
+    d21_modes.MODES_STUDY,
+    d21_printed.PRINTED,
     d21_table2.TABLE2,
     p21_location.LOCATION,
     p21_quadratic.QUADRATIC,
     p21_uci.UCI,
     p21_corruption.CORRUPTION,
+    p21_printed.PRINTED,
 )
 
 STUDIES: dict[str, Study[Any]] = {study.name: study for study in _ALL}

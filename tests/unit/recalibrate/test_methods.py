@@ -163,9 +163,63 @@ def test_vector_scaling_recovers_its_parameters() -> None:
     weights, intercepts = np.array([0.5, 1.0, 2.0]), np.array([0.5, -0.5, 0.0])
     biased = cr.Point.from_logits((np.log(probs) - intercepts) / weights)
     scaling = cr.recalibrate.VectorScaling(penalty=0.0).fit(biased, labels)
-    # biased logits are known up to a constant per row, which log-probabilities fix: compare what comes out
-    assert np.abs(scaling.apply(biased[:500]).probs - probs[:500]).mean() < 0.05
-    assert scaling.convergence.loss_after < float(cr.log_loss(biased, labels)) - 0.02
+    # D21 eq. 45: the map acts on the logits that were given, so it undoes exactly what was done to them
+    assert np.allclose(scaling.weights, weights, atol=0.1)
+    assert np.allclose(scaling.intercepts - scaling.intercepts.mean(), intercepts, atol=0.1)
+    assert np.abs(scaling.apply(biased[:500]).probs - probs[:500]).mean() < 0.01
+
+
+@pytest.mark.parametrize("weight_penalty", [0.0, 0.3])
+@pytest.mark.parametrize("kind", [cr.recalibrate.VectorScaling, cr.recalibrate.MatrixScaling])
+def test_penalties_are_those_of_d21(kind, weight_penalty: float) -> None:
+    """D21 eq. 46-48, written out: loss per label, plus both penalties, is least at the fit."""
+    rng = np.random.default_rng(2)
+    logits, labels = rng.normal([0.5, 0.0, 0.0], size=(120, 3)), rng.integers(0, 3, size=120)
+    scaling = kind(penalty=0.7, weight_penalty=weight_penalty).fit(cr.Point.from_logits(logits), labels)
+
+    def printed(weights: np.ndarray, b: np.ndarray) -> float:
+        u = logits * weights + b if weights.ndim == 1 else logits @ weights.T + b
+        losses = np.log(np.exp(u).sum(axis=1)) - u[np.arange(120), labels]
+        if weights.ndim == 1:
+            omega = weight_penalty * sum((v - 1) ** 2 for v in weights) / 3
+        else:
+            omega = weight_penalty * sum(weights[c, d] ** 2 for c in range(3) for d in range(3) if c != d) / 6
+        return losses.mean() + omega + 0.7 * sum(v**2 for v in b) / 3
+
+    least = printed(scaling.weights, scaling.intercepts)
+    for _ in range(40):
+        moved = scaling.weights + 0.01 * rng.normal(size=scaling.weights.shape)
+        assert printed(moved, scaling.intercepts + 0.01 * rng.normal(size=3)) > least
+
+
+def test_members_share_the_map_of_their_own_losses() -> None:
+    """One map, fitted as if every member were an instance of its own with its share of the labels."""
+    logits, labels = members(200)
+    flat = cr.Point.from_logits(logits.reshape(-1, 3))
+    for kind in (cr.recalibrate.VectorScaling, cr.recalibrate.MatrixScaling):
+        own = kind(penalty=0.1).fit(cr.Ensemble.from_logits(logits), labels)
+        listed = kind(penalty=0.1).fit(flat, np.repeat(labels, 3))
+        assert np.allclose(own.weights, listed.weights, atol=1e-6)
+        after = own.apply(cr.Ensemble.from_logits(logits[1:]))
+        assert np.allclose(after.probs.reshape(-1, 3), listed.apply(flat[3:]).probs, atol=1e-6)
+    last = cr.recalibrate.VectorScaling(penalty=0.1).fit(
+        cr.Ensemble.from_logits(logits, weights=[0.0, 0.0, 1.0]), labels
+    )
+    alone = cr.recalibrate.VectorScaling(penalty=0.1).fit(cr.Point.from_logits(logits[:, 2]), labels)
+    assert np.allclose(last.weights, alone.weights, atol=1e-6)
+    dirichlets = cr.Dirichlet(4 * cr.Ensemble.from_logits(logits).probs)
+    made = cr.recalibrate.VectorScaling(penalty=0.1).fit(dirichlets, labels).apply(dirichlets[1:])
+    assert np.allclose(made.alpha.sum(axis=-1), 4)  # only the means move
+
+
+def test_the_notes_say_where_there_were_no_logits() -> None:
+    probs, labels = world(60)
+    scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(probs, labels)
+    assert "acts on log-probabilities" in scaling.apply(probs[1:]).notes[-1]
+    logits = cr.Point.from_logits(np.log(probs[1:]) + 3.0)
+    assert "log-probabilities" not in scaling.apply(logits).notes[-1]
+    # log-probabilities are logits too; others differ from them by a constant, which the weights multiply
+    assert np.abs(scaling.apply(logits).probs - scaling.apply(probs[1:]).probs).max() > 1e-3
 
 
 def test_matrix_scaling_recovers_its_parameters() -> None:
@@ -243,7 +297,7 @@ def test_a_saturated_loss_is_left_to_the_other_optimiser() -> None:
     """All curvature is gone where every label has the logit -744; Newton steps would go anywhere."""
     sure, labels = np.eye(2)[[0, 1] * 10], np.array([1, 0] * 10)
     with pytest.warns(UserWarning, match="stored as 0"):
-        scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(sure, labels)
+        scaling = cr.recalibrate.VectorScaling(penalty=0.1, weight_penalty=0.1).fit(sure, labels)
     assert scaling.convergence.loss_after < scaling.convergence.loss_before
     assert scaling.convergence.gradient < 1e-5
     with (
@@ -257,10 +311,12 @@ def test_an_absent_class() -> None:
     probs, _ = world(300)
     labels = draw(probs[:, :2] / probs[:, :2].sum(axis=1, keepdims=True), np.random.default_rng(1))
     assert cr.recalibrate.TemperatureScaling().fit(probs, labels).temperature > 1
-    scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(probs, labels)  # its penalty holds every weight
+    scaling = cr.recalibrate.VectorScaling(penalty=0.1, weight_penalty=0.1).fit(
+        probs, labels
+    )  # holds every weight
     assert scaling.convergence.converged
     assert scaling.apply(probs[1:]).probs[:, 2].mean() < probs[:, 2].mean() / 2
-    for method in (cr.recalibrate.MatrixScaling(penalty=0.1), cr.recalibrate.VectorScaling(penalty=0.0)):
+    for method in (cr.recalibrate.MatrixScaling(penalty=0.1), cr.recalibrate.VectorScaling(penalty=0.1)):
         with pytest.raises(cr.UnsupportedError, match="no label is of class 2"):
             method.fit(probs, labels)
 
@@ -280,18 +336,47 @@ def test_penalties_are_chosen_by_held_out_loss() -> None:
     probs, labels = world(150, k=4)
     noisy = cr.Point.from_logits(np.log(probs) + np.random.default_rng(1).normal(size=probs.shape))
     scaling = cr.recalibrate.MatrixScaling(penalties=(1e-4, 0.1, 10.0)).fit(noisy, labels)
-    assert scaling.cv_losses.shape == (3,)
-    assert scaling.chosen_penalty == (1e-4, 0.1, 10.0)[int(np.argmin(scaling.cv_losses))]
-    assert scaling.chosen_penalty > 1e-4  # 20 parameters for 150 labels
+    assert scaling.cv_losses.shape == (9,)  # D21: a grid of 3 x 3
+    best = divmod(int(np.argmin(scaling.cv_losses)), 3)
+    chosen = (scaling.chosen_penalty, scaling.chosen_weight_penalty)
+    assert chosen == tuple((1e-4, 0.1, 10.0)[at] for at in best)
+    assert scaling.chosen_weight_penalty > 1e-4  # 20 parameters for 150 labels
+    fixed = cr.recalibrate.MatrixScaling(penalty=1.0, weight_penalty=10.0).fit(noisy, labels)  # D21's choice
+    assert fixed.cv_losses is None
+    assert np.abs(fixed.weights - np.diag(np.diag(fixed.weights))).max() < 0.05
     split = cr.recalibrate.MatrixScaling(penalties=(1e-4, 0.1, 10.0), folds="split").fit(noisy, labels)
     assert split.cv_losses.max() < scaling.cv_losses.max()  # one fifth of the labels is held out
 
 
-def test_a_member_that_says_nothing_is_named() -> None:
+def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
     logits, labels = members(400, m=2)
     logits[:, 1] = -logits[:, 0]  # its best temperature is infinite
-    with pytest.raises(cr.UnsupportedError, match="temperature of member 1"):
-        cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    with pytest.warns(UserWarning, match="1 of 2 members end at a limit .* still grows: 1"):
+        scaling = cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    assert scaling.at_limits.tolist() == [1]
+    assert "1 of 2 members at a limit" in scaling.apply(cr.Ensemble.from_logits(logits[1:])).notes[-1]
+    with pytest.warns(UserWarning, match="0.5 to 2"):
+        held = cr.recalibrate.MemberTemperatures(limits=(0.5, 2)).fit(cr.Ensemble.from_logits(logits), labels)
+    assert held.temperatures[1] == pytest.approx(2.0)
+    again = cr.recalibrate.load(held.save(tmp_path / "held.json"))
+    assert again.limits == (0.5, 2.0)
+    near = cr.recalibrate.MemberTemperatures(penalty=1.0).fit(cr.Ensemble.from_logits(logits), labels)
+    assert not near.at_limits.size
+    logs = np.log(near.temperatures)
+    assert np.ptp(logs) < np.ptp(np.log(held.temperatures))
+
+
+@pytest.mark.slow
+def test_member_temperatures_of_the_papers_size() -> None:
+    """P21 App. G.1: 50 members, 2000 images, 10 classes; some members end at tau -> 0."""
+    rng = np.random.default_rng(0)
+    centre = 3 * rng.normal(size=(2000, 1, 10))
+    labels = draw(cr.Point.from_logits(0.9 * centre[:, 0]).probs, rng)
+    ensemble = cr.Ensemble.from_logits(centre + 1.5 * rng.normal(size=(2000, 50, 10)))
+    with pytest.warns(UserWarning, match="of 50 members end at a limit"):
+        scaling = cr.recalibrate.MemberTemperatures(limits=(0.1, 10.0)).fit(ensemble, labels)
+    assert scaling.convergence.converged
+    assert scaling.convergence.loss_after < scaling.convergence.loss_before
 
 
 def test_apply_keeps_the_library(library: Library) -> None:
@@ -333,7 +418,13 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
     [
         (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
         (lambda: cr.recalibrate.VectorScaling(penalties=()), "`penalty`"),
+        (
+            lambda: cr.recalibrate.MatrixScaling(weight_penalty=-1.0),
+            "`weight_penalty` must be a number from 0 on",
+        ),
         (lambda: cr.recalibrate.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
+        (lambda: cr.recalibrate.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
+        (lambda: cr.recalibrate.MemberTemperatures(penalty="cv"), "`penalty` must be a number"),
         (lambda: cr.recalibrate.CredalRecalibration(rng="x"), "`rng` must be an integer"),
         (lambda: cr.recalibrate.AlphaCalibration(rng=-1), "`rng` must be an integer"),
         (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
@@ -354,11 +445,6 @@ def test_settings_are_checked_at_once(make, said: str) -> None:
     ("method", "predictions", "said"),
     [
         (
-            cr.recalibrate.VectorScaling(),
-            cr.Ensemble(np.full((4, 3, 2), 0.5)),
-            "Point and Dirichlet predictions",
-        ),
-        (
             cr.recalibrate.MemberTemperatures(),
             cr.Point(np.full((4, 2), 0.5)),
             "Ensemble predictions; got Point",
@@ -373,7 +459,6 @@ def test_settings_are_checked_at_once(make, said: str) -> None:
             cr.Gaussian([0.0] * 4, [1.0] * 4),
             "class predictions; got Gaussian",
         ),
-        (cr.recalibrate.VectorScaling(), cr.Dirichlet(np.ones((4, 3, 2))), "one distribution per instance"),
         (
             cr.recalibrate.VectorScaling(),
             cr.Point.from_logits([[0.0, -np.inf], [0.0, 1.0], [1.0, 0.0], [0.0, 0.1]]),

@@ -300,8 +300,7 @@ def _single(
     pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
     at_least, at_most = at_least_and_at_most(observed, null)
     upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
-    # replicates that are not at least as large lie below; ties are in both
-    share = float(np.count_nonzero(~at_least) + 0.5 * np.count_nonzero(at_least & at_most)) / null.size
+    share = float(np.count_nonzero(~at_least)) / null.size  # P21 Algorithm 3: strictly below
     effect, z_score = distance(observed, null)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     by_member: dict[str, Any] = {}
@@ -331,15 +330,26 @@ def _single(
         direction="above" if upper <= lower else "below",
         sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
         n_members=predictions.n_members,
-        paper_rules={} if paper is None else _paper_rules(share),
+        paper_rules={}
+        if paper is None
+        else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any())),
         group=group,
         **by_member,
     )
 
 
-def _paper_rules(share: float) -> dict[str, bool]:
-    """Return whether P21's rules fail a model: its figures use the first, its Tables 2 and 3 the second."""
-    return {"p is 0 or 1": share in (0.0, 1.0), "outside the central 95 %": not 0.025 <= share <= 0.975}
+def _paper_rules(observed: float, null: HostArray, above: bool, below: bool) -> dict[str, bool]:
+    """Return whether P21's rules fail a model.
+
+    Its figures and Table 4 fail a value beyond all replicates, which it also words as p being 0 or 1; a tie
+    with the smallest replicate has p = 0 and is not beyond. Tables 2 and 3 fail a value beyond the 2.5 % or
+    the 97.5 % quantile.
+    """
+    low, high = np.quantile(null, [0.025, 0.975], method="inverted_cdf")
+    return {
+        "outside the replicates": not (above and below),
+        "outside the central 95 %": not low <= observed <= high,
+    }
 
 
 def _member_tails(

@@ -166,7 +166,8 @@ def predictive_check(
     used_ids : sequence, optional
         Names of instances used for training or recalibration; their rows are left out.
     paper : {"P21"}, optional
-        Settings and rules of P21: fails where its p is 0 or 1, or outside the central 95 %.
+        Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
+        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP is of 95 % intervals.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
@@ -342,4 +343,9 @@ def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
     if paper is None:
         return []
     notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
-    return [*notes, "paper mode P21 decides by its own p: a conflict is where it is 0 or 1"]
+    notes += [
+        f"P21 prints no number of bins; {one.name} has n_bins={one.settings()['n_bins']}"
+        for one in chosen
+        if "n_bins" in one.settings()
+    ]
+    return [*notes, "paper mode P21 fails a value that lies beyond all replicates (p is 0 or 1)"]
