@@ -24,7 +24,7 @@ from credibly._arrays.namespace import Array, to_host
 from credibly.io.extras import pip, require_module
 from credibly.io.loading import assemble, text_or_numbers
 from credibly.io.naming import assign_roles
-from credibly.io.roles import BESIDE, KINDS, ROLES, Content, membership_of, sets_of
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
 from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
 from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
 from credibly.results.base import jsonable
@@ -174,8 +174,9 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def _require_readable(content: Content) -> None:
     """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
     copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
-    assign_roles(copy, kind=None, labels=None, member_axis=1)
-    assemble(copy)
+    said = Said(member_axis=1)
+    assign_roles(copy, said)
+    assemble(copy, said)
 
 
 def _shared(content: Content) -> dict[str, Array]:
@@ -287,10 +288,17 @@ def _lines(content: Content) -> Iterator[list[Any]]:
         for j in range(content.leading.shape[1] if members else 1):
             row: list[Any] = [] if ids is None else [ids[i], j] if members else [ids[i]]
             for name in beside:
-                row += np.atleast_1d(rows[name][i]).tolist()
+                row += _cells(name, rows[name][i], content)
             for name in fields:
                 row += np.atleast_1d(rows[name][i, j] if members else rows[name][i]).tolist()
             yield row
+
+
+def _cells(name: str, value: Any, content: Content) -> list[Any]:
+    """Return what a row holds of an array; labels by name where the classes have names."""
+    if name == "y" and content.classes is not None and value.dtype.kind in "iu":
+        return [content.classes[int(value)]]
+    return list(np.atleast_1d(value).tolist())
 
 
 def _column_names(name: str, content: Content) -> list[str]:
