@@ -72,7 +72,7 @@ def _classification(threads: int) -> Iterator[Row]:
     ensemble, labels = _ensemble(N, M)
     probs = ensemble.probs
 
-    def ours() -> cr.PredictiveCheck:
+    def ours() -> cr.results.PredictiveCheck:
         return cr.predictive_check(ensemble, labels, n_resamples=REPLICATES, rng=0)
 
     expected = _loop(probs, labels)
@@ -94,7 +94,7 @@ def _classification(threads: int) -> Iterator[Row]:
 def _million() -> Iterator[Row]:
     ensemble, labels = _ensemble(10**6, 10, "float32")
 
-    def ours() -> cr.PredictiveCheck:
+    def ours() -> cr.results.PredictiveCheck:
         return cr.predictive_check(ensemble, labels, n_resamples=99, rng=0)
 
     took = _cpu_seconds(1, ours=ours)["ours"]
@@ -111,7 +111,7 @@ def _regression() -> Iterator[Row]:
 
     for hypothesis in ("independent", "both"):
 
-        def ours(hypothesis: str = hypothesis) -> cr.PredictiveCheck:
+        def ours(hypothesis: str = hypothesis) -> cr.results.PredictiveCheck:
             return cr.predictive_check(
                 given,
                 labels,

@@ -12,7 +12,7 @@ import torch
 from harness import Row, best_of
 
 import credibly as cr
-from credibly.hypotests import Replicates
+from credibly.hypotests.resampling.replicates import Replicates
 
 
 def rows(threads: int) -> Iterator[Row]:
@@ -88,7 +88,7 @@ def _consistency_test(threads: int) -> Iterator[Row]:
     point, labels = _data(10**4)
     replicates = Replicates(point.probs, (1, 2))
 
-    def test() -> cr.HypotestResult:
+    def test() -> cr.results.HypotestResult:
         return cr.calibration_test(point, labels, statistic="confidence_ece", n_resamples=1000, rng=0)
 
     def draw() -> None:

@@ -33,22 +33,22 @@ def _limit(task: str, seconds: float, limit: float, met: bool = True) -> Row:
 def _exact_hartley() -> Iterator[Row]:
     ensemble = _ensemble(10_000, 10, 10)
     few = ensemble[:50]
-    masses = cr.mass_function(few)
+    masses = cr.credal.mass_function(few)
     direct = masses.masses @ np.log(masses.sizes)
-    assert abs(cr.nonspecificity(few) - direct).max() < 1e-10
-    found = best_of(3, ours=lambda: cr.nonspecificity(ensemble))
+    assert abs(cr.credal.nonspecificity(few) - direct).max() < 1e-10
+    found = best_of(3, ours=lambda: cr.credal.nonspecificity(ensemble))
     yield _limit("exact generalised Hartley, n = 10,000, k = m = 10", found["ours"], 0.5)
-    transform = best_of(1, theirs=lambda: cr.mass_function(ensemble))["theirs"]
+    transform = best_of(1, theirs=lambda: cr.credal.mass_function(ensemble))["theirs"]
     task = "exact generalised Hartley, n = 10,000, k = m = 10"
     yield Row(task, found["ours"], transform, "our own Moebius transform", "reported", True, 1)
 
 
 def _many_classes() -> Iterator[Row]:
     for name, ensemble in (("flat", _ensemble(1000, 10, 1000)), ("peaked", _peaked(1000, 10, 1000))):
-        estimates: list[cr.NonspecificityEstimate] = []
+        estimates: list[cr.credal.NonspecificityEstimate] = []
 
         def ours(ensemble=ensemble, estimates=estimates) -> None:
-            estimates.append(cr.nonspecificity_estimate(ensemble))
+            estimates.append(cr.credal.nonspecificity_estimate(ensemble))
 
         seconds = best_of(2, ours=ours)["ours"]
         error = float(np.median(estimates[-1].stderr / estimates[-1].values))
@@ -67,31 +67,31 @@ def _peaked(n: int, m: int, k: int) -> cr.Ensemble:
 
 def _upper_entropy() -> Iterator[Row]:
     ensemble = _ensemble(10_000, 10, 10)
-    found = best_of(3, ours=lambda: cr.upper_entropy(ensemble, tolerance=1e-6))
+    found = best_of(3, ours=lambda: cr.credal.upper_entropy(ensemble, tolerance=1e-6))
     yield _limit("upper entropy of hulls, n = 10,000, k = m = 10, gap 1e-6", found["ours"], 1.0)
 
 
 def _membership() -> Iterator[Row]:
     ensemble = _ensemble(10_000, 10, 10)
     rng = np.random.default_rng(2)
-    inside = cr.credal_sample(ensemble, 1, rng=3).probs[:, 0]
-    edge = cr.credal_boundary(ensemble, rng.integers(0, 10, size=10_000))
+    inside = cr.credal.sample(ensemble, 1, rng=3).probs[:, 0]
+    edge = cr.credal.boundary(ensemble, rng.integers(0, 10, size=10_000))
     mean = ensemble.mean().probs
     beyond = np.clip(mean + 1.3 * (edge - mean), 0, None)
     asked = np.where(rng.random((10_000, 1)) < 0.5, inside, beyond / beyond.sum(axis=1, keepdims=True))
     some = slice(0, 200)
     answers = [_by_linprog(*pair) for pair in zip(ensemble.probs[some], asked[some], strict=True)]
     off = np.abs(asked - edge).max(axis=1) > 1e-6  # away from the band of the solver's tolerance
-    ours = cr.credal_contains(ensemble, asked)
+    ours = cr.credal.contains(ensemble, asked)
     assert (ours[some] == np.array(answers))[off[some]].all()
 
     def theirs() -> None:
         for pair in zip(ensemble.probs[some], asked[some], strict=True):
             _by_linprog(*pair)
 
-    found = best_of(3, ours=lambda: cr.credal_contains(ensemble, asked), theirs=theirs)
+    found = best_of(3, ours=lambda: cr.credal.contains(ensemble, asked), theirs=theirs)
     whole = found["theirs"] * 10_000 / 200
-    task = "credal_contains, n = 10,000, k = m = 10, half inside"
+    task = "credal.contains, n = 10,000, k = m = 10, half inside"
     against = "scipy.optimize.linprog per row (200 rows, scaled)"
     yield Row(task, found["ours"], whole, against, ">= 50", whole >= 50 * found["ours"], 1)
 
@@ -104,7 +104,7 @@ def _by_linprog(members: np.ndarray, asked: np.ndarray) -> bool:
 def _label_distance() -> Iterator[Row]:
     ensemble = _ensemble(200_000, 10, 10)
     labels = np.random.default_rng(4).integers(0, 10, size=200_000)
-    found = best_of(5, ours=lambda: cr.credal_distance(ensemble, labels), theirs=ensemble.probs.sum)
-    task = "credal_distance to labels, n = 200,000, k = m = 10"
+    found = best_of(5, ours=lambda: cr.credal.distance(ensemble, labels), theirs=ensemble.probs.sum)
+    task = "credal.distance to labels, n = 200,000, k = m = 10"
     fast = found["ours"] <= 3 * found["theirs"]
     yield Row(task, found["ours"], found["theirs"], "reading the array once", ">= 1/3", fast, 1)

@@ -15,7 +15,7 @@ from harness import Row, seconds_on_device
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
-from credibly.hypotests import Replicates
+from credibly.hypotests.resampling.replicates import Replicates
 
 N, MEMBERS, CLASSES = 10**6, 10, 10
 PAIR_ROWS, VECTORS = 100_000, 1000
@@ -45,7 +45,9 @@ def _evaluations(threads: int) -> Iterator[Row]:
     probs, labels = members(N)
     predictions = cr.Ensemble(probs)
     sums = [
-        one for name, one in cr.registered().items() if one.traits.reduction == "sum" and _of_classes(one)
+        one
+        for name, one in cr.statistics.registered().items()
+        if one.traits.reduction == "sum" and _of_classes(one)
     ]
     with cr.memory_limit(8 * GIB):
         task = f"evaluate, n = {N:,}, m = {MEMBERS}, k = {CLASSES}, float32 on the device"
@@ -60,7 +62,7 @@ def _evaluations(threads: int) -> Iterator[Row]:
             yield _against(task + words, ours, target, threads)
 
 
-def _of_classes(statistic: cr.Statistic) -> bool:
+def _of_classes(statistic: cr.statistics.Statistic) -> bool:
     return "classes" in statistic.traits.labels
 
 

@@ -13,7 +13,7 @@ from harness import Row, best_of, peak_bytes
 from scipy.special import gammaln
 
 import credibly as cr
-from credibly.hypotests import Replicates
+from credibly.hypotests.resampling.replicates import Replicates
 
 BANDWIDTH = 0.05
 K = 10
@@ -62,7 +62,7 @@ def _kde_test(threads: int) -> Iterator[Row]:
     point, labels = _data(n)
     statistic = cr.kde_ce.with_(bandwidth=BANDWIDTH)
 
-    def ours() -> cr.HypotestResult:
+    def ours() -> cr.results.HypotestResult:
         return cr.calibration_test(point, labels, statistic=statistic, n_resamples=resamples, rng=0)
 
     def theirs() -> np.ndarray:
@@ -85,7 +85,7 @@ def _kde_test_large(threads: int) -> Iterator[Row]:
     point, labels = _data(n)
     statistic = cr.kde_ce.with_(bandwidth=BANDWIDTH)
 
-    def ours() -> cr.HypotestResult:
+    def ours() -> cr.results.HypotestResult:
         return cr.calibration_test(point, labels, statistic=statistic, n_resamples=resamples, rng=0)
 
     found = best_of(1, ours=ours, product=_product(n, resamples))
@@ -108,7 +108,7 @@ def _skce(threads: int) -> Iterator[Row]:
     once = best_of(7, ours=lambda: cr.skce(point, labels))["ours"]
     yield Row(f"skce once, n = {n:,}, k = {K}", once, 0.06, "60 ms", ">= 1", once <= 0.06, threads)
 
-    def ours() -> cr.HypotestResult:
+    def ours() -> cr.results.HypotestResult:
         return cr.calibration_test(point, labels, statistic="skce", n_resamples=resamples, rng=0)
 
     found = best_of(2, ours=ours, product=_product(n, resamples))

@@ -20,7 +20,7 @@ from harness import seconds_on_device
 
 import credibly as cr
 from credibly._arrays.philox import as_seed
-from credibly.hypotests import Replicates
+from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes
 
 K, VECTORS = 10, 1000
@@ -67,7 +67,7 @@ def resident(name: str, n: int, peak: float) -> dict[str, Any]:
     probs, labels, _ = data(n)
     point = cr.Point(probs)
     bandwidth = BANDWIDTH if name != "skce" else 0.5
-    statistic = cr.registered()[name].with_(bandwidth=bandwidth, precision="tf32")
+    statistic = cr.statistics.registered()[name].with_(bandwidth=bandwidth, precision="tf32")
     found: dict[str, Any] = {"statistic": name, "n": n, "k": K, "resamples": VECTORS}
     with cr.memory_limit(40 * GIB):
         took = seconds_on_device(lambda: statistic.bind(point)(labels))
@@ -90,10 +90,10 @@ def end_to_end(name: str, n: int) -> dict[str, Any]:
     probs, _, observed = data(n)
     labels = observed.values[0]
     bandwidth = BANDWIDTH if name != "skce" else 0.5
-    statistic = cr.registered()[name].with_(bandwidth=bandwidth, precision="tf32")
+    statistic = cr.statistics.registered()[name].with_(bandwidth=bandwidth, precision="tf32")
     point = cr.Point(probs)
 
-    def test(precision: str) -> cr.HypotestResult:
+    def test(precision: str) -> cr.results.HypotestResult:
         return cr.calibration_test(
             point, labels, statistic=statistic.with_(precision=precision), n_resamples=VECTORS, rng=0
         )

@@ -59,7 +59,7 @@ def _temperature(threads: int) -> Iterator[Row]:
         return float(model.calibrated_classifiers_[0].calibrators[0].beta_)
 
     def ours() -> float:
-        scaling = cr.TemperatureScaling().fit(cr.Point.from_logits(logits), labels)
+        scaling = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(logits), labels)
         return float(scaling.temperature)
 
     gap = abs(np.log(ours()) + np.log(theirs()))
@@ -79,8 +79,8 @@ def _growth() -> Iterator[Row]:
     small, large = _data(10**5), _data(10**6)
     found = best_of(
         3,
-        small=lambda: cr.TemperatureScaling().fit(cr.Point.from_logits(small[0]), small[1]),
-        large=lambda: cr.TemperatureScaling().fit(cr.Point.from_logits(large[0]), large[1]),
+        small=lambda: cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(small[0]), small[1]),
+        large=lambda: cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(large[0]), large[1]),
     )
     yield Row(
         "the same, n = 1,000,000",
@@ -100,18 +100,18 @@ def _rated() -> Iterator[Row]:
         return
     point = cr.Point(np.load(folder / "cifar10" / "ddu.npy"))
     counts = cr.LabelCounts(np.load(folder / "cifar10" / "cifar10h_counts.npy").astype(int))
-    linear = cr.AlphaCalibration(head="linear")
+    linear = cr.recalibrate.AlphaCalibration(head="linear")
     yield _disagreement("CIFAR-10H ddu, alpha with log-probabilities", linear, point, counts, (0.109, 0.064))
     with np.load(folder / "snli" / "chaosnli_snli.npz") as data:
         ensemble = cr.Ensemble.from_logits(data["logits"])
         counts = cr.LabelCounts(data["counts"].astype(int))
-    both = cr.TemperatureScaling().then(cr.AlphaCalibration())
+    both = cr.recalibrate.TemperatureScaling().then(cr.recalibrate.AlphaCalibration())
     yield _disagreement("ChaosNLI-SNLI mean, ts then alpha", both, ensemble.mean(), counts, (0.137, 0.054))
 
 
 def _disagreement(
     task: str,
-    method: cr.Recalibration,
+    method: cr.recalibrate.Recalibration,
     predictions: cr.Point,
     counts: cr.LabelCounts,
     expected: tuple[float, float],
@@ -122,7 +122,9 @@ def _disagreement(
         warnings.simplefilter("ignore", UserWarning)
         method.fit(predictions[:half], counts[:half])
     parts = [predictions[half:], method.apply(predictions[half:])]
-    before, after = (cr.decompose_disagreement(one, counts[half:]).calibration_error.value for one in parts)
+    before, after = (
+        cr.raters.decompose_disagreement(one, counts[half:]).calibration_error.value for one in parts
+    )
     return Row(
         f"{task}: disagreement calibration error {before:.3f} to {after:.3f} (errors, not s)",
         after,

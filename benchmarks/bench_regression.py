@@ -9,7 +9,7 @@ import numpy as np
 from harness import Row, best_of, peak_bytes
 
 import credibly as cr
-from credibly.hypotests import RealReplicates
+from credibly.hypotests.resampling.replicates import RealReplicates
 
 N, M = 10_000, 50
 SECONDS = 5.0

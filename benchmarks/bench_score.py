@@ -85,10 +85,10 @@ def _pipeline(threads: int) -> Iterator[Row]:
     plain = np.array(plain_scores(listed, given, budget))
     theirs = CLOCK() - began
 
-    def ours() -> cr.EpistemicScore:
+    def ours() -> cr.results.EpistemicScore:
         return cr.epistemic_score(ensemble, labels, paper="C25", budget=budget, dependences=False)
 
-    def whole() -> cr.EpistemicScore:
+    def whole() -> cr.results.EpistemicScore:
         return cr.epistemic_score(ensemble, labels, paper="C25", budget=budget)
 
     score = ours()
@@ -114,7 +114,7 @@ def _many_classes(threads: int) -> Iterator[Row]:
     ensemble, labels = _ensemble(10_000, 100, 15)
     budget = _budget(100)
 
-    def ours() -> cr.EpistemicScore:
+    def ours() -> cr.results.EpistemicScore:
         return cr.epistemic_score(ensemble, labels, paper="C25", budget=budget)
 
     taken = best_of(3, clock=CLOCK, ours=ours)["ours"]
@@ -141,7 +141,7 @@ def _ranking(threads: int) -> Iterator[Row]:
         "wider ensemble": sets["ensemble 1"],
         "third ensemble": sets["ensemble 2"],
         "intervals": first.to_intervals(),
-        "belief": cr.mass_function(first, budget=_budget(10), negative="clamp").to_belief(),
+        "belief": cr.credal.mass_function(first, budget=_budget(10), negative="clamp").to_belief(),
         **{f"point {m}": first.probs[:, m] for m in range(5)},
     }
     for name, models in (
@@ -149,7 +149,7 @@ def _ranking(threads: int) -> Iterator[Row]:
         ("ten ensembles of 10 members", {"ensemble": first, **sets}),
     ):
 
-        def ours(models: dict[str, object] = models) -> cr.Ranking:
+        def ours(models: dict[str, object] = models) -> cr.selection.Ranking:
             return cr.rank_models(models, labels)
 
         taken = best_of(3, clock=CLOCK, ours=ours)["ours"]

@@ -37,7 +37,7 @@ HELD = 2**20
 ROUNDS = int(os.environ.get("CREDIBLY_STREAM_ROUNDS", "3"))
 LIMIT = 1.5 * 2**30
 STATISTICS = (cr.accuracy, cr.log_loss, cr.brier, cr.confidence_ece, cr.classwise_ece)
-MEASURES = {"uncertainty": cr.uncertainty, "hull_distance": cr.credal_distance}
+MEASURES = {"uncertainty": cr.uncertainty, "hull_distance": cr.credal.distance}
 
 
 def rows(threads: int) -> Iterator[Row]:
@@ -171,7 +171,7 @@ def _kernels(paths: tuple[str, str]) -> Iterator[Row]:
         check=over(lambda part: summary_of_rows(probs[part])),
         mean=over(lambda part: mean_of_members(probs[part])),
         entropy=over(lambda part: mean_entropy_of_members(probs[part])),
-        distance=over(lambda part: cr.credal_distance(given[part], labels[part])),
+        distance=over(lambda part: cr.credal.distance(given[part], labels[part])),
         statistics=lambda: [task.sums(mean) for mean in means],
         whole=lambda: numbers(cr.scan(np.moveaxis(probs, 1, 0), labels, member_axis=0)),
     )

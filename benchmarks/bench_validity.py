@@ -29,7 +29,7 @@ def rows(threads: int) -> Iterator[Row]:
             return cr.validity_test(sets, counts, n_resamples=replicates, rng=0)
 
         def theirs(every=every, repeated=repeated):
-            return cr.credal_distance(repeated, every)
+            return cr.credal.distance(repeated, every)
 
         found = best_of(3, ours=ours, theirs=theirs)
         yield Row(

@@ -32,6 +32,7 @@ import threadpoolctl
 import credibly
 from recorded_cases import cases
 from recorded_inputs import cr
+from surface import public_objects
 
 Values = dict[str, Any]
 """Numbers, nested lists of numbers, texts and None by their path."""
@@ -130,7 +131,7 @@ def unmet(values: Values) -> set[str]:
     """Return public names that no case called, no result is of, and no error has."""
     types = {value for path, value in values.items() if path.endswith("/type")}
     errors = {value.partition(":")[0] for path, value in values.items() if path.endswith("/error")}
-    return set(credibly.__all__) - cr.reached - types - errors
+    return {dotted.rpartition(".")[2] for dotted, _ in public_objects(credibly)} - cr.reached - types - errors
 
 
 def count(values: Any) -> int:

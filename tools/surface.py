@@ -1,4 +1,4 @@
-"""The public surface as objects: what `credibly.__all__` names, and its classes' members."""
+"""The public surface as objects: the names at the top, those of the public rooms, and members of classes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+ROOMS = ("credal", "hypotests", "learners", "raters", "recalibrate", "results", "selection", "statistics")
+"""Rooms whose names are public too; those at the top stand there and not here."""
+
 
 def public_objects(package: ModuleType) -> Iterator[tuple[str, Any]]:
     """Yield dotted name and object of every public function, class and statistic of a package."""
-    for name in package.__all__:
-        value = getattr(package, name)
-        if callable(value) and not inspect.ismodule(value):
-            yield f"{package.__name__}.{name}", value
+    packages = [package]
+    if package.__name__ == "credibly":
+        packages += [import_module(f"credibly.{room}") for room in ROOMS]
+    for one in packages:
+        for name in one.__all__:
+            value = getattr(one, name)
+            at_the_top = one is not package and name in package.__all__ and getattr(package, name) is value
+            if callable(value) and not inspect.ismodule(value) and not at_the_top:
+                yield f"{one.__name__}.{name}", value
 
 
 def public_members(owner: type, package: ModuleType) -> Iterator[tuple[str, Any]]:

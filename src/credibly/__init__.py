@@ -12,8 +12,54 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from credibly._arrays.checks import InvalidRowsError
-    from credibly._arrays.deterministic import deterministic
+    from credibly import (
+        credal as credal,
+    )
+    from credibly import (
+        evaluation as evaluation,
+    )
+    from credibly import (
+        hypotests as hypotests,
+    )
+    from credibly import (
+        io as io,
+    )
+    from credibly import (
+        learners as learners,
+    )
+    from credibly import (
+        plots as plots,
+    )
+    from credibly import (
+        predictions as predictions,
+    )
+    from credibly import (
+        raters as raters,
+    )
+    from credibly import (
+        recalibrate as recalibrate,
+    )
+    from credibly import (
+        results as results,
+    )
+    from credibly import (
+        scale as scale,
+    )
+    from credibly import (
+        selection as selection,
+    )
+    from credibly import (
+        simulate as simulate,
+    )
+    from credibly import (
+        statistics as statistics,
+    )
+    from credibly._arrays.checks import (
+        InvalidRowsError,
+    )
+    from credibly._arrays.deterministic import (
+        deterministic,
+    )
     from credibly._arrays.errors import (
         CrediblyError,
         FileError,
@@ -22,60 +68,33 @@ if _TYPE_CHECKING:
         MissingExtraError,
         UnsupportedError,
     )
-    from credibly._arrays.tiles import memory_limit
-    from credibly.annotators import (
-        RaterStatistic,
-        decompose_disagreement,
-        decompose_loss,
-        rater_statistic,
+    from credibly._arrays.tiles import (
+        memory_limit,
     )
     from credibly.credal import (
-        MassFunction,
-        NonspecificityEstimate,
-        Uncertainty,
-        credal_boundary,
-        credal_contains,
-        credal_decision,
-        credal_distance,
-        credal_sample,
-        credal_set,
-        credal_size,
-        credal_support,
-        credal_vertices,
-        discounted_utility,
-        focal_budget,
-        lower_entropy,
-        lower_envelope,
-        lower_probability,
-        mass_function,
-        mean_over,
-        nonspecificity,
-        nonspecificity_estimate,
         uncertainty,
-        upper_entropy,
-        upper_probability,
     )
-    from credibly.evaluation import Comparison, Evaluation, compare, evaluate
+    from credibly.evaluation import (
+        Comparison,
+        Evaluation,
+        compare,
+        evaluate,
+    )
     from credibly.hypotests import (
-        Basis,
-        BoundaryLearner,
-        GatingLearner,
-        Inflation,
-        Learner,
-        NeuralLearner,
-        TiltingLearner,
         calibration_test,
         coverage_curve,
         credal_test,
         inflate,
-        member_functions,
-        observation_check,
         pit_test,
         predictive_check,
         reliability_curve,
         validity_test,
     )
-    from credibly.io import from_posterior_predictive, load, save
+    from credibly.io import (
+        from_posterior_predictive,
+        load,
+        save,
+    )
     from credibly.predictions import (
         Belief,
         Dataset,
@@ -89,50 +108,23 @@ if _TYPE_CHECKING:
         Samples,
         as_predictions,
     )
-    from credibly.recalibration import (
-        AlphaCalibration,
-        Chain,
-        Convergence,
-        CredalRecalibration,
-        MatrixScaling,
-        MemberTemperatures,
-        Recalibration,
-        TemperatureScaling,
-        VectorScaling,
-        load_recalibration,
+    from credibly.recalibrate import (
         recalibration_report,
     )
-    from credibly.results.curves import (
-        EnvelopeCurve,
-        MemberFunctions,
-        ReliabilityCurve,
-        RiskCoverageCurve,
-        SimplexMap,
+    from credibly.scale import (
+        scan,
     )
-    from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-    from credibly.results.estimates import Estimate, Estimates, RootEstimate
-    from credibly.results.power import PowerCurve, PowerStudy
-    from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-    from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-    from credibly.results.scores import EpistemicScore, ScoreStability
-    from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
-    from credibly.scale import scan
-    from credibly.selection import epistemic_score, rank_models, score_stability
-    from credibly.selection.standings import Ranking
-    from credibly.simulate import power_study
+    from credibly.selection import (
+        epistemic_score,
+        rank_models,
+    )
     from credibly.statistics import (
-        BrierDecomposition,
-        RunningStatistic,
-        Statistic,
-        Traits,
         accuracy,
         brier,
         classwise_ece,
         confidence_ece,
         crps,
         decompose_brier,
-        error_over_simplex,
-        error_over_weights,
         gaussian_log_loss,
         hosmer_lemeshow,
         interval_score,
@@ -144,7 +136,6 @@ if _TYPE_CHECKING:
         picp,
         pit,
         quantile_calibration_error,
-        registered,
         risk_coverage_curve,
         rmse,
         skce,
@@ -168,38 +159,7 @@ _HOMES = {
         "UnsupportedError",
     ),
     "credibly._arrays.tiles": ("memory_limit",),
-    "credibly.annotators": (
-        "RaterStatistic",
-        "decompose_disagreement",
-        "decompose_loss",
-        "rater_statistic",
-    ),
-    "credibly.credal": (
-        "MassFunction",
-        "NonspecificityEstimate",
-        "Uncertainty",
-        "credal_boundary",
-        "credal_contains",
-        "credal_decision",
-        "credal_distance",
-        "credal_sample",
-        "credal_set",
-        "credal_size",
-        "credal_support",
-        "credal_vertices",
-        "discounted_utility",
-        "focal_budget",
-        "lower_entropy",
-        "lower_envelope",
-        "lower_probability",
-        "mass_function",
-        "mean_over",
-        "nonspecificity",
-        "nonspecificity_estimate",
-        "uncertainty",
-        "upper_entropy",
-        "upper_probability",
-    ),
+    "credibly.credal": ("uncertainty",),
     "credibly.evaluation": (
         "Comparison",
         "Evaluation",
@@ -207,19 +167,10 @@ _HOMES = {
         "evaluate",
     ),
     "credibly.hypotests": (
-        "Basis",
-        "BoundaryLearner",
-        "GatingLearner",
-        "Inflation",
-        "Learner",
-        "NeuralLearner",
-        "TiltingLearner",
         "calibration_test",
         "coverage_curve",
         "credal_test",
         "inflate",
-        "member_functions",
-        "observation_check",
         "pit_test",
         "predictive_check",
         "reliability_curve",
@@ -243,79 +194,19 @@ _HOMES = {
         "Samples",
         "as_predictions",
     ),
-    "credibly.recalibration": (
-        "AlphaCalibration",
-        "Chain",
-        "Convergence",
-        "CredalRecalibration",
-        "MatrixScaling",
-        "MemberTemperatures",
-        "Recalibration",
-        "TemperatureScaling",
-        "VectorScaling",
-        "load_recalibration",
-        "recalibration_report",
-    ),
-    "credibly.results.curves": (
-        "EnvelopeCurve",
-        "MemberFunctions",
-        "ReliabilityCurve",
-        "RiskCoverageCurve",
-        "SimplexMap",
-    ),
-    "credibly.results.decompositions": (
-        "DisagreementDecomposition",
-        "LossDecomposition",
-    ),
-    "credibly.results.estimates": (
-        "Estimate",
-        "Estimates",
-        "RootEstimate",
-    ),
-    "credibly.results.power": (
-        "PowerCurve",
-        "PowerStudy",
-    ),
-    "credibly.results.predictive": (
-        "HypothesisCheck",
-        "PredictiveCheck",
-    ),
-    "credibly.results.recalibration": (
-        "Change",
-        "MethodChanges",
-        "RecalibrationReport",
-    ),
-    "credibly.results.scores": (
-        "EpistemicScore",
-        "ScoreStability",
-    ),
-    "credibly.results.tests": (
-        "CheckResult",
-        "CredalTestResult",
-        "HypotestResult",
-        "ValidityResult",
-    ),
+    "credibly.recalibrate": ("recalibration_report",),
     "credibly.scale": ("scan",),
     "credibly.selection": (
         "epistemic_score",
         "rank_models",
-        "score_stability",
     ),
-    "credibly.selection.standings": ("Ranking",),
-    "credibly.simulate": ("power_study",),
     "credibly.statistics": (
-        "BrierDecomposition",
-        "RunningStatistic",
-        "Statistic",
-        "Traits",
         "accuracy",
         "brier",
         "classwise_ece",
         "confidence_ece",
         "crps",
         "decompose_brier",
-        "error_over_simplex",
-        "error_over_weights",
         "gaussian_log_loss",
         "hosmer_lemeshow",
         "interval_score",
@@ -327,7 +218,6 @@ _HOMES = {
         "picp",
         "pit",
         "quantile_calibration_error",
-        "registered",
         "risk_coverage_curve",
         "rmse",
         "skce",
@@ -337,14 +227,16 @@ _HOMES = {
 }
 
 _ROOMS = (
-    "annotators",
     "credal",
     "evaluation",
     "hypotests",
     "io",
+    "learners",
     "plots",
     "predictions",
-    "recalibration",
+    "raters",
+    "recalibrate",
+    "results",
     "scale",
     "selection",
     "simulate",
@@ -374,73 +266,25 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
 
 
 __all__ = [
-    "AlphaCalibration",
-    "Basis",
     "Belief",
-    "BoundaryLearner",
-    "BrierDecomposition",
-    "Chain",
-    "Change",
-    "CheckResult",
     "Comparison",
-    "Convergence",
-    "CredalRecalibration",
-    "CredalTestResult",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
-    "DisagreementDecomposition",
     "Ensemble",
-    "EnvelopeCurve",
-    "EpistemicScore",
-    "Estimate",
-    "Estimates",
     "Evaluation",
     "FileError",
-    "GatingLearner",
     "Gaussian",
-    "HypotestResult",
-    "HypothesisCheck",
-    "Inflation",
     "InputError",
     "InputTypeError",
     "Intervals",
     "InvalidRowsError",
     "LabelCounts",
-    "Learner",
-    "LossDecomposition",
-    "MassFunction",
-    "MatrixScaling",
-    "MemberFunctions",
-    "MemberTemperatures",
-    "MethodChanges",
     "MissingExtraError",
-    "NeuralLearner",
-    "NonspecificityEstimate",
     "Point",
-    "PowerCurve",
-    "PowerStudy",
-    "PredictiveCheck",
     "Quantiles",
-    "Ranking",
-    "RaterStatistic",
-    "Recalibration",
-    "RecalibrationReport",
-    "ReliabilityCurve",
-    "RiskCoverageCurve",
-    "RootEstimate",
-    "RunningStatistic",
     "Samples",
-    "ScoreStability",
-    "SimplexMap",
-    "Statistic",
-    "TemperatureScaling",
-    "TiltingLearner",
-    "Traits",
-    "Uncertainty",
     "UnsupportedError",
-    "ValidityResult",
-    "VectorScaling",
     "accuracy",
     "as_predictions",
     "brier",
@@ -449,27 +293,12 @@ __all__ = [
     "compare",
     "confidence_ece",
     "coverage_curve",
-    "credal_boundary",
-    "credal_contains",
-    "credal_decision",
-    "credal_distance",
-    "credal_sample",
-    "credal_set",
-    "credal_size",
-    "credal_support",
     "credal_test",
-    "credal_vertices",
     "crps",
     "decompose_brier",
-    "decompose_disagreement",
-    "decompose_loss",
     "deterministic",
-    "discounted_utility",
     "epistemic_score",
-    "error_over_simplex",
-    "error_over_weights",
     "evaluate",
-    "focal_budget",
     "from_posterior_predictive",
     "gaussian_log_loss",
     "hosmer_lemeshow",
@@ -478,41 +307,25 @@ __all__ = [
     "kde_ce",
     "kl_ce",
     "load",
-    "load_recalibration",
     "log_loss",
-    "lower_entropy",
-    "lower_envelope",
-    "lower_probability",
     "mae",
-    "mass_function",
-    "mean_over",
-    "member_functions",
     "memory_limit",
     "mmd_ce",
-    "nonspecificity",
-    "nonspecificity_estimate",
-    "observation_check",
     "picp",
     "pit",
     "pit_test",
-    "power_study",
     "predictive_check",
     "quantile_calibration_error",
     "rank_models",
-    "rater_statistic",
     "recalibration_report",
-    "registered",
     "reliability_curve",
     "risk_coverage_curve",
     "rmse",
     "save",
     "scan",
-    "score_stability",
     "skce",
     "statistic",
     "top_label_ece",
     "uncertainty",
-    "upper_entropy",
-    "upper_probability",
     "validity_test",
 ]

@@ -61,7 +61,7 @@ def study(name: str, n: int, raters: int, n_bins: int, samples: int) -> dict[str
         z, q = world(name, n, rng)
         counts = cr.LabelCounts(rng.multinomial(raters, q))
         for debias in ("paper", "full"):
-            parts = cr.decompose_loss(z, counts, n_bins=n_bins, debias=debias)
+            parts = cr.raters.decompose_loss(z, counts, n_bins=n_bins, debias=debias)
             values[debias].append(parts.calibration.value)
         values["plugin"].append(parts.plugin.calibration.value)
     errors = {key: np.array(found) - target for key, found in values.items()}

@@ -65,7 +65,7 @@ def simulate(n: int, k: int, n_resamples: int, repetitions: int) -> dict[str, Ar
     found = {}
     for (shape, concentration), (world, truth) in itertools.product(SHAPES.items(), WORLDS.items()):
         began = time.monotonic()
-        tails = tuple(cr.registered()[name].traits.tail for name in STATISTICS)
+        tails = tuple(cr.statistics.registered()[name].traits.tail for name in STATISTICS)
         pooled = np.empty((repetitions, len(STATISTICS), 1 + n_resamples))
         for repetition in range(repetitions):
             rng = np.random.default_rng([7, n, k, repetition])

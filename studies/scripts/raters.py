@@ -36,14 +36,14 @@ def main(folder: str | None = None) -> None:
     print("|---" * 8 + "|")
     displays = {}
     for name, (predictions, counts) in data_sets().items():
-        whole = cr.decompose_loss(predictions, counts)
+        whole = cr.raters.decompose_loss(predictions, counts)
         target = whole.epistemic.value
-        first = {m: cr.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}
+        first = {m: cr.raters.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}
         displays[name] = DebiasingDisplay(first, whole)
         for m, parts in first.items():
             held = {"unbiased": 0, "plugin": 0}
             for draw in range(DRAWS):
-                one = cr.decompose_loss(predictions, counts.subsample(m, rng=draw))
+                one = cr.raters.decompose_loss(predictions, counts.subsample(m, rng=draw))
                 low, high = one.epistemic.interval()
                 held["unbiased"] += low <= target <= high
                 held["plugin"] += low <= one.plugin.epistemic.value <= high

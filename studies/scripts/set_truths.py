@@ -97,7 +97,7 @@ def drawn_members(
 
 
 def boundary(members: Array, goal: Array) -> Array:
-    return np.asarray(cr.credal_boundary(cr.Ensemble(members, member_axis=1), goal))
+    return np.asarray(cr.credal.boundary(cr.Ensemble(members, member_axis=1), goal))
 
 
 Rule = Callable[[np.random.Generator, Array, Array], Array]
@@ -184,7 +184,7 @@ def other_sets(make: Callable[[Array], Any], where: str, k: int, n: int) -> Worl
             return Sample(sets, nearest_to(sets, np.full((n, k), 1.0 / k)), x)
         else:
             return Sample(sets, np.asarray(sets.mean().probs), x)
-        return Sample(sets, cr.credal_support(sets, goal, return_maximiser=True)[1], x)
+        return Sample(sets, cr.credal.support(sets, goal, return_maximiser=True)[1], x)
 
     return World(True, n, draw)
 
@@ -195,7 +195,7 @@ def moved(delta: float, k: int, m: int, n: int, make: Callable[[Array], Any] | N
     def draw(rng: np.random.Generator, n: int) -> Sample:
         x, members = drawn_members(rng, n, k, m)
         sets = cr.Ensemble(members, member_axis=1) if make is None else make(members)
-        edge = np.asarray(cr.credal_boundary(sets, np.zeros(n, dtype=int)))
+        edge = np.asarray(cr.credal.boundary(sets, np.zeros(n, dtype=int)))
         return Sample(sets, (1 - delta) * edge + delta * np.eye(k)[0], x)
 
     return World(False, n, draw)
@@ -328,7 +328,7 @@ def dirichlets(n: int, k: int) -> World:
 
     def draw(rng: np.random.Generator, n: int) -> Sample:
         alpha = 10 * rng.dirichlet(np.ones(k), size=n) + 0.5
-        draws = cr.credal_set(cr.Dirichlet(alpha), n_samples=20, rng=int(rng.integers(2**31)))
+        draws = cr.credal.as_set(cr.Dirichlet(alpha), n_samples=20, rng=int(rng.integers(2**31)))
         members = np.asarray(draws.probs)
         far = np.abs(members - members.mean(axis=1, keepdims=True)).sum(axis=2).argmax(axis=1)
         return Sample(draws, chosen(members, far), None)
@@ -353,7 +353,7 @@ def sparse_beliefs(n: int, where: str) -> World:
         sets = cr.Belief(rng.dirichlet(np.ones(5), size=n), [{0}, {1}, {0, 1}, {1, 2}, {0, 1, 2}], 3)
         if where == "mean":
             return Sample(sets, np.asarray(sets.mean().probs), None)
-        return Sample(sets, cr.credal_support(sets, rng.normal(size=(n, 3)), return_maximiser=True)[1], None)
+        return Sample(sets, cr.credal.support(sets, rng.normal(size=(n, 3)), return_maximiser=True)[1], None)
 
     return World(True, n, draw)
 

@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import credibly as cr
-from credibly.credal.distance import nearest_distribution
+from credibly.credal.distances import nearest_distribution
 from credibly.hypotests.credal.validity import TOLERANCE, _Part, deviances, draw_counts
 from credibly.hypotests.resampling.pvalues import clopper_pearson
 
@@ -47,7 +47,7 @@ def world(kind: str, rng: np.random.Generator) -> cr.Point | cr.Ensemble | cr.In
 
 def truths(credal: cr.Ensemble, where: str, raters: int, rng: np.random.Generator) -> Array:
     """Return one distribution per set: on its boundary, at its mean, or outside."""
-    corners = credal.probs[:, None] if isinstance(credal, cr.Point) else cr.credal_vertices(credal)
+    corners = credal.probs[:, None] if isinstance(credal, cr.Point) else cr.credal.vertices(credal)
     rows = np.arange(len(corners))
     if where == "hardest corner":  # where the deviance is largest on average
         drawn = [
@@ -60,14 +60,14 @@ def truths(credal: cr.Ensemble, where: str, raters: int, rng: np.random.Generato
     if where == "any corner":
         return any_corner
     if where == "face":  # the ray from the mean through a random distribution, as far as the set goes
-        return cr.credal_boundary(credal, rng.dirichlet(np.full(CLASSES, 0.2), size=len(rows)))
+        return cr.credal.boundary(credal, rng.dirichlet(np.full(CLASSES, 0.2), size=len(rows)))
     if where == "mean":
         return credal.mean().probs
     if where == "too sharp":
         return normal(any_corner) ** 2
-    lowest = np.eye(CLASSES)[cr.upper_probability(credal).argmin(axis=1)]
+    lowest = np.eye(CLASSES)[cr.credal.upper_probability(credal).argmin(axis=1)]
     share = float(where.split()[0])
-    return (1 - share) * cr.credal_boundary(credal, lowest) + share * lowest
+    return (1 - share) * cr.credal.boundary(credal, lowest) + share * lowest
 
 
 def normal(probs: Array) -> Array:

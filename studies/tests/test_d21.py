@@ -161,7 +161,7 @@ def test_alpha_leaves_the_mean_alone(stand_in: Path, monkeypatch: pytest.MonkeyP
     assert isinstance(mean, cr.Point)
     assert isinstance(alpha, cr.Dirichlet)
     np.testing.assert_allclose(alpha.mean().probs, mean.probs, atol=1e-9)
-    before, after = (cr.decompose_disagreement(one, counts) for one in (mean, alpha))
+    before, after = (cr.raters.decompose_disagreement(one, counts) for one in (mean, alpha))
     assert after.expected.value < before.expected.value
     # raters share a distribution: 1 - sum p^2 is too large by (alpha0 + 1) / alpha0, alpha0 = 8
     assert before.predicted.value / before.observed.value == pytest.approx(9 / 8, abs=0.1)

@@ -84,7 +84,7 @@ import credibly as cr
 probs, labels = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1]
 reals = cr.Gaussian([[0.0, 1.0], [1.0, 2.0], [2.0, 2.5]], [[1.0, 0.5]] * 3)
 kinds = {{True: [], False: []}}
-for name, statistic in cr.registered().items():
+for name, statistic in cr.statistics.registered().items():
     real = "reals" in statistic.traits.labels
     statistic(reals if real else probs, labels)
     kinds[real].append(name)

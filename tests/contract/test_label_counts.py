@@ -10,7 +10,7 @@ import pytest
 
 import credibly as cr
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "annotators.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "raters.md"
 
 
 def documented() -> dict[str, str]:
@@ -20,27 +20,27 @@ def documented() -> dict[str, str]:
 
 
 def takes_counts() -> set[str]:
-    return {name for name, one in cr.registered().items() if "counts" in one.traits.labels}
+    return {name for name, one in cr.statistics.registered().items() if "counts" in one.traits.labels}
 
 
 def test_the_table_lists_every_statistic_for_classes_and_every_test() -> None:
-    classes = {name for name, one in cr.registered().items() if "classes" in one.traits.labels}
+    classes = {name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels}
     tests = {name for name in cr.__all__ if name.endswith("_test")}
     assert classes | tests <= set(documented())
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, one in cr.registered().items() if "classes" in one.traits.labels]
+    "name", [name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels]
 )
 def test_the_table_is_what_the_statistic_does(name: str) -> None:
     probs, counts = np.array([[0.7, 0.3], [0.4, 0.6]]), cr.LabelCounts([[2, 1], [0, 3]])
     if documented()[name] == "no":
         with pytest.raises(cr.UnsupportedError, match="got counts"):
-            cr.registered()[name](probs, counts)
+            cr.statistics.registered()[name](probs, counts)
         return
-    estimate = cr.registered()[name](probs, counts)
+    estimate = cr.statistics.registered()[name](probs, counts)
     assert any("label counts: " in note for note in estimate.notes)
-    single = cr.registered()[name](probs, [0, 1])
+    single = cr.statistics.registered()[name](probs, [0, 1])
     assert not any("label counts" in note for note in single.notes)
 
 

@@ -73,7 +73,7 @@ BATCHED = cr.statistic(_shares, tail="two-sided", batched=True, name="shares")
 
 def _statistics() -> Iterator[tuple[str, Case]]:
     """Yield every registered statistic: its value, and its test by resampling."""
-    for name, one in {**cr.registered(), "share": USER, "shares": BATCHED}.items():
+    for name, one in {**cr.statistics.registered(), "share": USER, "shares": BATCHED}.items():
         real = "classes" not in one.traits.labels
         given, labels = (gaussian, REALS) if real else (ensemble, LABELS)
 
@@ -142,7 +142,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
     for name in ("pit_test", "coverage_curve"):
         test = getattr(cr, name)
         yield name, lambda make, test=test: test(gaussian(make), make(REALS), n_resamples=39, rng=7)
-    yield "observation_check", lambda make: cr.observation_check(gaussian(make), make(REALS))
+    yield "observation_check", lambda make: cr.hypotests.observation_check(gaussian(make), make(REALS))
     yield (
         "reliability_curve",
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
@@ -155,7 +155,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "member_functions",
-        lambda make: cr.member_functions(gaussian(make), make(FEATURES[:, 0]), make(REALS), rng=7),
+        lambda make: cr.hypotests.member_functions(gaussian(make), make(FEATURES[:, 0]), make(REALS), rng=7),
     )
 
 
@@ -167,61 +167,63 @@ def _credal() -> Iterator[tuple[str, Case]]:
             "lower_envelope",
             "upper_entropy",
             "lower_entropy",
-            "credal_size",
+            "size",
             "uncertainty",
-            "credal_vertices",
-            "credal_decision",
+            "vertices",
+            "decision",
             "mass_function",
         ):
-            yield f"{name} {kind}", lambda make, given=given, name=name: getattr(cr, name)(given(make))
+            yield f"{name} {kind}", lambda make, given=given, name=name: getattr(cr.credal, name)(given(make))
         yield (
-            f"credal_contains {kind}",
-            lambda make, given=given: cr.credal_contains(given(make), make(OTHERS[:, 0])),
+            f"contains {kind}",
+            lambda make, given=given: cr.credal.contains(given(make), make(OTHERS[:, 0])),
         )
         yield (
-            f"credal_boundary {kind}",
-            lambda make, given=given: cr.credal_boundary(given(make), make(OTHERS[:, 0])),
+            f"boundary {kind}",
+            lambda make, given=given: cr.credal.boundary(given(make), make(OTHERS[:, 0])),
         )
         how = "hit_and_run" if kind == "intervals" else "dirichlet"
         yield (
-            f"credal_sample {kind}",
-            lambda make, given=given, how=how: cr.credal_sample(given(make), 2, method=how, rng=7).probs,
+            f"sample {kind}",
+            lambda make, given=given, how=how: cr.credal.sample(given(make), 2, method=how, rng=7).probs,
         )
         for measure in ("hartley", "dubois_prade", "smets", "koerner", "pal"):
             yield (
                 f"nonspecificity {measure} {kind}",
-                lambda make, given=given, measure=measure: cr.nonspecificity(
+                lambda make, given=given, measure=measure: cr.credal.nonspecificity(
                     given(make), measure=measure, negative="clamp" if measure == "smets" else "keep"
                 ),
             )
         yield (
             f"nonspecificity_estimate {kind}",
-            lambda make, given=given: cr.nonspecificity_estimate(given(make), n_events=64, rng=7).values,
+            lambda make, given=given: (
+                cr.credal.nonspecificity_estimate(given(make), n_events=64, rng=7).values
+            ),
         )
         for divergence in ("kl", "js", "sqrt_js"):
             for to in ("nearest", "farthest", "mean"):
                 yield (
-                    f"credal_distance {divergence} {to} {kind}",
-                    lambda make, given=given, divergence=divergence, to=to: cr.credal_distance(
+                    f"distance {divergence} {to} {kind}",
+                    lambda make, given=given, divergence=divergence, to=to: cr.credal.distance(
                         given(make), make(LABELS), divergence=divergence, to=to
                     ),
                 )
         yield (
-            f"credal_support {kind}",
-            lambda make, given=given: cr.credal_support(given(make), given(make).mean().probs, rng=7),
+            f"support {kind}",
+            lambda make, given=given: cr.credal.support(given(make), given(make).mean().probs, rng=7),
         )
         yield (
             f"epistemic_score {kind}",
             lambda make, given=given: cr.epistemic_score(given(make), make(LABELS)),
         )
-    yield "focal_budget", lambda make: cr.focal_budget(ensemble(make), 5)
+    yield "focal_budget", lambda make: cr.credal.focal_budget(ensemble(make), 5)
     yield (
         "discounted_utility",
-        lambda make: cr.discounted_utility(cr.credal_decision(ensemble(make)), make(LABELS)),
+        lambda make: cr.credal.discounted_utility(cr.credal.decision(ensemble(make)), make(LABELS)),
     )
     yield (
-        "credal_set",
-        lambda make: cr.credal_set(cr.Dirichlet(make(8.0 * MEMBERS[:, 0])), n_samples=5, rng=7).probs,
+        "as_set",
+        lambda make: cr.credal.as_set(cr.Dirichlet(make(8.0 * MEMBERS[:, 0])), n_samples=5, rng=7).probs,
     )
     yield (
         "rank_models",
@@ -229,17 +231,22 @@ def _credal() -> Iterator[tuple[str, Case]]:
             {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
         ),
     )
-    yield "score_stability", lambda make: cr.score_stability(ensemble(make), make(LABELS), n_repeats=2)
+    yield (
+        "score_stability",
+        lambda make: cr.selection.score_stability(ensemble(make), make(LABELS), n_repeats=2),
+    )
 
 
-RECALIBRATIONS: dict[str, Callable[[], cr.Recalibration]] = {
-    "TemperatureScaling": cr.TemperatureScaling,
-    "MemberTemperatures": cr.MemberTemperatures,
+RECALIBRATIONS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
+    "TemperatureScaling": cr.recalibrate.TemperatureScaling,
+    "MemberTemperatures": cr.recalibrate.MemberTemperatures,
 }
-OF_ONE_DISTRIBUTION: dict[str, Callable[[], cr.Recalibration]] = {
-    "VectorScaling": cr.VectorScaling,
-    "MatrixScaling": cr.MatrixScaling,
-    "Chain": lambda: cr.Chain([cr.TemperatureScaling(), cr.VectorScaling()]),
+OF_ONE_DISTRIBUTION: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
+    "VectorScaling": cr.recalibrate.VectorScaling,
+    "MatrixScaling": cr.recalibrate.MatrixScaling,
+    "Chain": lambda: cr.recalibrate.Chain(
+        [cr.recalibrate.TemperatureScaling(), cr.recalibrate.VectorScaling()]
+    ),
 }
 
 
@@ -247,7 +254,7 @@ def point(make: Make) -> cr.Point:
     return cr.Point(make(MEMBERS.mean(axis=1)))
 
 
-def fitted(method: Callable[[], cr.Recalibration], given: Callable[[Make], Any]) -> Case:
+def fitted(method: Callable[[], cr.recalibrate.Recalibration], given: Callable[[Make], Any]) -> Case:
     """Return what a fitted recalibration makes of the predictions it was fitted on."""
     return lambda make: method().fit(given(make), make(LABELS)).apply(given(make)).probs
 
@@ -260,7 +267,7 @@ def _others() -> Iterator[tuple[str, Case]]:
     yield (
         "AlphaCalibration",
         lambda make: (
-            cr.AlphaCalibration()
+            cr.recalibrate.AlphaCalibration()
             .fit(cr.Point(make(MEMBERS[:, 0])), cr.LabelCounts(make(COUNTS)))
             .apply(cr.Point(make(MEMBERS[:, 0])))
             .alpha
@@ -268,17 +275,19 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "CredalRecalibration",
-        fitted(lambda: cr.CredalRecalibration(temperatures="shared", n_resamples=19, rng=7), ensemble),
+        fitted(
+            lambda: cr.recalibrate.CredalRecalibration(temperatures="shared", n_resamples=19, rng=7), ensemble
+        ),
     )
     yield "decompose_brier", lambda make: cr.decompose_brier(ensemble(make), make(LABELS))
     for name in ("decompose_loss", "decompose_disagreement"):
         yield (
             name,
-            lambda make, name=name: getattr(cr, name)(ensemble(make), cr.LabelCounts(make(COUNTS))),
+            lambda make, name=name: getattr(cr.raters, name)(ensemble(make), cr.LabelCounts(make(COUNTS))),
         )
         yield (
             f"{name} scan",
-            lambda make, name=name: getattr(cr, name)(
+            lambda make, name=name: getattr(cr.raters, name)(
                 cr.scan([(ensemble(make), cr.LabelCounts(make(COUNTS)))] * 2, engine="serial")
             ),
         )
@@ -286,12 +295,18 @@ def _others() -> Iterator[tuple[str, Case]]:
     yield "risk_coverage_curve", lambda make: cr.risk_coverage_curve(ensemble(make), make(LABELS))
     yield (
         "mean_over",
-        lambda make: cr.mean_over(
-            cr.scan([(ensemble(make), make(LABELS))] * 2, engine="serial"), cr.credal_distance
+        lambda make: cr.credal.mean_over(
+            cr.scan([(ensemble(make), make(LABELS))] * 2, engine="serial"), cr.credal.distance
         ),
     )
-    yield "error_over_simplex", lambda make: cr.error_over_simplex(ensemble(make), make(LABELS), n_steps=4)
-    yield "error_over_weights", lambda make: cr.error_over_weights(ensemble(make), make(LABELS), n_steps=4)
+    yield (
+        "error_over_simplex",
+        lambda make: cr.statistics.error_over_simplex(ensemble(make), make(LABELS), n_steps=4),
+    )
+    yield (
+        "error_over_weights",
+        lambda make: cr.statistics.error_over_weights(ensemble(make), make(LABELS), n_steps=4),
+    )
     yield (
         "recalibration_report",
         lambda make: cr.recalibration_report(ensemble(make), make(LABELS), n_resamples=19),
@@ -313,11 +328,11 @@ def _others() -> Iterator[tuple[str, Case]]:
     )
     yield "scan", lambda make: cr.brier(cr.scan(ensemble(make), make(LABELS), chunk_rows=10, engine="serial"))
     yield "RunningStatistic", _running
-    yield "Basis", lambda make: cr.Basis().fit(make(FEATURES), (7, 7)).columns(make(FEATURES))
+    yield "Basis", lambda make: cr.learners.Basis().fit(make(FEATURES), (7, 7)).columns(make(FEATURES))
 
 
 def _running(make: Make) -> Any:
-    running = cr.RunningStatistic("confidence_ece")
+    running = cr.statistics.RunningStatistic("confidence_ece")
     for rows in (slice(0, 20), slice(20, N)):
         running.update(make(MEMBERS[rows]), make(LABELS[rows]))
     return running.compute()
@@ -332,12 +347,12 @@ BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
 LEAVES: dict[str, str] = {
     "risk_coverage_curve": "the order of answers by confidence",
-    "credal_contains hull": LINEAR_PROGRAMS,
-    "credal_boundary hull": LINEAR_PROGRAMS,
-    "credal_sample hull": DRAWS_OF_SETS,
-    "credal_sample intervals": DRAWS_OF_SETS,
-    "credal_sample belief": DRAWS_OF_SETS,
-    "credal_set": DRAWS_OF_SETS,
+    "contains hull": LINEAR_PROGRAMS,
+    "boundary hull": LINEAR_PROGRAMS,
+    "sample hull": DRAWS_OF_SETS,
+    "sample intervals": DRAWS_OF_SETS,
+    "sample belief": DRAWS_OF_SETS,
+    "as_set": DRAWS_OF_SETS,
     "lower_entropy intervals": CORNERS,
     "uncertainty intervals": CORNERS,
     "focal_budget": "clustering of classes",

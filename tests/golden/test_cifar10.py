@@ -37,7 +37,7 @@ def cifar10(data_dir: Path):
     return load
 
 
-def spread(estimate: cr.Estimate) -> float:
+def spread(estimate: cr.results.Estimate) -> float:
     """The standard deviation with ddof 0 behind a standard error of a mean."""
     return estimate.stderr * (estimate.n - 1) ** 0.5
 

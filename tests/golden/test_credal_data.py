@@ -33,14 +33,14 @@ def snli(data_dir: Path) -> tuple[cr.Ensemble, np.ndarray]:
 def test_distances_on_snli(snli: tuple[cr.Ensemble, np.ndarray]) -> None:
     ensemble, labels = snli
     # known values that come with the data: point log loss .2246, distance to the hull .1137, accuracy .9226
-    assert cr.credal_distance(ensemble, labels).mean() == pytest.approx(0.1137, abs=5e-5)
-    assert cr.credal_distance(ensemble, labels, to="mean").mean() == pytest.approx(0.2246, abs=5e-5)
+    assert cr.credal.distance(ensemble, labels).mean() == pytest.approx(0.1137, abs=5e-5)
+    assert cr.credal.distance(ensemble, labels, to="mean").mean() == pytest.approx(0.2246, abs=5e-5)
     assert float(cr.accuracy(ensemble, labels)) == pytest.approx(0.9226, abs=5e-5)
-    assert cr.credal_distance(ensemble, labels, to="mean") == pytest.approx(
+    assert cr.credal.distance(ensemble, labels, to="mean") == pytest.approx(
         -np.log(ensemble.mean().probs[np.arange(len(labels)), labels])
     )
     # maximin and the hull's best case bracket the accuracy of the mean
-    best = cr.credal_decision(ensemble, rule="e_admissibility")[np.arange(len(labels)), labels].mean()
+    best = cr.credal.decision(ensemble, rule="e_admissibility")[np.arange(len(labels)), labels].mean()
     assert best > 0.9226
 
 
@@ -48,13 +48,13 @@ def test_soft_targets_on_chaosnli(data_dir: Path) -> None:
     with np.load(needed(data_dir, "snli", "chaosnli_snli.npz")) as held:
         ensemble, counts = cr.Ensemble.from_logits(held["logits"]), cr.LabelCounts(held["counts"])
     target = counts.frequencies()
-    nearest = cr.credal_distance(ensemble, counts)
-    members = np.array([cr.credal_distance(cr.Point(ensemble.probs[:, m]), target) for m in range(5)])
+    nearest = cr.credal.distance(ensemble, counts)
+    members = np.array([cr.credal.distance(cr.Point(ensemble.probs[:, m]), target) for m in range(5)])
     assert (nearest <= members.min(axis=0) + 1e-9).all()
     assert nearest.mean() < 0.98 * members.min(axis=0).mean()  # the nearest point is inside the hull
     # The nearest distribution of the wider interval set is nearer still.
-    assert (cr.credal_distance(ensemble.to_intervals(), counts) <= nearest + 1e-8).all()
-    inside = cr.credal_contains(ensemble, counts)
+    assert (cr.credal.distance(ensemble.to_intervals(), counts) <= nearest + 1e-8).all()
+    inside = cr.credal.contains(ensemble, counts)
     assert (nearest[inside] < 1e-8).all()
     assert (nearest[~inside] > 0).all()
 
@@ -67,11 +67,13 @@ def test_budget_of_c25(data_dir: Path) -> None:
         [np.load(needed(data_dir, "cifar10", f"{name}.npy")) for name in ("snn", "ddu", "de_avg")], axis=1
     )[:500]
     ensemble = cr.Ensemble(members.astype(np.float64) / members.sum(axis=-1, keepdims=True, dtype=np.float64))
-    estimate = cr.nonspecificity_estimate(ensemble, measure="dubois_prade", budget=budget, negative="clamp")
-    exact = cr.nonspecificity(ensemble)
+    estimate = cr.credal.nonspecificity_estimate(
+        ensemble, measure="dubois_prade", budget=budget, negative="clamp"
+    )
+    exact = cr.credal.nonspecificity(ensemble)
     # Real predictions: most rows have negative masses, and the budget overstates what is left open.
-    envelope = cr.mass_function(ensemble)
+    envelope = cr.credal.mass_function(ensemble)
     assert ((envelope.masses < -1e-12).any(axis=1)).mean() > 0.5
     assert estimate.mean > exact.mean()
-    singles = cr.nonspecificity(ensemble, measure="dubois_prade", budget=[{j} for j in range(10)])
+    singles = cr.credal.nonspecificity(ensemble, measure="dubois_prade", budget=[{j} for j in range(10)])
     assert singles.mean() > estimate.mean

@@ -29,7 +29,7 @@ def given() -> cr.Gaussian:
 
 
 @pytest.fixture(scope="module")
-def check(given: cr.Gaussian) -> cr.PredictiveCheck:
+def check(given: cr.Gaussian) -> cr.results.PredictiveCheck:
     return cr.predictive_check(given, np.zeros(N), statistics=[NAME], rng=0)
 
 
@@ -54,7 +54,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_golden_row(name: str, given: cr.Gaussian, check: cr.PredictiveCheck) -> None:
+def test_golden_row(name: str, given: cr.Gaussian, check: cr.results.PredictiveCheck) -> None:
     labels = rows(name, np.random.default_rng(7))
     values = cr.quantile_calibration_error.bind(given)(Reals(labels))
     for hypothesis, expected in zip(("bayesian", "independent"), GOLDEN[name], strict=True):

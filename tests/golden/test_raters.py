@@ -42,7 +42,7 @@ def agrees(value: float, known: str) -> bool:
 
 
 def test_loss_on_cifar10h(cifar10h) -> None:
-    parts = cr.decompose_loss(*cifar10h, paper="D21")
+    parts = cr.raters.decompose_loss(*cifar10h, paper="D21")
     assert agrees(parts.expected.value, "0.1507")
     assert agrees(parts.plugin.epistemic.value, "0.07570")
     assert agrees(parts.epistemic.value, "0.07420")
@@ -54,7 +54,7 @@ def test_loss_on_cifar10h(cifar10h) -> None:
 
 
 def test_disagreement_on_cifar10h(cifar10h) -> None:
-    parts = cr.decompose_disagreement(*cifar10h, paper="D21")
+    parts = cr.raters.decompose_disagreement(*cifar10h, paper="D21")
     assert agrees(parts.expected.value, "0.08380")
     assert agrees(parts.plugin.calibration.value, "0.015370")
     assert agrees(parts.calibration.value, "0.015282")
@@ -65,7 +65,7 @@ def test_disagreement_on_cifar10h(cifar10h) -> None:
 
 
 def test_loss_on_chaosnli(chaosnli) -> None:
-    parts = cr.decompose_loss(*chaosnli, paper="D21")
+    parts = cr.raters.decompose_loss(*chaosnli, paper="D21")
     assert agrees(parts.expected.value, "0.5088")
     assert agrees(parts.plugin.epistemic.value, "0.1702")
     assert agrees(parts.epistemic.value, "0.1668")
@@ -77,8 +77,8 @@ def test_loss_on_chaosnli(chaosnli) -> None:
 def test_few_of_the_raters_tell_the_same_unbiased_loss(chaosnli, n_raters: int) -> None:
     """The interval of the unbiased epistemic loss holds the value of all raters; the plug-in lies above."""
     predictions, counts = chaosnli
-    whole = cr.decompose_loss(predictions, counts).epistemic.value
-    parts = cr.decompose_loss(predictions, counts.subsample(n_raters, rng=0))
+    whole = cr.raters.decompose_loss(predictions, counts).epistemic.value
+    parts = cr.raters.decompose_loss(predictions, counts.subsample(n_raters, rng=0))
     low, high = parts.epistemic.interval()
     assert low <= whole <= high
     assert parts.plugin.epistemic.value > high

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.data
 
 
 def error(predictions: cr.Point, counts: cr.LabelCounts) -> float:
-    return cr.decompose_disagreement(predictions, counts).calibration_error.value
+    return cr.raters.decompose_disagreement(predictions, counts).calibration_error.value
 
 
 def test_alpha_on_cifar10h(data_dir: Path) -> None:
@@ -29,9 +29,9 @@ def test_alpha_on_cifar10h(data_dir: Path) -> None:
     counts = cr.LabelCounts(np.load(folder / "cifar10h_counts.npy").astype(int))
     fit, new = slice(0, 5000), slice(5000, 10_000)
     assert error(point[new], counts[new]) == pytest.approx(0.1094, abs=5e-5)
-    linear = cr.AlphaCalibration(head="linear").fit(point[fit], counts[fit])
+    linear = cr.recalibrate.AlphaCalibration(head="linear").fit(point[fit], counts[fit])
     assert error(linear.apply(point[new]), counts[new]) == pytest.approx(0.0632, abs=5e-4)
-    scalar = cr.AlphaCalibration().fit(point[fit], counts[fit])
+    scalar = cr.recalibrate.AlphaCalibration().fit(point[fit], counts[fit])
     assert error(scalar.apply(point[new]), counts[new]) == pytest.approx(0.0866, abs=5e-4)
     assert scalar.alpha0(point[:1])[0] == pytest.approx(4.41, abs=0.01)
 
@@ -45,7 +45,13 @@ def test_temperature_then_alpha_on_chaosnli(data_dir: Path) -> None:
     fit, new = slice(0, 757), slice(757, 1514)
     for predictions, before, after in ((ensemble.mean(), 0.1697, 0.0396), (ensemble, 0.1809, 0.0310)):
         assert error(predictions[new], counts[new]) == pytest.approx(before, abs=5e-5)
-        both = cr.TemperatureScaling().then(cr.AlphaCalibration()).fit(predictions[fit], counts[fit])
+        both = (
+            cr.recalibrate.TemperatureScaling()
+            .then(cr.recalibrate.AlphaCalibration())
+            .fit(predictions[fit], counts[fit])
+        )
         assert error(both.apply(predictions[new]), counts[new]) == pytest.approx(after, abs=5e-4)
-        alone = cr.AlphaCalibration().fit(predictions[fit], counts[fit])  # predicts too little disagreement
+        alone = cr.recalibrate.AlphaCalibration().fit(
+            predictions[fit], counts[fit]
+        )  # predicts too little disagreement
         assert error(alone.apply(predictions[new]), counts[new]) > before

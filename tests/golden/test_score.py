@@ -102,7 +102,7 @@ def test_rankings_from_printed_means(tradeoff: float) -> None:
 
 
 # Recorded with credibly 0.1.0, checked against the same set measured one by one (nonspecificity and
-# credal_distance); distance, imprecision, E at trade-off 1 in exact mode, then E in paper mode.
+# credal.distance); distance, imprecision, E at trade-off 1 in exact mode, then E in paper mode.
 RECORDED = {
     "ensemble": (0.098751, 0.142798, 0.241549, 0.281111),
     "evidential": (0.161225, 0.349919, 0.511145, 2.186847),
@@ -120,6 +120,6 @@ def test_credal_rows_of_the_bundled_models(model: str) -> None:
     found = [score.summary[part]["all"].mean for part in ("distance", "imprecision", "total")]
     paper = cr.epistemic_score(data.predictions, data.labels, paper="C25")
     assert [*found, float(paper)] == pytest.approx(RECORDED[model], abs=5.1e-7)
-    seeded = cr.credal_set(data.predictions, rng=score.settings["seed"])  # the draws of the score
-    assert found[0] == pytest.approx(cr.credal_distance(seeded, data.labels).mean())
-    assert found[1] == pytest.approx(cr.nonspecificity(seeded).mean())
+    seeded = cr.credal.as_set(data.predictions, rng=score.settings["seed"])  # the draws of the score
+    assert found[0] == pytest.approx(cr.credal.distance(seeded, data.labels).mean())
+    assert found[1] == pytest.approx(cr.credal.nonspecificity(seeded).mean())

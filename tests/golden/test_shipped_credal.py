@@ -51,9 +51,9 @@ def test_distances_to_labels(remainders: tuple[np.ndarray, np.ndarray, np.ndarra
     rows, given = np.arange(len(labels)), cr.Ensemble(probs)
     # KL(label || q) = -log q_y, least where a member has the most of it: mixtures have no more
     best = [-math.log(max(p[y] for p in members)) for members, y in zip(probs, labels, strict=True)]
-    np.testing.assert_allclose(cr.credal_distance(given, labels), best, atol=1e-8)
+    np.testing.assert_allclose(cr.credal.distance(given, labels), best, atol=1e-8)
     np.testing.assert_allclose(
-        cr.credal_distance(given, labels, to="mean"), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
+        cr.credal.distance(given, labels, to="mean"), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
     )
 
 
@@ -69,7 +69,7 @@ def test_admissible_classes(remainders: tuple[np.ndarray, np.ndarray, np.ndarray
             found = linprog(np.zeros(5), A_ub=beaten, b_ub=np.zeros(3), A_eq=np.ones((1, 5)), b_eq=[1.0])
             allowed.append(found.status == 0)
         expected.append(allowed)
-    decided = cr.credal_decision(cr.Ensemble(probs[chosen]), rule="e_admissibility")
+    decided = cr.credal.decision(cr.Ensemble(probs[chosen]), rule="e_admissibility")
     assert np.array_equal(decided, expected)
     assert np.array(expected).sum() > len(chosen)  # members disagree: several classes stay
 
@@ -80,13 +80,13 @@ def test_soft_targets(remainders: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
     chosen = np.argsort(-probs.var(axis=1).sum(axis=1))[:12]
     members, raters = cr.Ensemble(probs[chosen]), cr.LabelCounts(counts[chosen])
     target = counts[chosen] / counts[chosen].sum(axis=1, keepdims=True)
-    found, contained = cr.credal_distance(members, raters), cr.credal_contains(members, raters)
+    found, contained = cr.credal.distance(members, raters), cr.credal.contains(members, raters)
     pairs = list(zip(probs[chosen], target, strict=True))
     np.testing.assert_allclose(found, [nearest(*pair) for pair in pairs], atol=2e-6)
     assert contained.tolist() == [inside(*pair) for pair in pairs]
     assert 0 < contained.sum() < len(chosen)
     # the set of intervals is wider, so it comes nearer
-    assert (cr.credal_distance(members.to_intervals(), raters) <= found + 1e-8).all()
+    assert (cr.credal.distance(members.to_intervals(), raters) <= found + 1e-8).all()
 
 
 def test_nonspecificity_by_events(remainders: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
@@ -97,7 +97,7 @@ def test_nonspecificity_by_events(remainders: tuple[np.ndarray, np.ndarray, np.n
         lower = {a: min(sum(p[j] for j in a) for p in members) for a in EVENTS}
         masses = {a: sum((-1) ** len(a - b) * lower[b] for b in EVENTS if b <= a) for a in EVENTS}
         expected.append(sum(mass * math.log(len(a)) for a, mass in masses.items()))
-    np.testing.assert_allclose(cr.nonspecificity(cr.Ensemble(probs)), expected, atol=1e-10)
+    np.testing.assert_allclose(cr.credal.nonspecificity(cr.Ensemble(probs)), expected, atol=1e-10)
     score = cr.epistemic_score(cr.Ensemble(probs), remainders[1], dependences=False)
     assert score.summary["imprecision"]["all"].mean == pytest.approx(np.mean(expected), abs=1e-10)
 
@@ -123,5 +123,5 @@ def test_budget_of_thirty_sets() -> None:
     np.testing.assert_allclose(score.distance, distance, atol=1e-9)
     np.testing.assert_allclose(score.imprecision, imprecision, atol=1e-9)
     # the budget overstates what is left open, single classes alone overstate it most
-    singles = cr.nonspecificity(given, measure="dubois_prade", budget=[{j} for j in range(10)])
-    assert singles.mean() > np.mean(imprecision) > cr.nonspecificity(given).mean()
+    singles = cr.credal.nonspecificity(given, measure="dubois_prade", budget=[{j} for j in range(10)])
+    assert singles.mean() > np.mean(imprecision) > cr.credal.nonspecificity(given).mean()

@@ -46,7 +46,7 @@ def test_numbers_of_other_packages(model: str, name: str, digits: dict[str, np.n
         point = members.mean()
     else:
         point, labels = cr.Point(digits[model.removeprefix("digits ")]), digits["labels"]
-    found = cr.registered()[statistic](point, labels, **settings)
+    found = cr.statistics.registered()[statistic](point, labels, **settings)
     assert float(found) == pytest.approx(RECORD["values"][model][name], rel=RELATIVE[package])
 
 

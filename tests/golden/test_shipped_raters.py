@@ -88,7 +88,7 @@ def disagreeing_pairs(counts: np.ndarray) -> np.ndarray:
 def test_loss(data: str, paper: str | None, request: pytest.FixtureRequest) -> None:
     given, counts = request.getfixturevalue(data)
     probs = given if data == "digits" else softmax(given, axis=-1).mean(axis=1)
-    parts = cr.decompose_loss(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
+    parts = cr.raters.decompose_loss(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
     for name, value in loss_terms(probs, counts, "paper" if paper else "full").items():
         first, _, second = name.rpartition(" ")
         found = getattr(getattr(parts, first) if first else parts, second)
@@ -101,7 +101,7 @@ def test_loss(data: str, paper: str | None, request: pytest.FixtureRequest) -> N
 def test_disagreement(paper: str | None, digits: tuple[np.ndarray, np.ndarray]) -> None:
     probs, counts = digits
     observed, predicted = disagreeing_pairs(counts), 1 - (probs**2).sum(axis=1)
-    parts = cr.decompose_disagreement(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
+    parts = cr.raters.decompose_disagreement(cr.Point(probs), cr.LabelCounts(counts), paper=paper)
     expected = (observed - 2 * observed * predicted + predicted**2).mean()
     assert parts.expected.value == pytest.approx(expected, rel=1e-9)
     assert parts.plugin.calibration.value == pytest.approx(calibration(observed, predicted, None), rel=1e-9)
@@ -127,7 +127,7 @@ def test_few_of_the_raters_tell_the_same_unbiased_loss(
     probs = softmax(logits, axis=-1).mean(axis=1)
     whole = loss_terms(probs, counts, "full")["epistemic"]
     few = cr.LabelCounts(counts).subsample(n_raters, rng=0)
-    parts = cr.decompose_loss(cr.Point(probs), few)
+    parts = cr.raters.decompose_loss(cr.Point(probs), few)
     low, high = parts.epistemic.interval()
     assert low <= whole <= high
     assert parts.plugin.epistemic.value > high
@@ -145,7 +145,7 @@ def test_temperature_and_alpha_find_what_the_raters_were_drawn_from(
 
     best = minimize_scalar(cross_entropy, bounds=(-1, 3), method="bounded", options={"xatol": 1e-10})
     mean, labels = cr.Point.from_logits(logits), cr.LabelCounts(counts)
-    warmer = cr.TemperatureScaling().fit(mean, labels)
+    warmer = cr.recalibrate.TemperatureScaling().fit(mean, labels)
     assert warmer.temperature == pytest.approx(math.exp(best.x), rel=1e-5)
     assert warmer.temperature == pytest.approx(2.5, rel=0.1)  # the truth; 300 rows
 
@@ -157,7 +157,7 @@ def test_temperature_and_alpha_find_what_the_raters_were_drawn_from(
         return -float(likelihood.mean()) + 0.005 * log_alpha0**2
 
     best = minimize_scalar(penalised, bounds=(-2, 6), method="bounded", options={"xatol": 1e-10})
-    alpha = cr.AlphaCalibration(penalty=0.005).fit(cr.Point(tempered), labels)
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.005).fit(cr.Point(tempered), labels)
     found = float(alpha.alpha0(cr.Point(tempered[:1]))[0])
     assert found == pytest.approx(math.exp(best.x), rel=1e-4)
     assert found == pytest.approx(8, rel=0.15)  # the truth
@@ -169,8 +169,12 @@ def test_recalibration_of_a_held_out_half(remainders: tuple[np.ndarray, np.ndarr
     given, labels = cr.Point.from_logits(logits.mean(axis=1)), cr.LabelCounts(counts)
     fit, new = slice(0, 150), slice(150, 300)
     observed = disagreeing_pairs(counts[new])
-    both = cr.TemperatureScaling().then(cr.AlphaCalibration()).fit(given[fit], labels[fit])
-    warmer = cr.TemperatureScaling().fit(given[fit], labels[fit])
+    both = (
+        cr.recalibrate.TemperatureScaling()
+        .then(cr.recalibrate.AlphaCalibration())
+        .fit(given[fit], labels[fit])
+    )
+    warmer = cr.recalibrate.TemperatureScaling().fit(given[fit], labels[fit])
     tempered = softmax(logits[new].mean(axis=1) / warmer.temperature, axis=1)
     alpha0 = float(both.steps[1].alpha0(cr.Point(tempered[:1]))[0])
     raw = softmax(logits[new].mean(axis=1), axis=1)
@@ -179,7 +183,7 @@ def test_recalibration_of_a_held_out_half(remainders: tuple[np.ndarray, np.ndarr
         ("raw", given[new], 1 - (raw**2).sum(axis=1)),
         ("both", both.apply(given[new]), (1 - (tempered**2).sum(axis=1)) * alpha0 / (alpha0 + 1)),
     ):
-        found = cr.decompose_disagreement(predictions, labels[new])
+        found = cr.raters.decompose_disagreement(predictions, labels[new])
         assert found.calibration.value == pytest.approx(
             calibration(observed, predicted, "full"), rel=1e-6, abs=1e-10
         )

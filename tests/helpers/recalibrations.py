@@ -37,7 +37,7 @@ def members(n: int = 400, m: int = 3, k: int = 3, seed: int = 0) -> tuple[np.nda
     return logits, draw(mean, rng)
 
 
-def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
+def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
     """Every method unfitted, with predictions, labels and features it takes."""
     probs, labels = world()
     means, counts = rated()
@@ -46,37 +46,52 @@ def cases() -> dict[str, tuple[cr.Recalibration, Any, Any, Any]]:
     ensemble = cr.Ensemble.from_logits(2.0 * logits)
     histogram = cr.LabelCounts(counts)
     return {
-        "temperature": (cr.TemperatureScaling(), cr.Point(probs), labels, None),
-        "temperature of an ensemble": (cr.TemperatureScaling(), ensemble, own, None),
-        "temperature of a Dirichlet": (cr.TemperatureScaling(), cr.Dirichlet(5 * probs), labels, None),
-        "vector": (cr.VectorScaling(penalty=0.1), cr.Point(probs), labels, None),
-        "vector of a Dirichlet": (cr.VectorScaling(penalty=0.1), cr.Dirichlet(5 * probs), labels, None),
-        "matrix": (cr.MatrixScaling(), cr.Point(probs), labels, None),
-        "members": (cr.MemberTemperatures(), ensemble, own, None),
+        "temperature": (cr.recalibrate.TemperatureScaling(), cr.Point(probs), labels, None),
+        "temperature of an ensemble": (cr.recalibrate.TemperatureScaling(), ensemble, own, None),
+        "temperature of a Dirichlet": (
+            cr.recalibrate.TemperatureScaling(),
+            cr.Dirichlet(5 * probs),
+            labels,
+            None,
+        ),
+        "vector": (cr.recalibrate.VectorScaling(penalty=0.1), cr.Point(probs), labels, None),
+        "vector of a Dirichlet": (
+            cr.recalibrate.VectorScaling(penalty=0.1),
+            cr.Dirichlet(5 * probs),
+            labels,
+            None,
+        ),
+        "matrix": (cr.recalibrate.MatrixScaling(), cr.Point(probs), labels, None),
+        "members": (cr.recalibrate.MemberTemperatures(), ensemble, own, None),
         "credal": (
-            cr.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=39),
+            cr.recalibrate.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=39),
             ensemble,
             own,
             None,
         ),
-        "alpha": (cr.AlphaCalibration(), cr.Point(means), histogram, None),
-        "alpha with features": (cr.AlphaCalibration(), cr.Point(means), histogram, features),
+        "alpha": (cr.recalibrate.AlphaCalibration(), cr.Point(means), histogram, None),
+        "alpha with features": (cr.recalibrate.AlphaCalibration(), cr.Point(means), histogram, features),
         "alpha with log-probabilities": (
-            cr.AlphaCalibration(head="linear"),
+            cr.recalibrate.AlphaCalibration(head="linear"),
             cr.Point(means),
             histogram,
             None,
         ),
-        "alpha of an ensemble": (cr.AlphaCalibration(), ensemble, histogram, None),
-        "alpha of a Dirichlet": (cr.AlphaCalibration(penalty="cv"), cr.Dirichlet(9 * means), histogram, None),
+        "alpha of an ensemble": (cr.recalibrate.AlphaCalibration(), ensemble, histogram, None),
+        "alpha of a Dirichlet": (
+            cr.recalibrate.AlphaCalibration(penalty="cv"),
+            cr.Dirichlet(9 * means),
+            histogram,
+            None,
+        ),
         "neural alpha": (
-            cr.AlphaCalibration(head="neural", hidden=(4,)),
+            cr.recalibrate.AlphaCalibration(head="neural", hidden=(4,)),
             cr.Point(means),
             histogram,
             features,
         ),
         "chain": (
-            cr.TemperatureScaling().then(cr.AlphaCalibration()),
+            cr.recalibrate.TemperatureScaling().then(cr.recalibrate.AlphaCalibration()),
             cr.Point(means),
             histogram,
             features,

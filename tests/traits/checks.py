@@ -20,7 +20,8 @@ import numpy as np
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Classes, Labels, Reals
-from credibly.statistics import Statistic, Story
+from credibly.statistics import Statistic
+from credibly.statistics.protocol import Story
 from optional import torch
 
 N, K, MEMBERS = 63, 4, 3
@@ -48,11 +49,11 @@ PAIRWISE = ("pairwise", "smoother")
 
 def subjects() -> dict[str, Statistic]:
     """Return every registered statistic, and its variants with the settings in the name."""
-    found = dict(cr.registered())
+    found = dict(cr.statistics.registered())
     for name, variants in VARIANTS.items():
         for settings in variants:
             words = " ".join(f"{key}={value}" for key, value in settings.items())
-            found[f"{name} {words}"] = cr.registered()[name].with_(**settings)
+            found[f"{name} {words}"] = cr.statistics.registered()[name].with_(**settings)
     return found
 
 

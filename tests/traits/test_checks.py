@@ -11,8 +11,9 @@ import pytest
 import credibly as cr
 from credibly._arrays.namespace import as_float64, is_torch, namespace
 from credibly.predictions import Counts, Gaussian, Point, Samples, as_point
-from credibly.statistics import Bound, State, Statistic, Story, Traits
+from credibly.statistics import Statistic, Traits
 from credibly.statistics.proper import MeanBound, ProperScore
+from credibly.statistics.protocol import Bound, State, Story
 from credibly.statistics.regression import RealMean, real_traits
 from traits.checks import CHECKS
 

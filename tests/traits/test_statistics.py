@@ -31,16 +31,16 @@ def test_promise(check: str, subject: str) -> None:
 
 
 def test_every_declared_trait_has_a_check() -> None:
-    declared = {field.name for field in dataclasses.fields(cr.Traits)} - {"tail"}
+    declared = {field.name for field in dataclasses.fields(cr.statistics.Traits)} - {"tail"}
     assert set(TESTED_BY) == declared
     assert set(TESTED_BY.values()) <= set(CHECKS)
 
 
 def test_variants_are_of_registered_statistics_and_differ_from_the_default() -> None:
-    assert set(VARIANTS) <= set(cr.registered())
+    assert set(VARIANTS) <= set(cr.statistics.registered())
     for name, variants in VARIANTS.items():
         for settings in variants:
-            assert cr.registered()[name].with_(**settings) != cr.registered()[name]
+            assert cr.statistics.registered()[name].with_(**settings) != cr.statistics.registered()[name]
 
 
 def test_something_is_declared_of_everything() -> None:

@@ -56,7 +56,7 @@ def a_user_statistic(predictions, labels, **settings):
     return mean_label(predictions, labels, **settings)
 
 
-STATISTICS = [cr.registered()[name] for name in CLASS_STATISTICS]
+STATISTICS = [cr.statistics.registered()[name] for name in CLASS_STATISTICS]
 FUNCTIONS = [
     *STATISTICS,
     cr.decompose_brier,
@@ -73,13 +73,13 @@ every = pytest.mark.parametrize(
 
 def value_of(result):
     """The numbers of any result, to compare two calls."""
-    if isinstance(result, cr.Estimate):
+    if isinstance(result, cr.results.Estimate):
         return result.value
-    if isinstance(result, cr.HypotestResult):
+    if isinstance(result, cr.results.HypotestResult):
         return [result.statistic, result.pvalue]
-    if isinstance(result, cr.BrierDecomposition):
+    if isinstance(result, cr.statistics.BrierDecomposition):
         return [result.loss.value, result.calibration.value, result.refinement.value]
-    if isinstance(result, cr.ReliabilityCurve):
+    if isinstance(result, cr.results.ReliabilityCurve):
         return [*result.predicted[result.weight > 0], *result.observed[result.weight > 0]]
     return {name: estimate["value"] for name, estimate in result.to_dict()["estimates"].items()}
 

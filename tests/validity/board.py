@@ -18,5 +18,6 @@ ELSEWHERE = {
     "evaluate": "runs the tests and intervals above",
     "compare": "ranks by `rank_models` and shows the estimates of statistics",
     "power_study": "counts rejections as this board does; its intervals are exact binomial ones",
+    "paired_difference": "the difference of two such counts, with McNemar's exact test",
 }
 """Public names that tell of chance and have no rows of their own, and why."""

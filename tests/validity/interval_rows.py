@@ -11,11 +11,11 @@ import numpy as np
 
 import credibly as cr
 from kinds import REAL_STATISTICS
-from validity import test_annotators, test_coverage, test_ties, worlds
+from validity import test_coverage, test_raters, test_ties, worlds
 from validity.report import Numbers, Row
 
 
-def held(estimate: cr.Estimate, truth: float) -> float:
+def held(estimate: cr.results.Estimate, truth: float) -> float:
     """1 where the 95 % interval holds the truth, 0 where not, NaN where there is none."""
     if estimate.interval_refusal is not None:
         return math.nan
@@ -26,9 +26,9 @@ def held(estimate: cr.Estimate, truth: float) -> float:
 @functools.cache
 def class_estimands(exponent: float) -> dict[str, float]:
     truth = worlds.temper(test_coverage.KINDS, exponent)
-    found = {name: test_coverage.population(cr.registered()[name], truth) for name in MEANS}
+    found = {name: test_coverage.population(cr.statistics.registered()[name], truth) for name in MEANS}
     for name in DEBIASED:
-        found[name] = test_coverage.population(cr.registered()[name].with_(p=2), truth) ** 2
+        found[name] = test_coverage.population(cr.statistics.registered()[name].with_(p=2), truth) ** 2
     calibration = 3 * found["classwise_ece"]
     return {**found, "calibration": calibration, "refinement": found["brier"] - calibration}
 
@@ -48,9 +48,9 @@ def class_estimates(exponent: float) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         probs, labels = kinds_sample(exponent, seed)
         truths = class_estimands(exponent)
-        found = {name: held(cr.registered()[name](probs, labels), truths[name]) for name in MEANS}
+        found = {name: held(cr.statistics.registered()[name](probs, labels), truths[name]) for name in MEANS}
         for name in DEBIASED:
-            squared = cr.registered()[name](probs, labels, p=2, debiased=True)
+            squared = cr.statistics.registered()[name](probs, labels, p=2, debiased=True)
             found[f"{name}, debiased"] = held(squared, truths[name])
         return found
 
@@ -84,7 +84,7 @@ def real_estimands() -> dict[str, float]:
     chosen, rows = rng.integers(3, size=60_000), np.arange(60_000)
     labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=60_000)
     given = cr.Gaussian(mean, std)
-    return {name: float(cr.registered()[name](given, labels)) for name in REAL_MEANS}
+    return {name: float(cr.statistics.registered()[name](given, labels)) for name in REAL_MEANS}
 
 
 REAL_MEANS = tuple(name for name in REAL_STATISTICS if name != "quantile_calibration_error")
@@ -96,12 +96,12 @@ def real_estimates(seed: int) -> Numbers:
     chosen, rows = rng.integers(3, size=300), np.arange(300)
     labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=300)
     given, truths = cr.Gaussian(mean, std), real_estimands()
-    return {name: held(cr.registered()[name](given, labels), truths[name]) for name in REAL_MEANS}
+    return {name: held(cr.statistics.registered()[name](given, labels), truths[name]) for name in REAL_MEANS}
 
 
 @functools.cache
-def rater_world(name: str) -> tuple[test_annotators.World, dict[str, float]]:
-    made = test_annotators.make(name)
+def rater_world(name: str) -> tuple[test_raters.World, dict[str, float]]:
+    made = test_raters.make(name)
     return made, made.estimands(15)
 
 
@@ -109,7 +109,7 @@ def rater_estimates(test: str, world: str) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         made, truths = rater_world(world)
         predicted, counts = made.sample(300, (2, 5), np.random.default_rng([17, seed]))
-        found = test_annotators.estimates(predicted, counts, 15)
+        found = test_raters.estimates(predicted, counts, 15)
         wanted = test == "decompose_disagreement"
         return {
             name.removeprefix("disagreement "): held(one, truths[name])
@@ -140,9 +140,11 @@ def risk_coverage(seed: int) -> Numbers:
 def entropy_mean(seed: int) -> Numbers:
     """The mean entropy of a uniform distribution over the simplex with k classes: 1/2 + ... + 1/k."""
     probs = worlds.predictions(300, 3, np.random.default_rng([20, seed]))
-    in_nats = functools.partial(cr.upper_entropy, base=math.e)
+    in_nats = functools.partial(cr.credal.upper_entropy, base=math.e)
     return {
-        "upper_entropy": held(cr.mean_over(cr.Point(probs), {"entropy": in_nats})["entropy"], 1 / 2 + 1 / 3)
+        "upper_entropy": held(
+            cr.credal.mean_over(cr.Point(probs), {"entropy": in_nats})["entropy"], 1 / 2 + 1 / 3
+        )
     }
 
 
@@ -211,7 +213,7 @@ INTERVAL_ROWS = [
     *(
         Row(test, f"raters, {world}", "interval", rater_estimates(test, world), True, slack=0.03, few=6)
         for test in ("decompose_loss", "decompose_disagreement")
-        for world in test_annotators.WORLDS
+        for world in test_raters.WORLDS
     ),
     Row("risk_coverage_curve", "confident and calibrated", "interval", risk_coverage, True, slack=0.015),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),

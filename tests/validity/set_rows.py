@@ -122,8 +122,8 @@ def raters(count: int, *, outside: bool = False) -> Callable[[int], Numbers]:
             rng = np.random.default_rng([13, seed])
             made = test_validity_test.make(kind, rng)
             if outside:
-                lowest = np.eye(3)[cr.upper_probability(made).argmin(axis=1)]
-                edge = test_validity_test.normal(cr.credal_boundary(made, lowest))
+                lowest = np.eye(3)[cr.credal.upper_probability(made).argmin(axis=1)]
+                edge = test_validity_test.normal(cr.credal.boundary(made, lowest))
                 truth = 0.5 * edge + 0.5 * lowest
             else:
                 truth = test_validity_test.hardest(made, count, rng)

@@ -13,7 +13,7 @@ from validity import draw_worlds, worlds
 from validity.report import REPLICATES, Numbers, Row
 
 
-def components(result: cr.HypotestResult) -> Numbers:
+def components(result: cr.results.HypotestResult) -> Numbers:
     """The p-values of all statistics of a test and of the test itself."""
     return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
 
@@ -124,7 +124,7 @@ def all_real_statistics(spread: float) -> Callable[[int], Numbers]:
     return run
 
 
-def envelope(test: Callable[..., cr.EnvelopeCurve], spread: float) -> Callable[[int], Numbers]:
+def envelope(test: Callable[..., cr.results.EnvelopeCurve], spread: float) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         found = {}
         for hypothesis in ("independent", "bayesian"):
@@ -174,7 +174,7 @@ def one_observation(sigmas: float) -> Callable[[int], Numbers]:
         rng = np.random.default_rng([5, seed])
         given = cr.Gaussian(rng.normal(size=1), np.ones(1))
         label = np.asarray(given.mean) + (rng.normal(size=1) if sigmas == 0 else sigmas)
-        return {"Gaussian": cr.observation_check(given, label).pvalue}
+        return {"Gaussian": cr.hypotests.observation_check(given, label).pvalue}
 
     return run
 

@@ -12,6 +12,7 @@ import pytest
 
 import credibly as cr
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
+from surface import public_objects
 from validity import report
 from validity.board import ELSEWHERE, ROWS
 from validity.report import Row
@@ -56,10 +57,9 @@ def tells_of_chance(result: Any, depth: int = 0) -> bool:
 
 
 def public_tests() -> set[str]:
-    functions = {name: getattr(cr, name) for name in dir(cr) if not name.startswith("_")}
     return {
-        name
-        for name, one in functions.items()
+        one.__name__
+        for _, one in (*public_objects(cr), *public_objects(cr.simulate))
         if inspect.isfunction(one) and tells_of_chance(typing.get_type_hints(one).get("return"))
     }
 

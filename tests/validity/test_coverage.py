@@ -31,10 +31,10 @@ KINDS = np.array(
 )
 WORLDS = {"calibrated": 1.0, "near": 1.15, "far": 0.5}
 
-Estimator = Callable[[np.ndarray, np.ndarray], cr.Estimate]
+Estimator = Callable[[np.ndarray, np.ndarray], cr.results.Estimate]
 
 
-def population(statistic: cr.Statistic, truth: np.ndarray) -> float:
+def population(statistic: cr.statistics.Statistic, truth: np.ndarray) -> float:
     """The exact value over all kinds and labels, weighted with their probabilities."""
     kind, label = np.repeat(np.arange(6), 3), np.tile(np.arange(3), 6)
     return float(statistic(KINDS[kind], label, sample_weight=truth.ravel()))
@@ -60,7 +60,7 @@ def within(covered: int, slack: float, conservative: bool) -> bool:
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])
 def test_means(name: str, world: str) -> None:
-    truth, statistic = worlds.temper(KINDS, WORLDS[world]), cr.registered()[name]
+    truth, statistic = worlds.temper(KINDS, WORLDS[world]), cr.statistics.registered()[name]
     covered = coverage(statistic, truth, population(statistic, truth), seed=1)
     assert within(covered, slack=0.015, conservative=False)
 
@@ -68,7 +68,7 @@ def test_means(name: str, world: str) -> None:
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece"])
 def test_debiased_errors(name: str, world: str) -> None:
-    truth, statistic = worlds.temper(KINDS, WORLDS[world]), cr.registered()[name].with_(p=2)
+    truth, statistic = worlds.temper(KINDS, WORLDS[world]), cr.statistics.registered()[name].with_(p=2)
     estimand = population(statistic, truth) ** 2
     covered = coverage(statistic.with_(debiased=True), truth, estimand, seed=2)
     assert within(covered, slack=0.03, conservative=world in ("calibrated", "near"))
@@ -82,7 +82,7 @@ def test_parts_of_the_brier_score(part: str, world: str) -> None:
     if part == "refinement":
         estimand = population(cr.brier, truth) - estimand
 
-    def estimator(probs: np.ndarray, labels: np.ndarray) -> cr.Estimate:
+    def estimator(probs: np.ndarray, labels: np.ndarray) -> cr.results.Estimate:
         return getattr(cr.decompose_brier(probs, labels), part)
 
     covered = coverage(estimator, truth, estimand, seed=3)
@@ -108,7 +108,7 @@ def test_debiased_errors_are_unbiased() -> None:
 def test_plug_in_errors_have_no_interval(name: str) -> None:
     rng = np.random.default_rng(6)
     probs = KINDS[rng.integers(0, 6, size=N)]
-    estimate = cr.registered()[name](probs, worlds.draw(probs, rng))
+    estimate = cr.statistics.registered()[name](probs, worlds.draw(probs, rng))
     with pytest.raises(cr.UnsupportedError, match="is only given where its coverage was checked"):
         estimate.interval()
 

@@ -92,7 +92,7 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
     """A perfect sampler with 20 draws. Labels drawn from the draws themselves would reject it."""
     rng = np.random.default_rng(4)
     n, draws, rejected, naive = 200, 20, 0, 0
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     for _ in range(FEWER):
         centre = rng.normal(size=(n, 1))
         given = cr.Samples(centre + rng.normal(size=(n, draws)))
@@ -138,7 +138,7 @@ def test_power_in_both_directions(name: str) -> None:
 def test_intervals_cover(name: str, n: int) -> None:
     """Of the 95 % intervals that are handed out, those that miss are about 5 %, and at most 8 %."""
     rng = np.random.default_rng(7)
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     many = members(rng, n=30_000)
     truth = float(statistic(many, 1.3 * labels_of(many, rng)))
     missed = 0

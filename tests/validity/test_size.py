@@ -37,7 +37,10 @@ def pvalues() -> dict[str, np.ndarray]:
 
 
 def test_both_tails_are_covered() -> None:
-    assert {statistic.traits.tail for statistic in cr.registered().values()} == {"greater", "two-sided"}
+    assert {statistic.traits.tail for statistic in cr.statistics.registered().values()} == {
+        "greater",
+        "two-sided",
+    }
 
 
 @pytest.mark.parametrize("level", [0.05, 0.2])
@@ -71,7 +74,7 @@ def test_p_values_are_uniform(name: str, pvalues: dict[str, np.ndarray]) -> None
     ],
     ids=["debiased", "equal mass", "user"],
 )
-def test_size_with_other_settings_and_weights(statistic: cr.Statistic) -> None:
+def test_size_with_other_settings_and_weights(statistic: cr.statistics.Statistic) -> None:
     rng = np.random.default_rng(7)
     weighted = statistic.traits.multiplicities
     rejected = 0

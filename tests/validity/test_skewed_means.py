@@ -28,7 +28,7 @@ def confident(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def test_an_interval_that_misses_is_rarely_handed_out(name: str, n: int) -> None:
     rng = np.random.default_rng(12)
     probs, labels = confident(rng)
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     truth, missed = float(statistic(probs, labels)), 0
     for _ in range(REPETITIONS):
         rows = rng.integers(0, MANY, size=n)

@@ -38,7 +38,7 @@ def normal(probs: np.ndarray) -> np.ndarray:
 
 
 def hardest(credal: cr.Ensemble, raters: int, rng: np.random.Generator) -> np.ndarray:
-    corners = normal(cr.credal_vertices(credal))
+    corners = normal(cr.credal.vertices(credal))
     means = [
         deviances(credal, rng.multinomial(raters, corners[:, v], size=(40, INSTANCES))).mean(axis=0)
         for v in range(corners.shape[1])
@@ -77,10 +77,10 @@ def test_size_elsewhere_on_the_boundary(kind: str, where: str) -> None:
     pvalues = []
     for _ in range(REPETITIONS):
         credal = make(kind, rng)
-        corners = cr.credal_vertices(credal)
+        corners = cr.credal.vertices(credal)
         truth = corners[np.arange(INSTANCES), rng.integers(0, corners.shape[1], size=INSTANCES)]
         if where == "face":
-            truth = cr.credal_boundary(credal, rng.dirichlet(np.full(3, 0.2), size=INSTANCES))
+            truth = cr.credal.boundary(credal, rng.dirichlet(np.full(3, 0.2), size=INSTANCES))
         counts = rng.multinomial(50, normal(truth))
         pvalues.append(cr.validity_test(credal, counts, n_resamples=REPLICATES, rng=rng).pvalue)
     assert (np.array(pvalues) <= 0.1).sum() <= worlds.bounds(REPETITIONS, 0.1)[1]
@@ -96,8 +96,8 @@ def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
         rejected = 0
         for _ in range(repetitions):
             credal = make(kind, rng)
-            lowest = np.eye(3)[cr.upper_probability(credal).argmin(axis=1)]
-            edge = normal(cr.credal_boundary(credal, lowest))
+            lowest = np.eye(3)[cr.credal.upper_probability(credal).argmin(axis=1)]
+            edge = normal(cr.credal.boundary(credal, lowest))
             truth = (1 - share) * edge + share * lowest
             found = cr.validity_test(credal, rng.multinomial(raters, truth), n_resamples=39, rng=rng)
             rejected += found.rejects(0.05)

@@ -19,8 +19,9 @@ from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
 from credibly.cli.wording import with_flags
 from credibly.io import require_target, require_writable, save
-from credibly.recalibration import Recalibration, load_recalibration, recalibration_report
-from credibly.recalibration.files import named_recalibration
+from credibly.recalibrate import Recalibration, recalibration_report
+from credibly.recalibrate import load as load_recalibration
+from credibly.recalibrate.files import named_recalibration
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult

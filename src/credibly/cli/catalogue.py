@@ -10,13 +10,14 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from credibly.cli.output import Output, Table
 from credibly.results.base import SCHEMA_VERSION
 from credibly.statistics import Statistic, registered
 
-ROOMS = ("statistics", "hypotests", "credal", "annotators", "selection", "recalibration")
+ROOMS = ("statistics", "hypotests", "credal", "raters", "selection", "recalibrate")
 """Where what is computed from predictions lives, in the order of the list."""
 SUBJECTS = frozenset({"predictions", "models", "decisions"})
 """First parameter of a function that measures something; makers of statistics and chunks begin otherwise."""
@@ -35,11 +36,8 @@ def list_names(output: Output) -> None:
 
 def functions() -> list[Callable[..., Any]]:
     """Return every public test, then every public measure, room by room."""
-    # The public names are written once, in the package itself, which is loaded when anything here runs.
-    # tach-ignore(the public surface is a constant of the package)
-    import credibly
-
-    public = (getattr(credibly, name) for name in credibly.__all__)
+    rooms = [import_module(f"credibly.{room}") for room in ROOMS]
+    public = [getattr(room, name) for room in rooms for name in room.__all__]
     found = [one for one in public if inspect.isfunction(one) and _measures(one)]
     return sorted(found, key=lambda one: (_kind(one) != "test", ROOMS.index(_room(one))))
 

@@ -24,7 +24,7 @@ from credibly.io import load
 from credibly.predictions import Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
-from credibly.statistics import as_statistic
+from credibly.statistics.registry import as_statistic
 
 COLUMNS = (
     "hypothesis",

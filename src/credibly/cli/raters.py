@@ -1,4 +1,4 @@
-"""`credibly annotators`: whose loss it is, and whether raters disagree as much as predicted."""
+"""`credibly raters`: whose loss it is, and whether raters disagree as much as predicted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from credibly._arrays.errors import InputError
-from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table
 from credibly.cli.reading import Reading
 from credibly.cli.streaming import Streaming, in_memory
 from credibly.cli.wording import with_flags
 from credibly.predictions import Counts, Rows
+from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.results.base import SCHEMA_VERSION
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
@@ -34,7 +34,7 @@ Weights = Annotated[
 ]
 
 
-def annotators_file(
+def raters_file(
     reading: Reading,
     *,
     streaming: Streaming,

@@ -18,10 +18,12 @@ from credibly.cli.progress import progress
 from credibly.cli.reading import Reading
 from credibly.cli.streaming import Streaming, in_memory
 from credibly.cli.wording import with_flags
-from credibly.hypotests import calibration_test, credal_test, default_statistic, validity_test
+from credibly.hypotests import calibration_test, credal_test, validity_test
+from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.predictions import ClassPredictions, Counts, Point, Rows
 from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic
 
 RESAMPLES = 999
 COLUMNS = (

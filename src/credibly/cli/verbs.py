@@ -51,10 +51,10 @@ VERBS = {
         "Posterior predictive checks.",
         "credibly check predictions.npz --statistic accuracy --statistic brier",
     ),
-    "annotators": Verb(
-        "raters:annotators_file",
+    "raters": Verb(
+        "raters:raters_file",
         "Losses and disagreement of several raters.",
-        "credibly annotators rated.npz",
+        "credibly raters rated.npz",
     ),
     "compare": Verb(
         "comparing:compare_files",

@@ -1,38 +1,33 @@
 """Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
-from credibly.credal.bounds import credal_support, lower_probability, upper_probability
-from credibly.credal.decisions import credal_decision, discounted_utility
-from credibly.credal.distance import credal_distance
+from credibly.credal.bounds import lower_probability, support, upper_probability
+from credibly.credal.decisions import decision, discounted_utility
+from credibly.credal.distances import distance
 from credibly.credal.entropy import lower_entropy, upper_entropy
 from credibly.credal.envelope import lower_envelope
+from credibly.credal.extreme_points import vertices
 from credibly.credal.masses import MassFunction, focal_budget, mass_function
 from credibly.credal.means import mean_over
-from credibly.credal.membership import credal_boundary, credal_contains
+from credibly.credal.membership import boundary, contains
 from credibly.credal.nonspecificity import (
     NonspecificityEstimate,
     nonspecificity,
     nonspecificity_estimate,
 )
-from credibly.credal.pictures import simplex_picture
-from credibly.credal.sampling import credal_sample
-from credibly.credal.sets import credal_set
-from credibly.credal.uncertainty import Uncertainty, credal_size, uncertainty
-from credibly.credal.vertices import credal_vertices
+from credibly.credal.sampling import sample
+from credibly.credal.sets import as_set
+from credibly.credal.uncertainty import Uncertainty, size, uncertainty
 
 __all__ = [
     "MassFunction",
     "NonspecificityEstimate",
     "Uncertainty",
-    "credal_boundary",
-    "credal_contains",
-    "credal_decision",
-    "credal_distance",
-    "credal_sample",
-    "credal_set",
-    "credal_size",
-    "credal_support",
-    "credal_vertices",
+    "as_set",
+    "boundary",
+    "contains",
+    "decision",
     "discounted_utility",
+    "distance",
     "focal_budget",
     "lower_entropy",
     "lower_envelope",
@@ -41,8 +36,11 @@ __all__ = [
     "mean_over",
     "nonspecificity",
     "nonspecificity_estimate",
-    "simplex_picture",
+    "sample",
+    "size",
+    "support",
     "uncertainty",
     "upper_entropy",
     "upper_probability",
+    "vertices",
 ]

@@ -49,7 +49,7 @@ def lower_probability(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
+        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
         cannot be class indices.
@@ -75,9 +75,9 @@ def lower_probability(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.1, 0.4]]])
-    >>> cr.lower_probability(ensemble)
+    >>> cr.credal.lower_probability(ensemble)
     array([[0.5, 0.1, 0.1]])
-    >>> cr.lower_probability(ensemble, {0, 1}).round(6)
+    >>> cr.credal.lower_probability(ensemble, {0, 1}).round(6)
     array([0.6])
     """
     credal = as_credal(predictions, n_samples, rng)
@@ -97,7 +97,7 @@ def upper_probability(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
+        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
         cannot be class indices.
@@ -119,7 +119,7 @@ def upper_probability(
     --------
     >>> import credibly as cr
     >>> belief = cr.Belief([[0.6, 0.4]], [{0}, {0, 1}])
-    >>> cr.upper_probability(belief)
+    >>> cr.credal.upper_probability(belief)
     array([[1. , 0.4]])
     """
     credal = as_credal(predictions, n_samples, rng)
@@ -298,7 +298,7 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
 
 
 @takes_rng
-def credal_support(
+def support(
     predictions: Any,
     directions: Any,
     *,
@@ -311,7 +311,7 @@ def credal_support(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`; a Dirichlet is the hull of draws.
+        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     directions : array (n, k) or (b, n, k)
         The value v of every class at every instance, or a batch of such functions.
     return_maximiser : bool
@@ -332,7 +332,7 @@ def credal_support(
     -----
     Exact for every representation, without vertices or a linear program. For intervals and beliefs the
     maximiser depends on the order of the classes by v alone, so it is the same for every increasing function
-    of v; where classes tie, it is one of several. The smallest mean is ``-credal_support(predictions, -v)``.
+    of v; where classes tie, it is one of several. The smallest mean is ``-support(predictions, -v)``.
 
     References
     ----------
@@ -342,7 +342,7 @@ def credal_support(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.1, 0.4]]])
-    >>> cr.credal_support(ensemble, [[0.0, 1.0, 3.0]])  # 0.1 + 3 * 0.4
+    >>> cr.credal.support(ensemble, [[0.0, 1.0, 3.0]])  # 0.1 + 3 * 0.4
     array([1.3])
     """
     credal = as_credal(predictions, n_samples, rng)

@@ -33,7 +33,7 @@ _TIE = 1e-9  # classes this close are tied, and ties keep a class
 
 
 @takes_rng
-def credal_decision(
+def decision(
     predictions: Any,
     *,
     rule: Rule = "maximality",
@@ -45,7 +45,7 @@ def credal_decision(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     rule : {"interval_dominance", "maximality", "e_admissibility", "maximin"}
         How a class is kept.
     n_samples : int
@@ -73,9 +73,9 @@ def credal_decision(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.5, 0.4, 0.1], [0.3, 0.6, 0.1]]])
-    >>> cr.credal_decision(ensemble)
+    >>> cr.credal.decision(ensemble)
     array([[ True,  True, False]])
-    >>> cr.credal_decision(ensemble, rule="maximin")
+    >>> cr.credal.decision(ensemble, rule="maximin")
     array([[False,  True, False]])
     """
     one_of("`rule`", rule, ("interval_dominance", "maximality", "e_admissibility", "maximin"))
@@ -100,7 +100,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
     Parameters
     ----------
     decisions : array (n, k) of bool
-        Classes answered, for example from :func:`credal_decision`.
+        Classes answered, for example from :func:`decision`.
     labels : array (n,)
         The right classes.
     reward : {"u65", "u80", "discounted_accuracy"}
@@ -121,7 +121,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
     --------
     >>> import credibly as cr
     >>> answers = [[True, True, False], [True, False, False], [False, True, True]]
-    >>> cr.discounted_utility(answers, [0, 0, 0]).round(2)
+    >>> cr.credal.discounted_utility(answers, [0, 0, 0]).round(2)
     array([0.65, 1.  , 0.  ])
     """
     one_of("`reward`", reward, ("u65", "u80", "discounted_accuracy"))
@@ -132,7 +132,7 @@ def discounted_utility(decisions: Any, labels: Any, *, reward: Reward = "u65") -
             "`decisions`",
             "must be a boolean array (n, k)",
             f"got dtype {sets.dtype} and shape {tuple(sets.shape)}",
-            "Make it with `credal_decision`.",
+            "Make it with `credal.decision`.",
         )
     given = as_array(labels, "labels")
     given = given if hasattr(labels, "dtype") else like(given, sets)

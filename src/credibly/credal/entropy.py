@@ -44,7 +44,7 @@ def upper_entropy(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     base : float, optional
         Base of the logarithm; natural where not given.
     tolerance : float
@@ -74,9 +74,9 @@ def upper_entropy(
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.upper_entropy(cr.Ensemble([[[0.9, 0.1], [0.3, 0.7]]]), base=2).round(6)
+    >>> cr.credal.upper_entropy(cr.Ensemble([[[0.9, 0.1], [0.3, 0.7]]]), base=2).round(6)
     array([1.])
-    >>> cr.upper_entropy(cr.Intervals([[0.1, 0.6]], [[0.4, 0.9]])).round(4)
+    >>> cr.credal.upper_entropy(cr.Intervals([[0.1, 0.6]], [[0.4, 0.9]])).round(4)
     array([0.673])
     """
     require_tolerance(tolerance)
@@ -98,7 +98,7 @@ def lower_entropy(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     base : float, optional
         Base of the logarithm; natural where not given.
     tolerance : float
@@ -128,7 +128,7 @@ def lower_entropy(
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.lower_entropy(cr.Ensemble([[[0.9, 0.1], [0.5, 0.5]]])).round(4)
+    >>> cr.credal.lower_entropy(cr.Ensemble([[[0.9, 0.1], [0.5, 0.5]]])).round(4)
     array([0.3251])
     """
     require_tolerance(tolerance)

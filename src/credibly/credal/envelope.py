@@ -53,7 +53,7 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions with at most 16 classes, read as sets by :func:`credal_set`.
+        Class predictions with at most 16 classes, read as sets by :func:`as_set`.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -77,7 +77,7 @@ def lower_envelope(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng:
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.lower_envelope(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    >>> cr.credal.lower_envelope(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
     array([[0.  , 0.5 , 0.25, 1.  ]])
     """
     credal = as_credal(predictions, n_samples, rng)

@@ -133,7 +133,7 @@ def mass_function(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     budget : sequence of sets of int, optional
         The focal sets masses may be on, for example from :func:`focal_budget`; what they leave over goes
         to the set of all classes. All 2^k - 1 sets where not given (at most 16 classes).
@@ -162,7 +162,7 @@ def mass_function(
     Examples
     --------
     >>> import credibly as cr
-    >>> masses = cr.mass_function(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    >>> masses = cr.credal.mass_function(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
     >>> masses.masses, [sorted(members) for members in masses.focal_sets]
     (array([[0.5 , 0.25, 0.25]]), [[0], [1], [0, 1]])
     >>> masses.plausibility()
@@ -277,7 +277,7 @@ def focal_budget(
     --------
     >>> import credibly as cr
     >>> point = cr.Point([[0.5, 0.4, 0.1], [0.4, 0.5, 0.1], [0.1, 0.1, 0.8]])
-    >>> [sorted(members) for members in cr.focal_budget(point, 5)]
+    >>> [sorted(members) for members in cr.credal.focal_budget(point, 5)]
     [[0], [1], [2], [0, 1, 2], [0, 1]]
     """
     credal = as_credal(predictions, n_samples, rng)

@@ -40,7 +40,7 @@ def mean_over(
     rows : Rows, Predictions or array
         What `scan` returned, with its labels and weights, or predictions in memory.
     measures : callable or mapping of str to callable
-        `uncertainty`, `credal_distance`, `nonspecificity`, `credal_size`, `upper_entropy` or any other
+        `uncertainty`, `credal.distance`, `nonspecificity`, `credal.size`, `upper_entropy` or any other
         function of predictions that returns (n,) numbers; one with a parameter ``labels`` gets them too.
         Settings go in with ``functools.partial``. Several are computed in one pass.
     labels : array (n,) or LabelCounts, optional
@@ -67,9 +67,9 @@ def mean_over(
     >>> import credibly as cr
     >>> rng = np.random.default_rng(0)
     >>> probs, labels = rng.dirichlet(np.ones(3), size=(500, 4)), rng.integers(3, size=500)
-    >>> means = cr.mean_over(cr.scan(probs, labels, chunk_rows=100), cr.credal_distance)
-    >>> whole = cr.credal_distance(cr.Ensemble(probs), labels).mean()
-    >>> bool(abs(means["credal_distance"].value - whole) < 1e-12)
+    >>> means = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=100), cr.credal.distance)
+    >>> whole = cr.credal.distance(cr.Ensemble(probs), labels).mean()
+    >>> bool(abs(means["distance"].value - whole) < 1e-12)
     True
     """
     given = as_rows(rows, labels, sample_weight)

@@ -21,7 +21,7 @@ MEMBERSHIP_TOLERANCE = 1e-7
 
 
 @takes_rng
-def credal_contains(
+def contains(
     predictions: Any,
     probs: Any,
     *,
@@ -34,7 +34,7 @@ def credal_contains(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     probs : Point, LabelCounts or array (n, k)
         One distribution per instance.
     tolerance : float
@@ -63,7 +63,7 @@ def credal_contains(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]], [[0.75, 0.25], [0.5, 0.5]]], member_axis=1)
-    >>> cr.credal_contains(ensemble, [[0.6, 0.4], [0.8, 0.2]])
+    >>> cr.credal.contains(ensemble, [[0.6, 0.4], [0.8, 0.2]])
     array([ True, False])
     """
     require_tolerance(tolerance)
@@ -93,7 +93,7 @@ def credal_contains(
 
 
 @takes_rng
-def credal_boundary(
+def boundary(
     predictions: Any,
     towards: Any,
     *,
@@ -107,7 +107,7 @@ def credal_boundary(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     towards : Point, LabelCounts, array (n, k) or array (n,) of int
         Where the ray goes: a distribution per instance, or a class, meaning its corner of the simplex.
     start : Point or array (n, k), optional
@@ -142,7 +142,7 @@ def credal_boundary(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.75, 0.25], [0.25, 0.75]]])
-    >>> cr.credal_boundary(ensemble, [0])
+    >>> cr.credal.boundary(ensemble, [0])
     array([[0.75, 0.25]])
     """
     credal = as_credal(predictions, n_samples, rng)
@@ -191,7 +191,7 @@ def _corner_or_distribution(credal: CredalSet, towards: Any) -> Array:
 
 
 def _require_inside(credal: CredalSet, start: Array) -> None:
-    inside = to_host(credal_contains(credal, start))
+    inside = to_host(contains(credal, start))
     if not inside.all():
         outside = np.flatnonzero(~inside)
         raise InputError(

@@ -84,7 +84,7 @@ def nonspecificity(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
         masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
@@ -122,9 +122,9 @@ def nonspecificity(
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.nonspecificity(cr.Belief([[0.5, 0.5]], [{0}, {0, 1}])).round(4)
+    >>> cr.credal.nonspecificity(cr.Belief([[0.5, 0.5]], [{0}, {0, 1}])).round(4)
     array([0.3466])
-    >>> cr.nonspecificity(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]])).round(4)
+    >>> cr.credal.nonspecificity(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]])).round(4)
     array([0.1733])
     """
     return nonspecificity_estimate(
@@ -154,7 +154,7 @@ def nonspecificity_estimate(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         Which measure; see :func:`nonspecificity`.
     budget : sequence of sets of int, optional
@@ -182,8 +182,10 @@ def nonspecificity_estimate(
     >>> import credibly as cr
     >>> probs = [[[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]], [[0.9, 0.05, 0.05], [0.8, 0.1, 0.1]]]
     >>> ensemble = cr.Ensemble(probs, member_axis=1)
-    >>> estimate = cr.nonspecificity_estimate(ensemble, n_events=512, rng=7)
-    >>> bool(abs(estimate.mean - cr.nonspecificity(ensemble).mean()) < 4 * estimate.mean_stderr + 1e-12)
+    >>> estimate = cr.credal.nonspecificity_estimate(ensemble, n_events=512, rng=7)
+    >>> bool(
+    ...     abs(estimate.mean - cr.credal.nonspecificity(ensemble).mean()) < 4 * estimate.mean_stderr + 1e-12
+    ... )
     True
     """
     one_of("`measure`", measure, MEASURES)

@@ -10,9 +10,9 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.distance import soft_target
+from credibly.credal.distances import soft_target
+from credibly.credal.extreme_points import vertices
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal
-from credibly.credal.vertices import credal_vertices
 from credibly.predictions import Classes, Ensemble, Intervals, as_labels
 from credibly.results.tests import SimplexPicture
 
@@ -30,7 +30,7 @@ def simplex_picture(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions over three classes, read as sets by :func:`credal_set`.
+        Class predictions over three classes, read as sets by :func:`as_set`.
     labels : array (n,), LabelCounts, Point or array (n, k), optional
         What was observed.
     row : int
@@ -63,15 +63,15 @@ def simplex_picture(
             "`simplex_picture`",
             "draws a triangle, for 3 classes",
             f"got {credal.n_classes}",
-            "Merge classes, or plot `credal_size` instead.",
+            "Merge classes, or plot `credal.size` instead.",
         )
     row = require_integer(row, "row", 0)
     if row >= len(credal):
         raise InputError("`row`", f"must be below {len(credal)}", f"got {row}", "Count instances from 0.")
     one = credal[row : row + 1]
     lower, upper = (to_host(bound) for bound in singleton_bounds(one))
-    corners = to_host(credal_vertices(one))[0]
-    bounds = to_host(credal_vertices(Intervals(lower, np.maximum(upper, lower))))[0]
+    corners = to_host(vertices(one))[0]
+    bounds = to_host(vertices(Intervals(lower, np.maximum(upper, lower))))[0]
     members = to_host(as_float64(one.probs))[0] if isinstance(one, Ensemble) else np.empty((0, 3))
     label, target = None, None
     if labels is not None:

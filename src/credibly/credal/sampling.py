@@ -19,7 +19,7 @@ _MAX_FACET_DIMENSIONS = 6  # beyond, a hull has too many facets and chords come 
 
 
 @takes_rng
-def credal_sample(
+def sample(
     predictions: Any,
     n: int,
     *,
@@ -34,7 +34,7 @@ def credal_sample(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     n : int
         Draws per instance.
     method : {"dirichlet", "hit_and_run"}
@@ -69,10 +69,10 @@ def credal_sample(
     --------
     >>> import credibly as cr
     >>> ensemble = cr.Ensemble([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]])
-    >>> drawn = cr.credal_sample(ensemble, 4, rng=7)
+    >>> drawn = cr.credal.sample(ensemble, 4, rng=7)
     >>> drawn
     Ensemble(n=1, m=4, k=3, dtype=float64)
-    >>> bool(cr.credal_contains(ensemble, drawn.mean()).all())
+    >>> bool(cr.credal.contains(ensemble, drawn.mean()).all())
     True
     """
     one_of("`method`", method, ("dirichlet", "hit_and_run"))

@@ -32,7 +32,7 @@ _BISECTIONS = 60
 
 
 @takes_rng
-def credal_set(
+def as_set(
     predictions: Any,
     *,
     method: Literal["samples", "level"] = "samples",
@@ -78,9 +78,9 @@ def credal_set(
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.credal_set(cr.Dirichlet([[8.0, 1.0, 1.0]]), n_samples=5, rng=7)
+    >>> cr.credal.as_set(cr.Dirichlet([[8.0, 1.0, 1.0]]), n_samples=5, rng=7)
     Ensemble(n=1, m=5, k=3, dtype=float64)
-    >>> region = cr.credal_set(cr.Dirichlet([[20.0, 3.0, 2.0]]), method="level", level=0.9, rng=7)
+    >>> region = cr.credal.as_set(cr.Dirichlet([[20.0, 3.0, 2.0]]), method="level", level=0.9, rng=7)
     >>> bool(region.lower[0, 0] < 0.8 < region.upper[0, 0])
     True
     """
@@ -115,7 +115,7 @@ def require_tolerance(tolerance: float) -> None:
 
 def as_credal(predictions: Any, n_samples: int, rng: Any) -> CredalSet:
     """Return predictions as a set; a Dirichlet becomes the hull of `n_samples` draws."""
-    return credal_set(predictions, n_samples=n_samples, rng=rng)
+    return as_set(predictions, n_samples=n_samples, rng=rng)
 
 
 def _level_set(given: Dirichlet, level: float, rng: Any) -> Intervals:

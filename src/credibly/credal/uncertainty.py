@@ -23,7 +23,7 @@ from credibly.results.base import Result
 
 
 @takes_rng
-def credal_size(
+def size(
     predictions: Any,
     *,
     of: Literal["mean", "predicted"] = "mean",
@@ -35,7 +35,7 @@ def credal_size(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     of : {"mean", "predicted"}
         The mean over classes, or the class the mean prediction (pignistic for a belief) gives the most.
     n_samples : int
@@ -56,7 +56,7 @@ def credal_size(
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.credal_size(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
+    >>> cr.credal.size(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
     array([0.25])
     """
     one_of("`of`", of, ("mean", "predicted"))

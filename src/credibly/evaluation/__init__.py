@@ -13,7 +13,7 @@ from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Part
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
-from credibly.statistics import story_of
+from credibly.statistics.registry import story_of
 
 __all__ = [
     "Comparison",

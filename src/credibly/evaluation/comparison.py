@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import one_of
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
-from credibly.credal.distance import Divergence
+from credibly.credal.distances import Divergence
 from credibly.evaluation.data_warnings import source_warnings
 from credibly.evaluation.rendering import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
@@ -29,7 +29,8 @@ from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
 from credibly.selection.settings import Paper
 from credibly.selection.standings import Ranking, Recommendation
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic
 
 CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")
 """Statistics of every model that stand beside its score."""

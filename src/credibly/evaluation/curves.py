@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly.evaluation.rows import has_counts, random_part
 from credibly.evaluation.stages import Part, Stage, Work, to_classes
-from credibly.hypotests import classwise_curves
+from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.predictions import Rows
 from credibly.results.curves import ReliabilityCurve, RiskCoverageCurve
 from credibly.statistics import risk_coverage_curve

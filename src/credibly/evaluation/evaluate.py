@@ -30,7 +30,7 @@ from credibly.evaluation.words import joined, nothing_tested, title, verdicts
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
-from credibly.recalibration import Recalibration
+from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult

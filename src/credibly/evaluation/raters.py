@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.evaluation.rows import has_counts
 from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
 from credibly.predictions import Rows
+from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 

@@ -9,7 +9,7 @@ from typing import cast
 from credibly._arrays.errors import InputTypeError
 from credibly.evaluation.stages import NOT_ASKED, Stage, Work
 from credibly.predictions import ClassPredictions, Dataset, Rows
-from credibly.recalibration import recalibration_report
+from credibly.recalibrate import recalibration_report
 from credibly.results.recalibration import RecalibrationReport
 
 FOLDS = 5

@@ -20,7 +20,8 @@ from credibly._arrays.tiles import tiles
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
-from credibly.statistics import Statistic, Subsampled
+from credibly.statistics import Statistic
+from credibly.statistics.subsampled import Subsampled
 
 MOST_ROWS_ASKED = 20_000
 """Instances that a statistic over pairs sees at most where it is named."""

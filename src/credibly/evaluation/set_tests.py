@@ -18,8 +18,8 @@ from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
-from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.resampling.pvalues import acceptance_region
+from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Point, Rows, as_labels
 from credibly.results.tests import CredalTestResult, HypotestResult, LocalDeviations, ValidityResult
 from credibly.results.witness import WitnessResult
@@ -231,7 +231,7 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
         return "tests=False"
     if rows.n > MOST_ROWS_UNASKED:
         return f"it takes minutes for {rows.n} instances; use `validity_test`"
-    return "a Dirichlet is no set; make one with `credal_set`" if isinstance(some, Dirichlet) else None
+    return "a Dirichlet is no set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None
 
 
 def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:

@@ -10,7 +10,7 @@ from credibly._arrays.philox import Seed
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.words import Verdict
 from credibly.predictions import ClassPredictions, Rows
-from credibly.recalibration import Recalibration
+from credibly.recalibrate import Recalibration
 from credibly.results.base import Result, jsonable
 from credibly.results.estimates import Estimate
 from credibly.statistics import Statistic

@@ -26,15 +26,10 @@ from credibly.predictions import (
 from credibly.predictions.passes import Sums, Task, one_pass
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
-from credibly.statistics import (
-    BrierDecomposition,
-    Statistic,
-    Subsampled,
-    as_statistic,
-    decompose_brier,
-    registered,
-)
+from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over
+from credibly.statistics.registry import as_statistic
+from credibly.statistics.subsampled import Subsampled
 
 MOST_GROUPS = 100
 OMNIBUS = "omnibus"

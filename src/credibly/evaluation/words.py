@@ -13,7 +13,7 @@ from credibly.evaluation.rows import PredictionSummary
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.results.base import Result
 from credibly.results.tests import CheckResult, HypotestResult
-from credibly.statistics import story_of
+from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
 _ORDER: dict[Word, int] = {"conflict": 0, "cannot tell": 1, "no conflict found": 2}

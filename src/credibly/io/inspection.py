@@ -81,7 +81,7 @@ class Inspection(Result):
         Parameters
         ----------
         statistics : mapping of str to Statistic
-            Candidates by name; ``cr.registered()`` gives all.
+            Candidates by name; ``cr.statistics.registered()`` gives all.
 
         Returns
         -------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
@@ -67,7 +68,7 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
             # tach-ignore(the public surface is a constant of the package)
             import credibly
 
-            data = getattr(credibly, maker)(data, *arguments, **settings)
+            data = attrgetter(maker)(credibly)(data, *arguments, **settings)
         return display(data, **options).draw(ax, label=label)
 
     known = {field.name for field in dataclasses.fields(display)[1:]}  # type: ignore[arg-type]
@@ -82,8 +83,8 @@ pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
-disagreement = _from_data("disagreement", "decompose_disagreement", DisagreementDisplay)
-loss_map = _from_data("loss_map", "decompose_loss", LossMapDisplay)
+disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
+loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
     "BLUE",

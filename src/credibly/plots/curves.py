@@ -547,7 +547,7 @@ class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
     Attributes
     ----------
     functions : MemberFunctions
-        From `credibly.member_functions`.
+        From `credibly.hypotests.member_functions`.
     """
 
     size = (5.6, 3.8)

@@ -33,7 +33,7 @@ class DisagreementDisplay(BinnedDisplay, kind="disagreement", of=DisagreementDec
     Attributes
     ----------
     parts : DisagreementDecomposition
-        From `credibly.decompose_disagreement`, for pairs of raters.
+        From `credibly.raters.decompose_disagreement`, for pairs of raters.
     level : float
         Coverage of the sampling band in each bin.
     """
@@ -84,7 +84,7 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
     Attributes
     ----------
     parts : DisagreementDecomposition
-        From `credibly.decompose_disagreement`, with terms per class.
+        From `credibly.raters.decompose_disagreement`, with terms per class.
     class_names : sequence of str, optional
         Names of the classes; default: their numbers.
     """

@@ -535,7 +535,7 @@ class MembersDisplay(Display, kind="members", of=ScoreStability):
     Attributes
     ----------
     stability : ScoreStability or mapping of str to ScoreStability
-        From `credibly.score_stability`, or ``ranking.stability``.
+        From `credibly.selection.score_stability`, or ``ranking.stability``.
     """
 
     size = (5.0, 3.8)

@@ -45,7 +45,7 @@ class MassDisplay(Display, kind="masses", of="MassFunction"):  # credal is out o
     Attributes
     ----------
     function : MassFunction
-        From `credibly.mass_function`.
+        From `credibly.credal.mass_function`.
     row : int
         Which instance.
     limit : int
@@ -147,7 +147,7 @@ class SamplesDisplay(Display):
     Attributes
     ----------
     samples : array (m, k)
-        Distributions of one instance, for example ``credal_sample(...).probs[0]``.
+        Distributions of one instance, for example ``credal.sample(...).probs[0]``.
     observed : int, optional
         The observed class.
     """
@@ -206,7 +206,7 @@ class SizeDisplay(Display):
     Attributes
     ----------
     sizes : array (n,)
-        From `credibly.credal_size`.
+        From `credibly.credal.size`.
     right : array (n,) of bool
         Whether the predicted class was the observed one.
     """
@@ -273,9 +273,9 @@ class HeatDisplay(Display):
     Attributes
     ----------
     sizes : array (n,)
-        From `credibly.credal_size`.
+        From `credibly.credal.size`.
     nonspecificities : array (n,)
-        From `credibly.nonspecificity`.
+        From `credibly.credal.nonspecificity`.
     n_bins : int
         Cells along each axis.
     """

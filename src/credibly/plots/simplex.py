@@ -146,7 +146,7 @@ class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
     Attributes
     ----------
     found : SimplexMap
-        From `credibly.error_over_simplex` or `credibly.error_over_weights`.
+        From `credibly.statistics.error_over_simplex` or `credibly.statistics.error_over_weights`.
     """
 
     size = (5.2, 4.2)

@@ -84,7 +84,7 @@ class RejectionDisplay(Display, kind="rejections", of=PowerStudy):
     Attributes
     ----------
     study : PowerStudy
-        From `credibly.power_study`.
+        From `credibly.simulate.power_study`.
     world : str, optional
         Name of a world; default: the first.
     """
@@ -159,7 +159,7 @@ class DistanceDisplay(Display, kind="distance", of=PowerStudy):
     Attributes
     ----------
     study : PowerStudy
-        From `credibly.power_study`.
+        From `credibly.simulate.power_study`.
     setting : str
         A setting of its worlds that is a number, such as the distance ``delta``.
     level : float

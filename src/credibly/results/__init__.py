@@ -1,1 +1,45 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
+
+from credibly.results.curves import (
+    EnvelopeCurve,
+    MemberFunctions,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    SimplexMap,
+)
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate, Estimates, RootEstimate
+from credibly.results.power import PowerCurve, PowerStudy
+from credibly.results.predictive import HypothesisCheck, PredictiveCheck
+from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.witness import WitnessDirection, WitnessResult
+
+__all__ = [
+    "Change",
+    "CheckResult",
+    "CredalTestResult",
+    "DisagreementDecomposition",
+    "EnvelopeCurve",
+    "EpistemicScore",
+    "Estimate",
+    "Estimates",
+    "HypotestResult",
+    "HypothesisCheck",
+    "LossDecomposition",
+    "MemberFunctions",
+    "MethodChanges",
+    "PowerCurve",
+    "PowerStudy",
+    "PredictiveCheck",
+    "RecalibrationReport",
+    "ReliabilityCurve",
+    "RiskCoverageCurve",
+    "RootEstimate",
+    "ScoreStability",
+    "SimplexMap",
+    "ValidityResult",
+    "WitnessDirection",
+    "WitnessResult",
+]

@@ -3,5 +3,6 @@
 from credibly.selection.ranking import rank_models
 from credibly.selection.score import epistemic_score
 from credibly.selection.stability import score_stability
+from credibly.selection.standings import Ranking
 
-__all__ = ["epistemic_score", "rank_models", "score_stability"]
+__all__ = ["Ranking", "epistemic_score", "rank_models", "score_stability"]

@@ -10,9 +10,9 @@ from credibly._arrays.namespace import Array, as_float64
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed
 from credibly.credal import (
-    credal_decision,
-    credal_size,
+    decision,
     nonspecificity_estimate,
+    size,
     uncertainty,
 )
 from credibly.credal.entropy import log_base
@@ -90,8 +90,8 @@ def imprecision_of(
         parts = uncertainty(credal, decomposition="credal", base=base)
         return parts.epistemic, ("imprecision is upper minus lower entropy",)
     if measure == "credal_size":
-        return credal_size(credal), ("imprecision is upper minus lower probability, the mean over classes",)
-    answers = credal_decision(credal, rule="maximality")
+        return size(credal), ("imprecision is upper minus lower probability, the mean over classes",)
+    answers = decision(credal, rule="maximality")
     x = 1.0 / xp.sum(xp.astype(answers, xp.float64), axis=-1)
     a, b = _DISCOUNTS[measure]
     return 1.0 - (a * x - b * x**2), (

@@ -22,13 +22,13 @@ from credibly._arrays.checks import scalar
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.notes import Note, merged
-from credibly.credal import credal_distance
-from credibly.credal.distance import soft_target
+from credibly.credal import distance as distance_to
+from credibly.credal.distances import soft_target
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import OWN_MASSES
 from credibly.credal.nonspecificity import EXACT_CLASSES
 from credibly.credal.objectives import entropy
-from credibly.credal.sets import CredalSet, credal_set
+from credibly.credal.sets import CredalSet, as_set
 from credibly.predictions import (
     Belief,
     Classes,
@@ -58,7 +58,7 @@ def distance_and_imprecision(
     if settings.paper is not None:
         credal = paper_set(credal, budget or ())
         budget, negative = None, "keep"  # they are in the masses already
-    distance = credal_distance(credal, labels, divergence=settings.divergence)
+    distance = distance_to(credal, labels, divergence=settings.divergence)
     xp = credal.xp
     if settings.paper is not None and settings.divergence == "kl":
         distance = xp.minimum(distance, xp.full_like(distance, -math.log(CLIP)))
@@ -159,7 +159,7 @@ def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> Sc
     """Score all rows in one pass."""
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
-        credal_set(given)  # raises with the kinds that can be read as sets
+        as_set(given)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
 
 
@@ -268,7 +268,7 @@ def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
 def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalSet, tuple[str, ...]]:
     """Return the set that is scored; with a paper mode, the settings and notes it brings."""
     if settings.paper is None:
-        credal = credal_set(given, n_samples=settings.n_samples, rng=settings.seed)
+        credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
         notes: tuple[str, ...] = ()
         if isinstance(given, Dirichlet):
             notes = (f"the hull of {settings.n_samples} draws stands for every Dirichlet",)
@@ -384,7 +384,7 @@ def _choices(credal: CredalSet, settings: ScoreSettings) -> tuple[bool, bool]:
 
 def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:
     """Score some sets again with all events instead of the budget, and with half of the members."""
-    few, own = credal_set(some.predictions), some.batch.values[0, ...]
+    few, own = as_set(some.predictions), some.batch.values[0, ...]
     on_budget, halved = _choices(few, settings)
 
     def mean(part: CredalSet, used: ScoreSettings) -> float:

@@ -10,11 +10,11 @@ import numpy as np
 
 from credibly._arrays.namespace import as_float64, like, to_host
 from credibly._arrays.philox import Seed
-from credibly.credal import credal_sample
+from credibly.credal import sample
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.envelope import all_events
 from credibly.credal.masses import clamped, closest_pairs
-from credibly.credal.sets import CredalSet, credal_set
+from credibly.credal.sets import CredalSet, as_set
 from credibly.predictions import Belief, Dirichlet, Intervals, Point, Predictions
 from credibly.predictions.belief import check_focal_sets
 
@@ -31,14 +31,14 @@ _FEW_CLASSES = 4  # these have hardly more than three sets per class
 def paper_samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[CredalSet, tuple[str, ...]]:
     """Return the set whose members the pipeline starts from, and what it does differently there."""
     if isinstance(given, Intervals):
-        drawn = credal_sample(given, INTERVAL_SAMPLES, method="hit_and_run", rng=seed)
+        drawn = sample(given, INTERVAL_SAMPLES, method="hit_and_run", rng=seed)
         return drawn, (f"{INTERVAL_SAMPLES} samples stand for every interval prediction",)
     if isinstance(given, Dirichlet):
         # C25's code draws from alpha divided by its sum, which forgets how sure the model was.
         spread = Dirichlet(given.member_means(), member_axis=1 if given.alpha.ndim == 3 else None)
         note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), stand for every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
-    return credal_set(given), ()
+    return as_set(given), ()
 
 
 def paper_budget(credal: CredalSet) -> tuple[frozenset[int], ...]:

@@ -22,7 +22,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import rows_within_budget, tiles
-from credibly.credal.distance import Divergence
+from credibly.credal.distances import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, Ensemble, Labels, Point, Rows, as_point, as_rows

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from credibly._arrays.philox import takes_rng
-from credibly.credal.distance import Divergence
+from credibly.credal.distances import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import as_rows
@@ -42,7 +42,7 @@ def epistemic_score(
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions, read as sets by :func:`credal_set`.
+        Class predictions, read as sets by :func:`as_set`.
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets; chunks bring theirs.
     tradeoff : float

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, one_of
 from credibly._arrays.philox import Seed, as_seed
-from credibly.credal.distance import Divergence
+from credibly.credal.distances import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES

@@ -13,9 +13,9 @@ from credibly._arrays.errors import InputError, InputTypeError, one_of
 from credibly._arrays.namespace import namespace
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal import focal_budget
-from credibly.credal.distance import Divergence
+from credibly.credal.distances import Divergence
 from credibly.credal.entropy import log_base
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, credal_set
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Ensemble, Point, as_predictions, require_order
 from credibly.results.scores import ScoreStability
 from credibly.selection.imprecision import ScoreMeasure, require_measure
@@ -101,7 +101,7 @@ def score_stability(
     >>> import credibly as cr
     >>> rng = np.random.default_rng(0)
     >>> ensemble = cr.Ensemble(rng.dirichlet(np.ones(3), size=(200, 8)))
-    >>> found = cr.score_stability(ensemble, rng.integers(3, size=200), tradeoff=0.0)
+    >>> found = cr.selection.score_stability(ensemble, rng.integers(3, size=200), tradeoff=0.0)
     >>> found.n_members, bool((np.diff(found.by_members) < 0).all())
     (array([1, 2, 4, 8]), True)
     """
@@ -112,10 +112,10 @@ def score_stability(
     n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
     require_order(predictions, labels)
     seed = as_seed(rng)
-    credal = credal_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
+    credal = as_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
     rows = spaced_rows(len(credal), n_rows)
     some = some_sets(credal, target_of(credal, labels), rows)
-    own, few = some.batch.values[0, ...], credal_set(some.predictions)
+    own, few = some.batch.values[0, ...], as_set(some.predictions)
     settings = ScoreSettings(float(tradeoff), measure, divergence, base=base, seed=seed)
     counts = _member_counts(credal, n_members)
     generator = np.random.default_rng(seed)

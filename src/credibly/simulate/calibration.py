@@ -10,7 +10,8 @@ from credibly.hypotests import calibration_test
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.predictions import Point
 from credibly.simulate.world import WorldSample
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic
 
 
 @dataclasses.dataclass(frozen=True)

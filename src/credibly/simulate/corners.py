@@ -12,7 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
-from credibly.credal import credal_boundary
+from credibly.credal import boundary
 from credibly.predictions import Ensemble
 
 VOID = 1e-6
@@ -23,7 +23,7 @@ _MOST_ROUNDS = 100
 
 def boundary_point(members: HostArray, corners: HostArray) -> HostArray:
     """Return b (n, k), where rays from the mean of members (n, m, k) to corners (n,) leave the hulls."""
-    return np.asarray(credal_boundary(Ensemble(members, member_axis=1), corners))
+    return np.asarray(boundary(Ensemble(members, member_axis=1), corners))
 
 
 def beyond(boundary: HostArray, corners: HostArray, step: HostArray | float) -> HostArray:

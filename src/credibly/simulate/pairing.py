@@ -70,7 +70,7 @@ def paired_difference(
     >>> from credibly.simulate import CalibrationTest, MulticlassWorld, paired_difference
     >>> tests = {"truth": CalibrationTest("truth", "brier", 39), "mean": CalibrationTest("mean", "brier", 39)}
     >>> world = {"inside": MulticlassWorld("H0,1")}
-    >>> study = cr.power_study(tests, world, levels=[0.1], repetitions=20, n=100, rng=7)
+    >>> study = cr.simulate.power_study(tests, world, levels=[0.1], repetitions=20, n=100, rng=7)
     >>> found = paired_difference(study, "inside", "truth", "mean", level=0.1)
     >>> found.both + found.only_first + found.only_second + found.neither
     20

@@ -165,7 +165,9 @@ def power_study(
     >>> from credibly.simulate import CalibrationTest, MulticlassWorld
     >>> worlds = [MulticlassWorld("H0,1"), MulticlassWorld("H1", delta=0.5)]
     >>> test = CalibrationTest("truth", "brier", n_resamples=39)
-    >>> study = cr.power_study({"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7)
+    >>> study = cr.simulate.power_study(
+    ...     {"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7
+    ... )
     >>> study
     PowerStudy(2 worlds, 1 tests, 1 levels, n = 100, 20 repetitions)
     >>> study.rate("J25 multiclass H1, delta 0.5", "true weights", level=0.1) > 0.5

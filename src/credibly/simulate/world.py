@@ -13,7 +13,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly.credal import credal_contains
+from credibly.credal import contains
 from credibly.credal.rays import distance_to_hull
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point, Predictions
@@ -98,7 +98,7 @@ class WorldSample:
     @cached_property
     def inside(self) -> HostArray:
         """Whether `given_instance` lies in the set of predictions, (n,) of bool, by a linear program each."""
-        return to_host(credal_contains(self._class_predictions(), self.given_instance))
+        return to_host(contains(self._class_predictions(), self.given_instance))
 
     @cached_property
     def distance(self) -> HostArray:
@@ -115,7 +115,7 @@ class WorldSample:
                 "the distance to a set",
                 "is computed for points and hulls of members",
                 f"got {type(predictions).__name__}",
-                "Use `inside`, or `credal_distance`.",
+                "Use `inside`, or `credal.distance`.",
             )
         found = np.zeros(len(self))
         outside = np.flatnonzero(~self.inside)

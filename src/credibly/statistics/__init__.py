@@ -2,7 +2,6 @@
 
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.coverage import (
-    central_coverage,
     interval_score,
     picp,
     pit,
@@ -13,30 +12,22 @@ from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.registry import as_statistic, registered, story_of
+from credibly.statistics.protocol import Statistic, Traits
+from credibly.statistics.registry import registered
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
-from credibly.statistics.subsampled import Subsampled
 from credibly.statistics.user import statistic
 
 __all__ = [
-    "Bound",
     "BrierDecomposition",
-    "Plan",
     "RunningStatistic",
-    "State",
     "Statistic",
-    "Story",
-    "Subsampled",
     "Traits",
     "accuracy",
-    "as_statistic",
     "brier",
-    "central_coverage",
     "classwise_ece",
     "confidence_ece",
     "crps",
@@ -59,6 +50,5 @@ __all__ = [
     "rmse",
     "skce",
     "statistic",
-    "story_of",
     "top_label_ece",
 ]

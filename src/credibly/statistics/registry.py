@@ -75,7 +75,7 @@ def registered() -> Mapping[str, Statistic]:
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.registered()["brier"] is cr.brier
+    >>> cr.statistics.registered()["brier"] is cr.brier
     True
     """
     found = {entry.name: entry for entry in BUILTIN}

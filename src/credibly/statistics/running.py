@@ -42,7 +42,7 @@ class RunningStatistic:
     Examples
     --------
     >>> import credibly as cr
-    >>> running = cr.RunningStatistic("confidence_ece", n_bins=10)
+    >>> running = cr.statistics.RunningStatistic("confidence_ece", n_bins=10)
     >>> for probs, labels in [([[0.75, 0.25]], [0]), ([[0.75, 0.25]], [1])]:
     ...     running.update(probs, labels)
     >>> float(running.compute())

@@ -51,7 +51,7 @@ def error_over_simplex(
     >>> import numpy as np
     >>> import credibly as cr
     >>> probs = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
-    >>> cr.error_over_simplex(probs, probs.argmax(axis=1), n_steps=10).values.shape
+    >>> cr.statistics.error_over_simplex(probs, probs.argmax(axis=1), n_steps=10).values.shape
     (66,)
     """
     require_order(predictions, labels)
@@ -120,7 +120,9 @@ def error_over_weights(
     >>> import numpy as np
     >>> import credibly as cr
     >>> members = np.random.default_rng(0).dirichlet(np.ones(4), size=(50, 3))
-    >>> cr.error_over_weights(members, members[:, 0].argmax(axis=1), statistic="brier", n_steps=4).smallest
+    >>> cr.statistics.error_over_weights(
+    ...     members, members[:, 0].argmax(axis=1), statistic="brier", n_steps=4
+    ... ).smallest
     array([1., 0., 0.])
     """
     require_order(predictions, labels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.credal import credal_size
+from credibly.credal import size
 from credibly.evaluation import shown
 from credibly.selection import epistemic_score, rank_models
 from credibly_studies.c25_models import Models
@@ -133,7 +133,7 @@ def by_measure(held: Models, draws: int, run: Run) -> tuple[StudyTable, list[Cla
         whole = _area(values["hartley"], wrong) - _area(values["entropy_gap"], wrong)
         gains[name] = whole, (float(low), float(high))
         score = scores["hartley"]
-        width = to_host(credal_size(model, rng=run.seed[0]))
+        width = to_host(size(model, rng=run.seed[0]))
         correlations["size"][name] = rank_correlation(width, values["hartley"])
         confidence = to_host(score.confidence)
         correlations["entropy"][name] = rank_correlation(to_host(score.entropy), confidence)

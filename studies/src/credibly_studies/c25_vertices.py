@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.credal import credal_distance, credal_vertices, nonspecificity
+from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
 from credibly.selection.paper import paper_budget, paper_samples, paper_set
@@ -64,10 +64,10 @@ def nearest_vertex(vertices: HostArray, target: HostArray) -> HostArray:
 def ways(belief: Belief, target: HostArray, labels: HostArray | None) -> Distances:
     """Return the distance by every way: the last needs no vertices."""
     return {
-        "2k vertices": nearest_vertex(to_host(credal_vertices(belief, which="C25")), target),
-        "k! vertices": nearest_vertex(to_host(credal_vertices(belief)), target),
+        "2k vertices": nearest_vertex(to_host(vertices(belief, which="C25")), target),
+        "k! vertices": nearest_vertex(to_host(vertices(belief)), target),
         "exact minimum" if labels is None else "closed form": to_host(
-            credal_distance(belief, target if labels is None else labels)
+            distance(belief, target if labels is None else labels)
         ),
     }
 
@@ -88,12 +88,12 @@ def work(size: VerticesSize, run: Run) -> Findings:
         on_soft[name] = ways(belief, target, None)
         for targets, found in (("labels", on_labels[name]), ("soft targets", on_soft[name])):
             exact = list(found.values())[-1]
-            for way, distance in found.items():
+            for way, distances in found.items():
                 rows.append(
-                    (name, STANDS_FOR[name], targets, way, distance.mean(), mean_interval(distance),
-                     distance[right].mean(), distance[~right].mean() if (~right).any() else None,
+                    (name, STANDS_FOR[name], targets, way, distances.mean(), mean_interval(distances),
+                     distances[right].mean(), distances[~right].mean() if (~right).any() else None,
                      imprecision[right].mean(), imprecision[~right].mean() if (~right).any() else None,
-                     np.abs(distance - exact).max())
+                     np.abs(distances - exact).max())
                 )  # fmt: skip
     columns = (
         "model", "for", "targets", "way", "distance", "interval", "right", "wrong", "NS, right", "NS, wrong",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.annotators import decompose_loss
 from credibly.evaluation import shown
 from credibly.predictions import Point
+from credibly.raters import decompose_loss
 from credibly.simulate import HistogramWorld
 from credibly_studies.judging import Interval, above, below, denied, normal_interval, told
 from credibly_studies.outcomes import all_of

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.annotators import decompose_disagreement
 from credibly.plots.raters import DisagreementDisplay
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
-from credibly.recalibration import AlphaCalibration, Recalibration, TemperatureScaling
+from credibly.raters import decompose_disagreement
+from credibly.recalibrate import AlphaCalibration, Recalibration, TemperatureScaling
 from credibly.simulate import HistogramWorld
 from credibly_studies.d21_mode_claims import (
     FREE,

@@ -10,15 +10,15 @@ import numpy as np
 
 from credibly._arrays.namespace import to_host
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point
-from credibly.recalibration import (
+from credibly.recalibrate import (
     AlphaCalibration,
     MatrixScaling,
     Recalibration,
     TemperatureScaling,
     VectorScaling,
 )
-from credibly.recalibration.comparison import stitched
-from credibly.recalibration.fitting import fold_members
+from credibly.recalibrate.comparison import stitched
+from credibly.recalibrate.fitting import fold_members
 from credibly_studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from credibly.annotators import decompose_disagreement, decompose_loss
 from credibly.plots.raters import LossMapDisplay
 from credibly.predictions import ClassPredictions, LabelCounts
-from credibly.recalibration.comparison import rater_changes
+from credibly.raters import decompose_disagreement, decompose_loss
+from credibly.recalibrate.comparison import rater_changes
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.statistics import accuracy

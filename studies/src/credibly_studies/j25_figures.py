@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.credal import credal_contains, credal_sample, simplex_picture
+from credibly.credal import contains, sample
+from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
 from credibly.plots.hypotests import NullDisplay
@@ -70,12 +71,12 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
     outside = MulticlassWorld("H1", delta=_DELTA).draw(size.n, rng=_seed(run, 5))
     for name, statistic in ERRORS.items():
         tests = []
-        for sample in (inside, outside):
-            assert sample.truth.in_set is not None
+        for world in (inside, outside):
+            assert world.truth.in_set is not None
             tests.append(
                 calibration_test(
-                    Point(sample.truth.in_set),
-                    sample.labels,
+                    Point(world.truth.in_set),
+                    world.labels,
                     statistic=statistic,
                     n_resamples=size.n_resamples,
                     rng=_seed(run, 5, 1),
@@ -188,7 +189,7 @@ def _draws(size: FigureSize, run: Run) -> Part:
     drawings: dict[str, Drawing] = {}
     found: dict[str, HostArray] = {}
     for name in ("dirichlet", "hit_and_run"):
-        drawn_from = credal_sample(members, size.draws, method=name, rng=generator)
+        drawn_from = sample(members, size.draws, method=name, rng=generator)
         found[name] = np.asarray(drawn_from.probs)[0]
         some = Ensemble(found[name][None, :_PICTURED], member_axis=1)
         drawings[f"fig8-{name}"] = drawn(SimplexDisplay(simplex_picture(some)))
@@ -223,7 +224,7 @@ def _uniform(members: Ensemble, n: int, generator: np.random.Generator) -> HostA
     while sum(map(len, kept)) < n:
         draws = generator.dirichlet(np.ones(3), size=n)
         copies = Ensemble(np.repeat(np.asarray(members.probs), n, axis=0), member_axis=1)
-        kept.append(draws[np.asarray(credal_contains(copies, Point(draws)))])
+        kept.append(draws[np.asarray(contains(copies, Point(draws)))])
     return np.concatenate(kept)[:n]
 
 

@@ -15,7 +15,7 @@ from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
 from credibly.plots.hypotests import BeforeAfterDisplay
 from credibly.predictions import Ensemble
-from credibly.recalibration import MemberTemperatures, TemperatureScaling
+from credibly.recalibrate import MemberTemperatures, TemperatureScaling
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult
 from credibly.statistics import accuracy, confidence_ece, log_loss

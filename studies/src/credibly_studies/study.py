@@ -144,7 +144,7 @@ class Study(Generic[S]):
         size : {"small", "full"}
             How large.
         engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
-            Who does the work, see :func:`credibly.power_study`; it changes no number.
+            Who does the work, see :func:`credibly.simulate.power_study`; it changes no number.
         rng : None, int or Generator
             Seed.
         out : path, optional

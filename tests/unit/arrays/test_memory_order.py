@@ -57,8 +57,8 @@ def test_every_layout_gives_the_same_numbers(probs, layout) -> None:
     with np.errstate(divide="ignore"):
         nearest, farthest = -np.log(chosen.max(axis=1)), -np.log(chosen.min(axis=1))
     ensemble = cr.Ensemble(array, member_axis=1)
-    np.testing.assert_allclose(cr.credal_distance(ensemble, labels), nearest, rtol=1e-15)
-    np.testing.assert_allclose(cr.credal_distance(ensemble, labels, to="farthest"), farthest, rtol=1e-15)
+    np.testing.assert_allclose(cr.credal.distance(ensemble, labels), nearest, rtol=1e-15)
+    np.testing.assert_allclose(cr.credal.distance(ensemble, labels, to="farthest"), farthest, rtol=1e-15)
 
 
 @pytest.mark.parametrize("layout", ["instances first", "members first", "slice, members first"])

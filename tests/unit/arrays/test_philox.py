@@ -15,6 +15,7 @@ import credibly as cr
 from credibly._arrays import philox
 from credibly._arrays.philox import Uniforms, as_seed, torch_pieces
 from libraries import read
+from surface import public_objects
 
 WORD = st.integers(0, 2**64 - 1)
 SEEDS = st.tuples(WORD, WORD)
@@ -150,7 +151,7 @@ def test_the_names_of_other_packages_are_answered(name: str) -> None:
 def test_every_public_function_that_draws_answers_them() -> None:
     drawing = [
         one
-        for one in (getattr(cr, name) for name in cr.__all__)
+        for _, one in public_objects(cr)
         if inspect.isfunction(one) and "rng" in inspect.signature(one).parameters
     ]
     assert len(drawing) > 25

@@ -31,7 +31,7 @@ def test_fit_and_apply_do_what_the_library_does(folder: Path, capsys: pytest.Cap
     assert main(["calibrate", "fit", "fit.npz", "t.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     fit, new = cr.load("fit.npz"), cr.load("new.npz")
-    own = cr.TemperatureScaling().fit(fit.predictions, fit.labels)
+    own = cr.recalibrate.TemperatureScaling().fit(fit.predictions, fit.labels)
     assert printed[0] == "t.json"
     assert printed[1] == f"fitted\tTemperatureScaling, T = {own.temperature:.4g}"
     assert "converged\tyes" in printed
@@ -64,7 +64,11 @@ def test_the_seed_reaches_the_folds_of_a_fit(folder: Path, capsys: pytest.Captur
         assert main([*words, "--seed", seed]) == 0
     capsys.readouterr()
     fit = cr.load("fit.npz")
-    own = cr.TemperatureScaling().then(cr.VectorScaling(rng=3)).fit(fit.predictions, fit.labels)
+    own = (
+        cr.recalibrate.TemperatureScaling()
+        .then(cr.recalibrate.VectorScaling(rng=3))
+        .fit(fit.predictions, fit.labels)
+    )
     assert json.loads((folder / "3.json").read_text()) == own.to_dict()
     assert (folder / "0.json").read_text() != (folder / "3.json").read_text()
     assert main(["calibrate", "fit", "fit.npz", "x.json", "--seed", "-1"]) == 2

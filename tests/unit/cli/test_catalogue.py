@@ -8,6 +8,7 @@ from typing import Any
 
 import credibly as cr
 from credibly.cli import catalogue
+from surface import public_objects
 from unit.cli.runs import Command
 
 
@@ -15,8 +16,10 @@ def test_list_has_one_row_per_registered_statistic(credibly: Command) -> None:
     ran = credibly("list")
     assert (ran.code, ran.err) == (0, "")
     rows = {row["name"]: row for row in ran.rows}
-    assert [name for name, row in rows.items() if row["kind"] == "statistic"] == list(cr.registered())
-    for name, statistic in cr.registered().items():
+    assert [name for name, row in rows.items() if row["kind"] == "statistic"] == list(
+        cr.statistics.registered()
+    )
+    for name, statistic in cr.statistics.registered().items():
         assert rows[name]["tail"] == statistic.traits.tail
         assert rows[name]["labels"] == ", ".join(sorted(statistic.traits.labels))
         assert rows[name]["reference"] == statistic.reference
@@ -43,11 +46,11 @@ def test_list_has_the_measures_of_sets_scores_and_decompositions(credibly: Comma
     rooms = {
         "upper_entropy": "credal",
         "nonspecificity": "credal",
-        "credal_size": "credal",
-        "credal_distance": "credal",
+        "size": "credal",
+        "distance": "credal",
         "lower_probability": "credal",
         "uncertainty": "credal",
-        "decompose_loss": "annotators",
+        "decompose_loss": "raters",
         "decompose_brier": "statistics",
         "epistemic_score": "selection",
         "reliability_curve": "hypotests",
@@ -63,16 +66,15 @@ def test_every_public_function_that_computes_from_predictions_is_listed_with_a_r
 ) -> None:
     entries = {entry["name"]: entry for entry in _entries(credibly)}
     makers = {
-        "load_recalibration",
+        "load",
         "mean_over",  # of the measures that are listed
         "rater_statistic",
         "statistic",
     }
     rooms = set(catalogue.ROOMS)
-    public = {name: getattr(cr, name) for name in cr.__all__}
     functions = {
-        name
-        for name, one in public.items()
+        one.__name__
+        for _, one in public_objects(cr)
         if inspect.isfunction(one) and one.__module__.split(".")[1] in rooms
     }
     assert functions - set(entries) == makers

@@ -74,7 +74,7 @@ def test_no_verb_lists_options_of_a_group() -> None:
     assert {name: found for name, found in listed.items() if found} == {
         "test_file": {"n_resamples"},
         "compare_files": {"n_bins", "n_resamples", "seed"},  # bins of a paper where none are given
-        "annotators_file": {"n_bins"},
+        "raters_file": {"n_bins"},
         "study_named": {"seed"},
         "fit_file": {"seed"},
         "report_files": {"file"},  # several of them are compared

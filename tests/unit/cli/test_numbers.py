@@ -201,7 +201,7 @@ def test_the_adjusted_pvalue_decides(
 ) -> None:
     real = testing.calibration_test
 
-    def adjusted(*arguments: Any, **settings: Any) -> cr.HypotestResult:
+    def adjusted(*arguments: Any, **settings: Any) -> cr.results.HypotestResult:
         alone = real(*arguments, **settings)
         assert alone.pvalue <= 0.05
         # beyond all 99 replicates, and still not enough among several statistics

@@ -1,4 +1,4 @@
-"""`credibly annotators` for programs: TSV, JSON, notes, and what it refuses."""
+"""`credibly raters` for programs: TSV, JSON, notes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def direct(probs: np.ndarray, counts: np.ndarray, **settings) -> tuple:
         settings["sample_weight"] = labels.totals
     with pytest.warns(UserWarning, match="fewer than 2 raters"):
         return (
-            cr.decompose_loss(probs, labels, **settings),
-            cr.decompose_disagreement(probs, labels, **settings),
+            cr.raters.decompose_loss(probs, labels, **settings),
+            cr.raters.decompose_disagreement(probs, labels, **settings),
         )
 
 
@@ -38,7 +38,7 @@ def test_numbers_are_those_of_the_library(credibly: Command, rated, words: tuple
     path, probs, counts = rated
     settings = dict(zip(("debias", "n_bins"), ("paper", 5), strict=True)) if "--debias" in words else {}
     loss, pairs = direct(probs, counts, **settings, weights="raters" if "--weights" in words else None)
-    ran = credibly("annotators", path, *words)
+    ran = credibly("raters", path, *words)
     assert ran.code == 0
     found = {(row["part"], row["class"], row["term"]): row for row in ran.rows}
     assert float(found["loss", "", "dispersion"]["value"]) == loss.dispersion.value
@@ -53,7 +53,7 @@ def test_numbers_are_those_of_the_library(credibly: Command, rated, words: tuple
 def test_json_holds_both_decompositions(credibly: Command, rated) -> None:
     path, probs, counts = rated
     loss, _ = direct(probs, counts)
-    found = json.loads(credibly("annotators", path, "--json").out)
+    found = json.loads(credibly("raters", path, "--json").out)
     assert found["type"] == "Annotators"
     assert found["loss"]["expected"]["value"] == loss.expected.value
     assert found["disagreement"]["type"] == "DisagreementDecomposition"
@@ -62,7 +62,7 @@ def test_json_holds_both_decompositions(credibly: Command, rated) -> None:
 def test_single_labels_are_refused_with_the_way_to_name_counts(credibly: Command, tmp_path: Path) -> None:
     path = tmp_path / "single.npz"
     np.savez(path, probs=np.full((4, 2), 0.5), y=np.array([0, 1, 0, 1]))
-    ran = credibly("annotators", path)
+    ran = credibly("raters", path)
     assert ran.code == 2
     assert "one label per instance" in ran.err
     assert "--labels label_counts" in ran.err
@@ -71,6 +71,6 @@ def test_single_labels_are_refused_with_the_way_to_name_counts(credibly: Command
 def test_one_rater_each_is_refused(credibly: Command, tmp_path: Path) -> None:
     path = tmp_path / "ones.npz"
     np.savez(path, probs=np.full((4, 2), 0.5), label_counts=np.eye(2, dtype=int)[[0, 1, 0, 1]])
-    ran = credibly("annotators", path)
+    ran = credibly("raters", path)
     assert (ran.code, ran.out) == (2, "")
     assert "needs instances with at least 2 raters" in ran.err

@@ -12,24 +12,24 @@ import credibly as cr
 from unit.test_bad_input import BAD_LABELS, BAD_PREDICTIONS, LABELS, MEMBERS, PROBS
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "lower_probability": cr.lower_probability,
-    "upper_probability": lambda p: cr.upper_probability(p, {0}),
-    "lower_envelope": cr.lower_envelope,
-    "mass_function": cr.mass_function,
-    "focal_budget": lambda p: cr.focal_budget(p, 3),
-    "nonspecificity": cr.nonspecificity,
-    "upper_entropy": cr.upper_entropy,
-    "lower_entropy": cr.lower_entropy,
-    "credal_size": cr.credal_size,
+    "lower_probability": cr.credal.lower_probability,
+    "upper_probability": lambda p: cr.credal.upper_probability(p, {0}),
+    "lower_envelope": cr.credal.lower_envelope,
+    "mass_function": cr.credal.mass_function,
+    "focal_budget": lambda p: cr.credal.focal_budget(p, 3),
+    "nonspecificity": cr.credal.nonspecificity,
+    "upper_entropy": cr.credal.upper_entropy,
+    "lower_entropy": cr.credal.lower_entropy,
+    "size": cr.credal.size,
     "uncertainty": cr.uncertainty,
-    "credal_set": cr.credal_set,
-    "credal_vertices": cr.credal_vertices,
-    "credal_contains": lambda p: cr.credal_contains(p, PROBS),
-    "credal_boundary": lambda p: cr.credal_boundary(p, LABELS),
-    "credal_sample": lambda p: cr.credal_sample(p, 2, rng=0),
-    "credal_decision": cr.credal_decision,
-    "credal_distance": lambda p: cr.credal_distance(p, LABELS),
-    "soft targets": lambda p: cr.credal_distance(p, PROBS),
+    "as_set": cr.credal.as_set,
+    "vertices": cr.credal.vertices,
+    "contains": lambda p: cr.credal.contains(p, PROBS),
+    "boundary": lambda p: cr.credal.boundary(p, LABELS),
+    "sample": lambda p: cr.credal.sample(p, 2, rng=0),
+    "decision": cr.credal.decision,
+    "distance": lambda p: cr.credal.distance(p, LABELS),
+    "soft targets": lambda p: cr.credal.distance(p, PROBS),
 }
 # What is wrong only beside labels is no mistake here: a transposed square, members in front.
 ONLY_BESIDE_LABELS = {"transposed", "members first"}
@@ -51,56 +51,56 @@ def test_bad_predictions(name: str) -> None:
 def test_bad_labels(case: str) -> None:
     labels, _ = BAD_LABELS[case]
     with pytest.raises(cr.CrediblyError):
-        cr.credal_distance(PROBS, labels)
+        cr.credal.distance(PROBS, labels)
     if case != "one-hot":  # a corner, towards which a ray may go
         with pytest.raises(cr.CrediblyError):
-            cr.credal_boundary(PROBS, labels)
+            cr.credal.boundary(PROBS, labels)
 
 
 def test_soft_labels_are_what_they_look_like() -> None:
     onehot = np.eye(2)[LABELS]
-    expected = cr.credal_distance(MEMBERS, LABELS)
-    assert cr.credal_distance(MEMBERS, onehot) == pytest.approx(expected)
-    assert cr.credal_distance(MEMBERS, onehot.tolist()) == pytest.approx(expected)
-    assert cr.credal_distance(MEMBERS, cr.Point(onehot)) == pytest.approx(expected)
-    assert cr.credal_distance(MEMBERS, cr.LabelCounts(onehot.astype(int))) == pytest.approx(expected)
+    expected = cr.credal.distance(MEMBERS, LABELS)
+    assert cr.credal.distance(MEMBERS, onehot) == pytest.approx(expected)
+    assert cr.credal.distance(MEMBERS, onehot.tolist()) == pytest.approx(expected)
+    assert cr.credal.distance(MEMBERS, cr.Point(onehot)) == pytest.approx(expected)
+    assert cr.credal.distance(MEMBERS, cr.LabelCounts(onehot.astype(int))) == pytest.approx(expected)
 
 
 def test_mixed_libraries() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     tensor = torch.tensor(PROBS)
-    for call in (cr.credal_distance, cr.credal_contains, cr.credal_boundary):
+    for call in (cr.credal.distance, cr.credal.contains, cr.credal.boundary):
         with pytest.raises(cr.InputTypeError, match="must come from one array library; got numpy and torch"):
             call(tensor, PROBS)
     with pytest.raises(cr.InputTypeError, match="one array library"):
-        cr.discounted_utility(cr.credal_decision(tensor), LABELS)
+        cr.credal.discounted_utility(cr.credal.decision(tensor), LABELS)
 
 
 @pytest.mark.parametrize("rng", [-1, "seed", 0.5])
 def test_bad_seeds(rng: object) -> None:
-    for call in (cr.nonspecificity, lambda p, rng: cr.credal_sample(p, 2, rng=rng)):
+    for call in (cr.credal.nonspecificity, lambda p, rng: cr.credal.sample(p, 2, rng=rng)):
         with pytest.raises(cr.InputTypeError, match="`rng` must be None, a non-negative int"):
             call(MEMBERS, rng=rng)
     with pytest.raises(cr.InputTypeError, match="`rng`"):
-        cr.upper_entropy(cr.Dirichlet([[2.0, 3.0]]), rng=rng)
+        cr.credal.upper_entropy(cr.Dirichlet([[2.0, 3.0]]), rng=rng)
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "2"])
 def test_bad_numbers_of_draws(n: object) -> None:
     with pytest.raises(cr.CrediblyError):
-        cr.credal_sample(MEMBERS, n)
+        cr.credal.sample(MEMBERS, n)
     with pytest.raises(cr.CrediblyError):
-        cr.credal_set(cr.Dirichlet([[2.0, 3.0]]), n_samples=n)
+        cr.credal.as_set(cr.Dirichlet([[2.0, 3.0]]), n_samples=n)
 
 
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", None, True])
 def test_bad_positive_numbers(value: object) -> None:
     for call in (
-        lambda: cr.credal_sample(MEMBERS, 2, concentration=value),
-        lambda: cr.upper_entropy(MEMBERS, tolerance=value),
-        lambda: cr.lower_entropy(MEMBERS, tolerance=value),
-        lambda: cr.credal_distance(MEMBERS, LABELS, tolerance=value),
-        lambda: cr.credal_contains(MEMBERS, PROBS, tolerance=value),
+        lambda: cr.credal.sample(MEMBERS, 2, concentration=value),
+        lambda: cr.credal.upper_entropy(MEMBERS, tolerance=value),
+        lambda: cr.credal.lower_entropy(MEMBERS, tolerance=value),
+        lambda: cr.credal.distance(MEMBERS, LABELS, tolerance=value),
+        lambda: cr.credal.contains(MEMBERS, PROBS, tolerance=value),
         lambda: cr.uncertainty(MEMBERS, decomposition="credal", tolerance=value),
     ):
         with pytest.raises(cr.InputError, match="must be a positive number"):
@@ -110,9 +110,9 @@ def test_bad_positive_numbers(value: object) -> None:
 @pytest.mark.parametrize("value", [1.5, "64", True])
 def test_bad_whole_numbers(value: object) -> None:
     for call in (
-        lambda: cr.nonspecificity(MEMBERS, n_events=value),
-        lambda: cr.focal_budget(MEMBERS, value),
-        lambda: cr.credal_sample(MEMBERS, 2, n_steps=value),
+        lambda: cr.credal.nonspecificity(MEMBERS, n_events=value),
+        lambda: cr.credal.focal_budget(MEMBERS, value),
+        lambda: cr.credal.sample(MEMBERS, 2, n_steps=value),
     ):
         with pytest.raises(cr.InputError, match="must be an integer"):
             call()
@@ -121,4 +121,4 @@ def test_bad_whole_numbers(value: object) -> None:
 @pytest.mark.parametrize("budget", [[], [set()], [{0}, {0}], [{5}], [{-1}]])
 def test_bad_budgets(budget: list) -> None:
     with pytest.raises(cr.InputError, match="`focal_sets`"):
-        cr.mass_function(MEMBERS, budget=budget)
+        cr.credal.mass_function(MEMBERS, budget=budget)

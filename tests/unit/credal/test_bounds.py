@@ -16,18 +16,22 @@ def test_every_event_against_corners(kind: str, k: int) -> None:
     credal = every_kind(np.random.default_rng(k), n=4, k=k)[kind]
     events = subsets(k)
     expected = lower_by_loop(credal)
-    assert cr.lower_probability(credal, events) == pytest.approx(expected, abs=1e-12)
-    assert cr.lower_envelope(credal) == pytest.approx(expected, abs=1e-12)
+    assert cr.credal.lower_probability(credal, events) == pytest.approx(expected, abs=1e-12)
+    assert cr.credal.lower_envelope(credal) == pytest.approx(expected, abs=1e-12)
     # upper(A) = 1 - lower(not A): event number a has the complement 2^k - 1 - a
-    assert cr.upper_probability(credal, events) == pytest.approx(1 - expected[:, ::-1], abs=1e-12)
+    assert cr.credal.upper_probability(credal, events) == pytest.approx(1 - expected[:, ::-1], abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_classes(kind: str) -> None:
     credal = every_kind(np.random.default_rng(1))[kind]
     points = corners(credal)
-    assert cr.lower_probability(credal) == pytest.approx(np.array([p.min(axis=0) for p in points]), abs=1e-12)
-    assert cr.upper_probability(credal) == pytest.approx(np.array([p.max(axis=0) for p in points]), abs=1e-12)
+    assert cr.credal.lower_probability(credal) == pytest.approx(
+        np.array([p.min(axis=0) for p in points]), abs=1e-12
+    )
+    assert cr.credal.upper_probability(credal) == pytest.approx(
+        np.array([p.max(axis=0) for p in points]), abs=1e-12
+    )
 
 
 def test_intervals_against_linear_programs() -> None:
@@ -45,7 +49,7 @@ def test_intervals_against_linear_programs() -> None:
         ]
         for low, high in zip(intervals.lower, intervals.upper, strict=True)
     ]
-    assert cr.lower_probability(intervals, events) == pytest.approx(np.array(expected), abs=1e-9)
+    assert cr.credal.lower_probability(intervals, events) == pytest.approx(np.array(expected), abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,37 +60,37 @@ def test_support_against_corners(kind: str, k: int) -> None:
     v = rng.normal(size=(3, 4, k))
     v[2] = np.round(v[2])  # ties
     expected = np.array([[(c @ row).max() for c, row in zip(corners(credal), one, strict=True)] for one in v])
-    values, best = cr.credal_support(credal, v, return_maximiser=True)
+    values, best = cr.credal.support(credal, v, return_maximiser=True)
     assert values == pytest.approx(expected, abs=1e-12)
     assert (best * v).sum(axis=-1) == pytest.approx(expected, abs=1e-12)
     for one in best:
-        assert cr.credal_contains(credal, one, tolerance=1e-9).all()
-    assert cr.credal_support(credal, v[1]) == pytest.approx(expected[1])
+        assert cr.credal.contains(credal, one, tolerance=1e-9).all()
+    assert cr.credal.support(credal, v[1]) == pytest.approx(expected[1])
 
 
 def test_support_of_events_is_their_upper_probability() -> None:
     credal = every_kind(np.random.default_rng(3), n=5, k=4)["Belief"]
     v = np.broadcast_to([1.0, 0.0, 1.0, 0.0], (5, 4))
-    assert cr.credal_support(credal, v) == pytest.approx(cr.upper_probability(credal, {0, 2}))
-    level = cr.credal_set(cr.Dirichlet([[4.0, 3.0, 2.0]]), method="level", rng=0)
-    assert cr.credal_support(level, [[1.0, 0.0, 0.0]])[0] == pytest.approx(level.upper[0, 0])
+    assert cr.credal.support(credal, v) == pytest.approx(cr.credal.upper_probability(credal, {0, 2}))
+    level = cr.credal.as_set(cr.Dirichlet([[4.0, 3.0, 2.0]]), method="level", rng=0)
+    assert cr.credal.support(level, [[1.0, 0.0, 0.0]])[0] == pytest.approx(level.upper[0, 0])
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 3), (4, 2), (2, 4, 2)])
 def test_support_needs_one_value_per_class(shape: tuple[int, ...]) -> None:
     with pytest.raises(cr.InputError, match="directions"):
-        cr.credal_support(np.full((4, 3), 1 / 3), np.zeros(shape))
+        cr.credal.support(np.full((4, 3), 1 / 3), np.zeros(shape))
 
 
 def test_forms_of_events() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]])
-    one = cr.lower_probability(ensemble, {0, 2})
+    one = cr.credal.lower_probability(ensemble, {0, 2})
     assert one.tolist() == [0.75]  # both members give {0, 2} 0.75
     for same in ([0, 2], (2, 0), np.array([0, 2]), np.array([True, False, True])):
-        assert cr.lower_probability(ensemble, same).tolist() == [0.75]
-    several = cr.lower_probability(ensemble, np.array([[True, False, True], [True, False, False]]))
+        assert cr.credal.lower_probability(ensemble, same).tolist() == [0.75]
+    several = cr.credal.lower_probability(ensemble, np.array([[True, False, True], [True, False, False]]))
     assert several.tolist() == [[0.75, 0.25]]
-    assert cr.lower_probability(ensemble, [set(), {0, 1, 2}]).tolist() == [[0.0, 1.0]]
+    assert cr.credal.lower_probability(ensemble, [set(), {0, 1, 2}]).tolist() == [[0.0, 1.0]]
 
 
 @pytest.mark.parametrize(
@@ -101,19 +105,22 @@ def test_forms_of_events() -> None:
 )
 def test_bad_events(events: object, words: str) -> None:
     with pytest.raises(cr.InputError, match=words):
-        cr.lower_probability([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]], events)
+        cr.credal.lower_probability([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]], events)
 
 
 def test_dirichlet_by_samples_is_reproducible_and_stated() -> None:
     dirichlet = cr.Dirichlet([[2.0, 3.0, 4.0]])
-    hull = cr.credal_set(dirichlet, n_samples=50, rng=3)
+    hull = cr.credal.as_set(dirichlet, n_samples=50, rng=3)
     assert hull.probs.shape == (1, 50, 3)
-    assert cr.upper_probability(dirichlet, n_samples=50, rng=3).tolist() == hull.probs.max(axis=1).tolist()
+    assert (
+        cr.credal.upper_probability(dirichlet, n_samples=50, rng=3).tolist()
+        == hull.probs.max(axis=1).tolist()
+    )
 
 
 def test_level_set_bounds_hold_its_draws() -> None:
     alpha = np.array([[20.0, 3.0, 2.0], [1.0, 1.0, 1.0], [5.0, 1.0, 1.0]])
-    region = cr.credal_set(cr.Dirichlet(alpha), method="level", level=0.9, rng=0)
+    region = cr.credal.as_set(cr.Dirichlet(alpha), method="level", level=0.9, rng=0)
     rng = np.random.default_rng(1)
     for row, (low, high) in enumerate(zip(region.lower, region.upper, strict=True)):
         draws = rng.dirichlet(alpha[row], size=20_000)
@@ -128,7 +135,7 @@ def test_level_set_bounds_hold_its_draws() -> None:
 
 def test_level_set_needs_a_bounded_density() -> None:
     with pytest.raises(cr.InputError, match=r"must be at least 1 .*row 0 holds 0\.5.*samples"):
-        cr.credal_set(cr.Dirichlet([[0.5, 2.0]]), method="level")
+        cr.credal.as_set(cr.Dirichlet([[0.5, 2.0]]), method="level")
 
 
 def test_intervals_of_an_ensemble_hold_its_hull() -> None:
@@ -136,21 +143,23 @@ def test_intervals_of_an_ensemble_hold_its_hull() -> None:
     wide = ensemble.to_intervals()
     events = subsets(4)
     # Intervals forget what classes have to do with each other: never tighter, equal on single classes.
-    assert (cr.lower_probability(wide, events) <= cr.lower_probability(ensemble, events) + 1e-12).all()
-    assert cr.upper_probability(wide) == pytest.approx(cr.upper_probability(ensemble))
+    assert (
+        cr.credal.lower_probability(wide, events) <= cr.credal.lower_probability(ensemble, events) + 1e-12
+    ).all()
+    assert cr.credal.upper_probability(wide) == pytest.approx(cr.credal.upper_probability(ensemble))
 
 
 def test_tightening_does_not_lift_a_zero_by_rounding() -> None:
     # 1.0 + 0.4 - 0.4 = 0.9999999999999999 in floating point, which would lift the 0 to 1e-16
     loose = cr.Intervals([[0.6, 0.0]], [[1.0, 0.4]])
-    assert cr.lower_probability(loose).tolist() == [[0.6, 0.0]]
+    assert cr.credal.lower_probability(loose).tolist() == [[0.6, 0.0]]
 
 
 def test_tightening_does_not_lose_tiny_probabilities() -> None:
     # 1 - 1.0 = 0 would make -log upper infinite although the lower bound itself is 1e-20
     saturated = cr.Intervals([[1e-20, 1.0]], [[1e-20, 1.0]])
-    assert cr.upper_probability(saturated).tolist() == [[1e-20, 1.0]]
-    assert cr.credal_distance(saturated, [0])[0] == pytest.approx(20 * np.log(10))
+    assert cr.credal.upper_probability(saturated).tolist() == [[1e-20, 1.0]]
+    assert cr.credal.distance(saturated, [0])[0] == pytest.approx(20 * np.log(10))
 
 
 MARKED = [np.array([[1, 0, 1]]), np.array([[1.0, 0.0, 1.0]]), [[1, 0, 1]], np.array([[True, False, True]])]
@@ -160,16 +169,18 @@ MARKED = [np.array([[1, 0, 1]]), np.array([[1.0, 0.0, 1.0]]), [[1, 0, 1]], np.ar
 def test_rows_of_zero_and_one_mark_classes(events: object) -> None:
     ensemble = cr.Ensemble([[[0.3, 0.5, 0.2], [0.1, 0.51, 0.39]]])
     # P({0, 2}) of the members: 0.5 and 0.49; {0, 1} would be 0.8
-    assert cr.upper_probability(ensemble, events) == pytest.approx(np.array([[0.5]]))
-    assert cr.upper_probability(ensemble, events[0]) == pytest.approx([0.5])
-    assert cr.upper_probability(ensemble, np.array([0, 2])) == pytest.approx([0.5])
+    assert cr.credal.upper_probability(ensemble, events) == pytest.approx(np.array([[0.5]]))
+    assert cr.credal.upper_probability(ensemble, events[0]) == pytest.approx([0.5])
+    assert cr.credal.upper_probability(ensemble, np.array([0, 2])) == pytest.approx([0.5])
 
 
 def test_numbers_that_may_mean_two_things_are_refused() -> None:
     pair = cr.Ensemble([[[0.3, 0.7], [0.6, 0.4]]])
     with pytest.raises(cr.InputError, match=r"the classes 0 and 1, or a 1 for each class of the event"):
-        cr.upper_probability(pair, np.array([[1, 0]]))
-    assert cr.upper_probability(pair, np.array([[1, 0], [1, 1]])) == pytest.approx(np.array([[0.6, 1.0]]))
-    assert cr.upper_probability(pair, [0, 1]) == pytest.approx([1.0])
+        cr.credal.upper_probability(pair, np.array([[1, 0]]))
+    assert cr.credal.upper_probability(pair, np.array([[1, 0], [1, 1]])) == pytest.approx(
+        np.array([[0.6, 1.0]])
+    )
+    assert cr.credal.upper_probability(pair, [0, 1]) == pytest.approx([1.0])
     with pytest.raises(cr.InputError, match="whole class indices"):
-        cr.upper_probability(pair, np.array([[0.5, 1.0]]))
+        cr.credal.upper_probability(pair, np.array([[0.5, 1.0]]))

@@ -34,8 +34,8 @@ def test_labels_by_all_corners(kind: str, divergence: str) -> None:
         [DIVERGENCES[divergence](np.eye(4)[y], np.clip(p, 0, 1)) for p in points]
         for y, points in zip(labels, corners(credal), strict=True)
     ]
-    nearest = cr.credal_distance(credal, labels, divergence=divergence)
-    farthest = cr.credal_distance(credal, labels, divergence=divergence, to="farthest")
+    nearest = cr.credal.distance(credal, labels, divergence=divergence)
+    farthest = cr.credal.distance(credal, labels, divergence=divergence, to="farthest")
     assert nearest == pytest.approx([min(row) for row in values], abs=1e-9)
     finite = np.isfinite([max(row) for row in values])
     assert farthest[finite] == pytest.approx(np.array([max(row) for row in values])[finite], abs=1e-9)
@@ -44,7 +44,7 @@ def test_labels_by_all_corners(kind: str, divergence: str) -> None:
     middle = [
         DIVERGENCES[divergence](np.eye(4)[y], p) for y, p in zip(labels, credal.mean().probs, strict=True)
     ]
-    assert cr.credal_distance(credal, labels, divergence=divergence, to="mean") == pytest.approx(middle)
+    assert cr.credal.distance(credal, labels, divergence=divergence, to="mean") == pytest.approx(middle)
 
 
 def targets(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
@@ -61,8 +61,8 @@ def test_soft_targets_by_slsqp_and_corners(kind: str, divergence: str) -> None:
     credal = every_kind(rng, n=6, k=3)[kind]
     target = targets(rng, 6, 3)
     function = DIVERGENCES[divergence]
-    nearest = cr.credal_distance(credal, target, divergence=divergence)
-    farthest = cr.credal_distance(credal, target, divergence=divergence, to="farthest")
+    nearest = cr.credal.distance(credal, target, divergence=divergence)
+    farthest = cr.credal.distance(credal, target, divergence=divergence, to="farthest")
     for row, listed in enumerate(corners(credal)):
         points = np.unique(np.clip(listed, 0, 1).round(12), axis=0)
         best = best_over_hull(lambda p, row=row: function(target[row], p), points, rng)
@@ -80,41 +80,41 @@ def test_closed_form_is_the_soft_answer_for_one_hot_targets() -> None:
     labels = rng.integers(0, 4, size=6)
     for kind, credal in every_kind(rng, n=6, k=4).items():
         for divergence in DIVERGENCES:
-            hard = cr.credal_distance(credal, labels, divergence=divergence)
-            soft = cr.credal_distance(credal, np.eye(4)[labels], divergence=divergence)
+            hard = cr.credal.distance(credal, labels, divergence=divergence)
+            soft = cr.credal.distance(credal, np.eye(4)[labels], divergence=divergence)
             # The root of a small error is larger: 1e-9 in JS is up to 3e-5 in its root, here far less.
             assert soft == pytest.approx(hard, abs=1e-7), kind
 
 
 def test_the_mean_of_a_dirichlet_needs_no_draws() -> None:
     dirichlet = cr.Dirichlet([[3.0, 1.0]])
-    assert cr.credal_distance(dirichlet, [0], to="mean").tolist() == pytest.approx([-math.log(0.75)])
+    assert cr.credal.distance(dirichlet, [0], to="mean").tolist() == pytest.approx([-math.log(0.75)])
 
 
 def test_values_by_hand() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.5], [0.25, 0.75]]])
-    assert cr.credal_distance(ensemble, [0]).tolist() == pytest.approx([math.log(2)])
-    assert cr.credal_distance(ensemble, [0], to="farthest").tolist() == pytest.approx([math.log(4)])
+    assert cr.credal.distance(ensemble, [0]).tolist() == pytest.approx([math.log(2)])
+    assert cr.credal.distance(ensemble, [0], to="farthest").tolist() == pytest.approx([math.log(4)])
     # JS of a corner and (q, 1 - q), q = 0.5: 1/2 [ln(2 / 1.5) + 0.5 ln(1 / 1.5) + 0.5 ln 2]
     expected = 0.5 * (math.log(2 / 1.5) + 0.5 * math.log(1 / 1.5) + 0.5 * math.log(2))
-    assert cr.credal_distance(ensemble, [0], divergence="js").tolist() == pytest.approx([expected])
-    assert cr.credal_distance(ensemble, [0], divergence="sqrt_js") == pytest.approx([math.sqrt(expected)])
+    assert cr.credal.distance(ensemble, [0], divergence="js").tolist() == pytest.approx([expected])
+    assert cr.credal.distance(ensemble, [0], divergence="sqrt_js") == pytest.approx([math.sqrt(expected)])
     never = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]])
-    assert cr.credal_distance(never, [1]).tolist() == [math.inf]
-    assert cr.credal_distance(never, [1], divergence="js").tolist() == pytest.approx([math.log(2)])
-    assert cr.credal_distance(never, cr.LabelCounts([[1, 1]])).tolist() == [math.inf]
-    assert cr.credal_distance(never, cr.LabelCounts([[3, 0]])).tolist() == [0.0]
+    assert cr.credal.distance(never, [1]).tolist() == [math.inf]
+    assert cr.credal.distance(never, [1], divergence="js").tolist() == pytest.approx([math.log(2)])
+    assert cr.credal.distance(never, cr.LabelCounts([[1, 1]])).tolist() == [math.inf]
+    assert cr.credal.distance(never, cr.LabelCounts([[3, 0]])).tolist() == [0.0]
 
 
 def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
     # t = (1, 0, 0), u_0 = 0.4: all other mass goes to classes the target does not have; KL = -ln 0.4
     narrow = cr.Intervals([[0.1, 0.1, 0.1]], [[0.4, 0.9, 0.9]])
-    assert cr.credal_distance(narrow, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
+    assert cr.credal.distance(narrow, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
     # The same within a belief: 0.6 is stuck on {1, 2}
     stuck = cr.Belief([[0.4, 0.6]], [{0, 1, 2}, {1, 2}])
-    assert cr.credal_distance(stuck, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
+    assert cr.credal.distance(stuck, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
     expected = js(np.array([1.0, 0, 0]), np.array([0.4, 0.3, 0.3]))
-    assert cr.credal_distance(stuck, np.array([[1.0, 0.0, 0.0]]), divergence="js") == pytest.approx(
+    assert cr.credal.distance(stuck, np.array([[1.0, 0.0, 0.0]]), divergence="js") == pytest.approx(
         [expected]
     )
 
@@ -122,19 +122,19 @@ def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
 def test_the_farthest_distribution_may_leave_out_a_class_of_the_target() -> None:
     target = np.array([[0.5, 0.5]])
     for credal in (cr.Belief([[0.6, 0.4]], [{0}, {0, 1}]), cr.Intervals([[0.6, 0.0]], [[1.0, 0.4]])):
-        assert cr.credal_distance(credal, target, to="farthest").tolist() == [math.inf]
+        assert cr.credal.distance(credal, target, to="farthest").tolist() == [math.inf]
         # (1, 0) is the farthest in Jensen-Shannon as well
         expected = js(target[0], np.array([1.0, 0.0]))
-        found = cr.credal_distance(credal, target, to="farthest", divergence="js")
+        found = cr.credal.distance(credal, target, to="farthest", divergence="js")
         assert found == pytest.approx([expected], abs=1e-9)
 
 
 def test_targets_inside_have_distance_zero() -> None:
     rng = np.random.default_rng(3)
     for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):
-        inside = cr.credal_sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
+        inside = cr.credal.sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
         for divergence in ("kl", "js"):
-            assert cr.credal_distance(credal, inside, divergence=divergence) == pytest.approx(
+            assert cr.credal.distance(credal, inside, divergence=divergence) == pytest.approx(
                 np.zeros(10), abs=2e-9
             )
 
@@ -144,7 +144,7 @@ def test_soft_targets_need_more_than_the_nearest_member() -> None:
     middle = np.array([[0.5, 0.5]])
     nearest_member = min(kl(middle[0], p) for p in ensemble.probs[0])
     assert nearest_member > 0.5
-    assert cr.credal_distance(ensemble, middle)[0] == pytest.approx(0, abs=1e-9)
+    assert cr.credal.distance(ensemble, middle)[0] == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("divergence", ["kl", "js"])
@@ -152,7 +152,7 @@ def test_beliefs_with_many_classes_are_the_same_problem(divergence: str) -> None
     rng = np.random.default_rng(4)
     belief = random_belief(rng, 12, 5)
     target = targets(rng, 12, 5)
-    exact = cr.credal_distance(belief, target, divergence=divergence)
+    exact = cr.credal.distance(belief, target, divergence=divergence)
     found = _sweep(belief, target, divergence, 1e-10)
     function = DIVERGENCES[divergence]
     assert [function(t, p) for t, p in zip(target, found, strict=True)] == pytest.approx(exact, abs=1e-8)
@@ -165,9 +165,9 @@ def test_farthest_beyond_16_classes() -> None:
     belief = cr.Belief(masses, sets)
     target = np.zeros((1, 18))
     target[0, 0] = 1.0
-    found = cr.credal_distance(belief, target, to="farthest")
+    found = cr.credal.distance(belief, target, to="farthest")
     assert found == pytest.approx([-math.log(0.7 / 18)])
-    assert cr.credal_distance(belief, target) == pytest.approx([-math.log(0.7 / 18 + 0.3)])
+    assert cr.credal.distance(belief, target) == pytest.approx([-math.log(0.7 / 18 + 0.3)])
 
 
 @pytest.mark.parametrize(
@@ -185,14 +185,14 @@ def test_farthest_beyond_16_classes() -> None:
 )
 def test_bad_input(labels: object, settings: dict, words: str) -> None:
     with pytest.raises(cr.CrediblyError, match=words):
-        cr.credal_distance([[[0.5, 0.5]], [[0.2, 0.8]]], labels, **settings)
+        cr.credal.distance([[[0.5, 0.5]], [[0.2, 0.8]]], labels, **settings)
 
 
 def test_swapped_and_foreign_arguments() -> None:
     with pytest.raises(cr.InputTypeError, match="Swap them"):
-        cr.credal_distance([0, 1], [[0.5, 0.5], [0.2, 0.8]])
+        cr.credal.distance([0, 1], [[0.5, 0.5], [0.2, 0.8]])
     with pytest.raises(cr.InputTypeError, match="must be class predictions"):
-        cr.credal_distance(cr.Gaussian([0.0], [1.0]), [0])
+        cr.credal.distance(cr.Gaussian([0.0], [1.0]), [0])
 
 
 @pytest.mark.parametrize("classes", [2, 13])  # listed events, and levelled sets
@@ -203,7 +203,7 @@ def test_tiny_masses_of_beliefs_are_kept(mass: float, classes: int) -> None:
     target[0, :2] = 0.9, 0.1
     # class 1 can have no more than the mass, class 0 has the rest
     expected = 0.9 * np.log(0.9 / (1 - mass)) + 0.1 * np.log(0.1 / mass)
-    assert cr.credal_distance(belief, target) == pytest.approx([expected], abs=1e-9)
+    assert cr.credal.distance(belief, target) == pytest.approx([expected], abs=1e-9)
 
 
 def test_shares_that_shrink_leave_no_rounding_behind() -> None:
@@ -214,8 +214,8 @@ def test_shares_that_shrink_leave_no_rounding_behind() -> None:
     sets = [{0}, {3}, {0, 1, 2}, {0, 1, 2, 3}]
     target = np.array([[1.4910473059705083e-06, 1.2304923904178168e-17, 9.9999850307968075e-01, 5.87301e-09]])
     target[0, 2] = 1 - target[0, [0, 1, 3]].sum()
-    few = cr.credal_distance(cr.Belief(masses, sets, n_classes=4), target)
-    many = cr.credal_distance(cr.Belief(masses, sets, n_classes=13), np.pad(target, ((0, 0), (0, 9))))
+    few = cr.credal.distance(cr.Belief(masses, sets, n_classes=4), target)
+    many = cr.credal.distance(cr.Belief(masses, sets, n_classes=13), np.pad(target, ((0, 0), (0, 9))))
     # class 3 has at least its own mass; the others share the rest as the target does
     least = 1.4605497088735346e-04
     expected = (1 - target[0, 3]) * np.log((1 - target[0, 3]) / (1 - least))
@@ -229,8 +229,8 @@ def test_tiny_targets_in_intervals_are_kept() -> None:
     target = np.array([[0.97, 0.03, 1e-15, 3e-17]])
     # classes 0 and 1 are full, class 2 keeps its least, class 3 gets what is left: 1 - 0.1 - 0.27 - 0.62
     nearest = cr.Point([[0.10, 0.27, 0.62, 0.01]])
-    expected = cr.credal_distance(nearest, target, divergence="js")
-    assert cr.credal_distance(intervals, target, divergence="js") == pytest.approx(expected, abs=1e-9)
+    expected = cr.credal.distance(nearest, target, divergence="js")
+    assert cr.credal.distance(intervals, target, divergence="js") == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_class_that_only_a_denormal_supports() -> None:
@@ -240,4 +240,4 @@ def test_a_class_that_only_a_denormal_supports() -> None:
     t = np.array([0.5, 0.4, 0.1])
     logs = np.log(np.stack([1 - w / 2, w / 2, w])) + np.array([[0.0], [0.0], [np.log(5e-324)]])
     expected = (t @ np.log(t)) - (t @ logs).max()
-    assert cr.credal_distance(hull, t[None])[0] == pytest.approx(expected, abs=1e-6)
+    assert cr.credal.distance(hull, t[None])[0] == pytest.approx(expected, abs=1e-6)

@@ -21,13 +21,13 @@ SETS = {
 def test_a_point_mixed_with_everything() -> None:
     # 0.9 p, and 0.1 on one class: upper probabilities 0.9 p + 0.1, lower 0.9 p
     found = enlarged(POINT, 0.1, "vacuous")
-    assert cr.upper_probability(found)[0] == pytest.approx([0.55, 0.37, 0.28])
-    assert cr.lower_probability(found)[0] == pytest.approx([0.45, 0.27, 0.18])
+    assert cr.credal.upper_probability(found)[0] == pytest.approx([0.55, 0.37, 0.28])
+    assert cr.credal.lower_probability(found)[0] == pytest.approx([0.45, 0.27, 0.18])
 
 
 def test_a_point_moved_by_total_variation() -> None:
     found = enlarged(POINT, 0.1, "ball")
-    assert cr.upper_probability(found)[0] == pytest.approx([0.6, 0.4, 0.3])
+    assert cr.credal.upper_probability(found)[0] == pytest.approx([0.6, 0.4, 0.3])
     apart = 0.5 * np.abs(found.probs[0] - POINT.probs).sum(axis=1)
     assert apart == pytest.approx([0.1, 0.1, 0.1])
     far = enlarged(cr.Point([[0.95, 0.05, 0.0]]), 0.1, "ball")  # class 0 is only 0.05 away
@@ -36,7 +36,7 @@ def test_a_point_moved_by_total_variation() -> None:
 
 def test_bounds_and_masses() -> None:
     wider = enlarged(SETS["intervals"], 0.1, "ball")
-    assert cr.upper_probability(wider)[0] == pytest.approx([0.7, 0.4, 0.5])
+    assert cr.credal.upper_probability(wider)[0] == pytest.approx([0.7, 0.4, 0.5])
     mixed = enlarged(SETS["intervals"], 0.5, "vacuous")
     # lower 0.5 * (0.4, 0.1, 0.1); the bounds given are reachable already
     assert mixed.lower[0] == pytest.approx([0.2, 0.05, 0.05])
@@ -56,22 +56,22 @@ def test_sets_are_nested_up_to_everything(name: str, by: str) -> None:
             enlarged(credal, 0.1, by)
         return
     assert enlarged(credal, 0.0, by) is credal
-    sizes = [cr.credal_size(enlarged(credal, radius, by))[0] for radius in (0.0, 0.1, 0.3, 1.0)]
+    sizes = [cr.credal.size(enlarged(credal, radius, by))[0] for radius in (0.0, 0.1, 0.3, 1.0)]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] == pytest.approx(1.0)
     inner, outer = (enlarged(credal, radius, by) for radius in (0.1, 0.3))
-    for corner in cr.credal_vertices(inner)[0]:
-        assert cr.credal_contains(outer, corner[None]).all()
-    assert cr.credal_contains(inner, credal.mean()).all()
+    for corner in cr.credal.vertices(inner)[0]:
+        assert cr.credal.contains(outer, corner[None]).all()
+    assert cr.credal.contains(inner, credal.mean()).all()
 
 
 @pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
 def test_every_library(name: str, library: Library) -> None:
     credal = SETS[name]
     moved = credal.replace_rows(**{f: library.asarray(getattr(credal, f)) for f in credal.row_fields})
-    found = cr.upper_probability(enlarged(moved, 0.2, "vacuous"))
+    found = cr.credal.upper_probability(enlarged(moved, 0.2, "vacuous"))
     assert library.owns(found)
-    assert read(found) == pytest.approx(cr.upper_probability(enlarged(credal, 0.2, "vacuous")))
+    assert read(found) == pytest.approx(cr.credal.upper_probability(enlarged(credal, 0.2, "vacuous")))
 
 
 @pytest.mark.parametrize("radius", [-0.1, 1.1, float("nan"), True, "0.1"])

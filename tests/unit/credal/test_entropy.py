@@ -39,7 +39,7 @@ def test_upper_entropy_by_slsqp(kind: str) -> None:
     expected = [
         -best_over_hull(negative_entropy, np.unique(p.round(12), axis=0), rng) for p in corners(credal)
     ]
-    found = cr.upper_entropy(credal)
+    found = cr.credal.upper_entropy(credal)
     # Ours is certified within 1e-6 below the maximum; SLSQP is never above it.
     assert (found <= np.array(expected) + 1e-7).all()
     assert (found >= np.array(expected) - 1e-6).all()
@@ -50,20 +50,20 @@ def test_upper_entropy_by_slsqp(kind: str) -> None:
 def test_lower_entropy_by_all_corners(kind: str, k: int) -> None:
     credal = every_kind(np.random.default_rng(k), n=6, k=k)[kind]
     expected = [min(entropy(np.maximum(p, 0)) for p in points) for points in corners(credal)]
-    assert cr.lower_entropy(credal) == pytest.approx(expected, abs=1e-9)
+    assert cr.credal.lower_entropy(credal) == pytest.approx(expected, abs=1e-9)
 
 
 def test_values_by_hand() -> None:
     vacuous = cr.Intervals([[0.0, 0.0, 0.0]], [[1.0, 1.0, 1.0]])
-    assert cr.upper_entropy(vacuous, base=3).tolist() == pytest.approx([1.0])
-    assert cr.lower_entropy(vacuous).tolist() == [0.0]
+    assert cr.credal.upper_entropy(vacuous, base=3).tolist() == pytest.approx([1.0])
+    assert cr.credal.lower_entropy(vacuous).tolist() == [0.0]
     # p = clip(c, l, u): 0.5 is forced on class 0, the rest is shared evenly
     shared = cr.Intervals([[0.5, 0.0, 0.0]], [[0.9, 1.0, 1.0]])
-    assert cr.upper_entropy(shared).tolist() == pytest.approx([entropy(np.array([0.5, 0.25, 0.25]))])
+    assert cr.credal.upper_entropy(shared).tolist() == pytest.approx([entropy(np.array([0.5, 0.25, 0.25]))])
     # Bel({0}) / 1 = 0.6 is the largest belief per class; the rest goes to class 1
     belief = cr.Belief([[0.6, 0.4]], [{0}, {0, 1}])
-    assert cr.upper_entropy(belief).tolist() == pytest.approx([entropy(np.array([0.6, 0.4]))])
-    assert cr.lower_entropy(belief).tolist() == [0.0]
+    assert cr.credal.upper_entropy(belief).tolist() == pytest.approx([entropy(np.array([0.6, 0.4]))])
+    assert cr.credal.lower_entropy(belief).tolist() == [0.0]
 
 
 def test_greedy_filling_in_class_order_is_wrong_and_not_what_is_done() -> None:
@@ -77,7 +77,7 @@ def test_greedy_filling_in_class_order_is_wrong_and_not_what_is_done() -> None:
             p[j] += step
             left -= step
         greedy.append(entropy(p))
-    found = cr.lower_entropy(intervals)
+    found = cr.credal.lower_entropy(intervals)
     assert (found <= np.array(greedy) + 1e-9).all()
     assert (found < np.array(greedy) - 1e-6).mean() > 0.5
 
@@ -93,22 +93,22 @@ def test_branch_and_bound_is_the_shortest_path(k: int) -> None:
 
 def test_branch_and_bound_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     intervals = random_intervals(np.random.default_rng(2), 40, 8)
-    expected = cr.lower_entropy(intervals, tolerance=1e-9)
+    expected = cr.credal.lower_entropy(intervals, tolerance=1e-9)
     monkeypatch.setattr(corners_module, "_NODE_ELEMENTS", 1)
-    assert cr.lower_entropy(intervals, tolerance=1e-9) == pytest.approx(expected, abs=2e-9)
+    assert cr.credal.lower_entropy(intervals, tolerance=1e-9) == pytest.approx(expected, abs=2e-9)
     monkeypatch.setattr(corners_module, "_NODES_PER_ROW", 0)
     with pytest.raises(cr.UnsupportedError, match="certified by branch and bound"):
-        cr.lower_entropy(intervals)
+        cr.credal.lower_entropy(intervals)
 
 
 def test_many_classes_stay_certified() -> None:
     rng = np.random.default_rng(3)
     wide = random_intervals(rng, 5, 60)
-    low, high = cr.lower_entropy(wide), cr.upper_entropy(wide)
+    low, high = cr.credal.lower_entropy(wide), cr.credal.upper_entropy(wide)
     assert (low < high).all()
     belief = random_belief(rng, 3, 20, f=10)
-    upper = cr.upper_entropy(belief, tolerance=1e-8)
-    assert (cr.lower_entropy(belief) <= entropy_of(belief.pignistic().probs) + 1e-12).all()
+    upper = cr.credal.upper_entropy(belief, tolerance=1e-8)
+    assert (cr.credal.lower_entropy(belief) <= entropy_of(belief.pignistic().probs) + 1e-12).all()
     assert (upper >= entropy_of(belief.pignistic().probs) - 1e-8).all()
 
 
@@ -118,7 +118,7 @@ def entropy_of(probs: np.ndarray) -> np.ndarray:
 
 def test_levelling_sets_in_turn_is_the_greedy_algorithm() -> None:
     belief = random_belief(np.random.default_rng(4), 20, 5)
-    exact = cr.upper_entropy(belief)
+    exact = cr.credal.upper_entropy(belief)
     levelled = _sweep(belief, np.ones((20, 5)), "entropy", 1e-10)
     assert entropy_of(levelled) == pytest.approx(exact, abs=1e-9)
 
@@ -126,13 +126,13 @@ def test_levelling_sets_in_turn_is_the_greedy_algorithm() -> None:
 def test_assignments_are_the_shortest_path() -> None:
     belief = random_belief(np.random.default_rng(5), 10, 6)
     found = [least_over_assignments(row, belief.membership, entropy_terms, 1e-10) for row in belief.masses]
-    assert found == pytest.approx(cr.lower_entropy(belief), abs=1e-9)
+    assert found == pytest.approx(cr.credal.lower_entropy(belief), abs=1e-9)
 
 
 def test_assignments_that_do_not_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credibly.credal.corners._MAX_NODES", 1)
     with pytest.raises(cr.UnsupportedError, match=r"the gap is .* after 1 nodes\. Pass a larger"):
-        cr.lower_entropy(random_belief(np.random.default_rng(6), 5, 18, f=20), tolerance=1e-12)
+        cr.credal.lower_entropy(random_belief(np.random.default_rng(6), 5, 18, f=20), tolerance=1e-12)
 
 
 @pytest.mark.parametrize(("m", "k"), [(2, 3), (10, 10), (40, 4), (6, 50), (3, 3)])
@@ -173,8 +173,8 @@ def test_a_tolerance_out_of_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     rng = np.random.default_rng(7)
     for credal in (random_ensemble(rng, 3, 4, 5), random_belief(rng, 3, 17, f=20)):
         with pytest.raises(cr.UnsupportedError, match=r"must be certified within 1e-09; .*Pass a larger"):
-            cr.upper_entropy(credal, tolerance=1e-9)
-    for call in (cr.upper_entropy, cr.lower_entropy):
+            cr.credal.upper_entropy(credal, tolerance=1e-9)
+    for call in (cr.credal.upper_entropy, cr.credal.lower_entropy):
         with pytest.raises(cr.InputError, match="`tolerance` must be a positive number"):
             call([[0.5, 0.5]], tolerance=0.0)
 
@@ -182,18 +182,20 @@ def test_a_tolerance_out_of_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("base", [0, -2, 1, math.nan, "2"])
 def test_bad_base(base: float) -> None:
     with pytest.raises(cr.InputError, match="`base` must "):
-        cr.upper_entropy([[0.5, 0.5]], base=base)
+        cr.credal.upper_entropy([[0.5, 0.5]], base=base)
 
 
 def test_graph_of_tensors_goes_through_the_maximum() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs = torch.tensor(random_ensemble(np.random.default_rng(8), 2, 3, 4).probs, requires_grad=True)
-    value = cr.upper_entropy(cr.Ensemble(probs), tolerance=1e-10).sum()
+    value = cr.credal.upper_entropy(cr.Ensemble(probs), tolerance=1e-10).sum()
     value.backward()
     # By the envelope theorem the gradient is that of H at fixed weights: compare with a finite difference.
     step = torch.zeros_like(probs)
     step[0, 1, 0], step[0, 1, 1] = 1e-5, -1e-5
     with torch.no_grad():
-        up, down = (cr.upper_entropy(cr.Ensemble(probs + s * step), tolerance=1e-12).sum() for s in (1, -1))
+        up, down = (
+            cr.credal.upper_entropy(cr.Ensemble(probs + s * step), tolerance=1e-12).sum() for s in (1, -1)
+        )
     slope = (probs.grad * step).sum()
     assert float((up - down) / 2) == pytest.approx(float(slope), abs=1e-8)

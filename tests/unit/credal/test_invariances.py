@@ -23,20 +23,20 @@ SETS = st.one_of(points(), ensembles(), intervals(), beliefs())
 @given(SETS)
 def test_measures_keep_their_order(credal: Any) -> None:
     k = credal.n_classes
-    lower, upper = cr.lower_probability(credal), cr.upper_probability(credal)
+    lower, upper = cr.credal.lower_probability(credal), cr.credal.upper_probability(credal)
     mean = credal.mean().probs
     assert (lower <= mean + ROUNDING).all()
     assert (mean <= upper + ROUNDING).all()
     middle = np.array([entropy(p) for p in mean])
-    assert (cr.lower_entropy(credal) <= middle + 10 * ROUNDING).all()
-    assert (middle <= cr.upper_entropy(credal) + 10 * ROUNDING).all()
-    assert (cr.upper_entropy(credal) <= math.log(k) + 10 * ROUNDING).all()
-    hartley = cr.nonspecificity(credal)
+    assert (cr.credal.lower_entropy(credal) <= middle + 10 * ROUNDING).all()
+    assert (middle <= cr.credal.upper_entropy(credal) + 10 * ROUNDING).all()
+    assert (cr.credal.upper_entropy(credal) <= math.log(k) + 10 * ROUNDING).all()
+    hartley = cr.credal.nonspecificity(credal)
     assert (hartley >= -ROUNDING).all()
     assert (hartley <= math.log(k) + ROUNDING).all()
-    assert (cr.nonspecificity(credal, measure="koerner") >= 1 - k * ROUNDING).all()
-    assert (cr.nonspecificity(credal, measure="pal") <= 1 + ROUNDING).all()
-    assert ((cr.credal_size(credal) >= -ROUNDING) & (cr.credal_size(credal) <= 1 + ROUNDING)).all()
+    assert (cr.credal.nonspecificity(credal, measure="koerner") >= 1 - k * ROUNDING).all()
+    assert (cr.credal.nonspecificity(credal, measure="pal") <= 1 + ROUNDING).all()
+    assert ((cr.credal.size(credal) >= -ROUNDING) & (cr.credal.size(credal) <= 1 + ROUNDING)).all()
 
 
 @given(SETS, st.data())
@@ -46,14 +46,14 @@ def test_distances_keep_their_order(credal: Any, data: st.DataObject) -> None:
     )
     for divergence in ("kl", "js"):
         near, middle, far = (
-            cr.credal_distance(credal, labels, divergence=divergence, to=to)
+            cr.credal.distance(credal, labels, divergence=divergence, to=to)
             for to in ("nearest", "mean", "farthest")
         )
         scale = 1 + np.where(np.isfinite(far), far, 0.0)
         assert (near >= 0).all()
         assert (near <= middle + ROUNDING * np.exp(scale)).all()
         assert (middle <= far + ROUNDING * np.exp(scale)).all()
-    assert cr.credal_distance(credal, labels, divergence="sqrt_js") == pytest.approx(np.sqrt(near))
+    assert cr.credal.distance(credal, labels, divergence="sqrt_js") == pytest.approx(np.sqrt(near))
 
 
 @given(SETS)
@@ -61,16 +61,16 @@ def test_the_mean_is_inside_and_soft_distances_to_it_vanish(credal: Any) -> None
     mean = np.asarray(credal.mean().probs, dtype=np.float64)
     mean = np.where(mean < 1e-290, 0.0, mean)  # ratios of the smallest numbers overflow
     mean = mean / mean.sum(axis=1, keepdims=True)
-    assert cr.credal_contains(credal, mean, tolerance=ROUNDING).all()
-    assert cr.credal_distance(credal, mean) == pytest.approx(np.zeros(len(credal)), abs=10 * ROUNDING)
-    edge = cr.credal_boundary(credal, np.zeros(len(credal), dtype=int))
-    assert cr.credal_contains(credal, edge / edge.sum(axis=1, keepdims=True), tolerance=10 * ROUNDING).all()
+    assert cr.credal.contains(credal, mean, tolerance=ROUNDING).all()
+    assert cr.credal.distance(credal, mean) == pytest.approx(np.zeros(len(credal)), abs=10 * ROUNDING)
+    edge = cr.credal.boundary(credal, np.zeros(len(credal), dtype=int))
+    assert cr.credal.contains(credal, edge / edge.sum(axis=1, keepdims=True), tolerance=10 * ROUNDING).all()
 
 
 @given(SETS)
 def test_decisions_leave_a_class_and_are_nested(credal: Any) -> None:
     rules = ("e_admissibility", "maximality", "interval_dominance")
-    admissible, maximal, undominated = (cr.credal_decision(credal, rule=rule) for rule in rules)
+    admissible, maximal, undominated = (cr.credal.decision(credal, rule=rule) for rule in rules)
     assert admissible.any(axis=1).all()
     assert (admissible <= maximal).all()
     assert (maximal <= undominated).all()
@@ -78,9 +78,9 @@ def test_decisions_leave_a_class_and_are_nested(credal: Any) -> None:
 
 @given(SETS)
 def test_masses_add_up(credal: Any) -> None:
-    masses = cr.mass_function(credal)
+    masses = cr.credal.mass_function(credal)
     assert masses.masses.sum(axis=1) == pytest.approx(np.ones(len(credal)), abs=ROUNDING)
-    clamped = cr.mass_function(credal, negative="clamp")
+    clamped = cr.credal.mass_function(credal, negative="clamp")
     assert (clamped.masses >= -1e-12).all()
 
 
@@ -96,17 +96,17 @@ def relabelled(credal: Any, order: np.ndarray) -> Any:
 
 
 MEASURES: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "hartley": lambda s, y, t: cr.nonspecificity(s),
-    "pal": lambda s, y, t: cr.nonspecificity(s, measure="pal"),
-    "upper entropy": lambda s, y, t: cr.upper_entropy(s, tolerance=1e-10),
-    "lower entropy": lambda s, y, t: cr.lower_entropy(s, tolerance=1e-10),
-    "size": lambda s, y, t: cr.credal_size(s),
-    "to labels": lambda s, y, t: cr.credal_distance(s, y),
-    "to targets": lambda s, y, t: cr.credal_distance(s, t, divergence="js"),
-    "from targets": lambda s, y, t: cr.credal_distance(s, t, divergence="js", to="farthest"),
-    "inside": lambda s, y, t: cr.credal_contains(s, t),
-    "fraction": lambda s, y, t: cr.credal_boundary(s, y, return_fraction=True)[1],
-    "support": lambda s, y, t: cr.credal_support(s, t),
+    "hartley": lambda s, y, t: cr.credal.nonspecificity(s),
+    "pal": lambda s, y, t: cr.credal.nonspecificity(s, measure="pal"),
+    "upper entropy": lambda s, y, t: cr.credal.upper_entropy(s, tolerance=1e-10),
+    "lower entropy": lambda s, y, t: cr.credal.lower_entropy(s, tolerance=1e-10),
+    "size": lambda s, y, t: cr.credal.size(s),
+    "to labels": lambda s, y, t: cr.credal.distance(s, y),
+    "to targets": lambda s, y, t: cr.credal.distance(s, t, divergence="js"),
+    "from targets": lambda s, y, t: cr.credal.distance(s, t, divergence="js", to="farthest"),
+    "inside": lambda s, y, t: cr.credal.contains(s, t),
+    "fraction": lambda s, y, t: cr.credal.boundary(s, y, return_fraction=True)[1],
+    "support": lambda s, y, t: cr.credal.support(s, t),
     "epistemic": lambda s, y, t: cr.uncertainty(s).epistemic,
 }
 
@@ -133,19 +133,19 @@ def test_relabelling_and_member_order_change_nothing(kind: str, measure: str) ->
 
 EVERYWHERE: dict[str, Callable[[Any, Any, Any], Any]] = {
     **MEASURES,
-    "lower": lambda s, y, t: cr.lower_probability(s),
-    "upper of events": lambda s, y, t: cr.upper_probability(s, [{0, 1}, {2}]),
-    "masses": lambda s, y, t: cr.mass_function(s).masses,
-    "clamped": lambda s, y, t: cr.mass_function(s, budget=[{0}, {1}, {0, 1}], negative="clamp").masses,
-    "random events": lambda s, y, t: cr.nonspecificity(s, n_events=64),
-    "smets": lambda s, y, t: cr.nonspecificity(s, measure="smets", negative="clamp"),
-    "farthest kl": lambda s, y, t: cr.credal_distance(s, t, to="farthest"),
-    "boundary": lambda s, y, t: cr.credal_boundary(s, t),
-    "draws": lambda s, y, t: cr.credal_sample(s, 2, method="hit_and_run", n_steps=3, rng=0).probs,
-    "admissible": lambda s, y, t: cr.credal_decision(s, rule="e_admissibility"),
-    "maximal": lambda s, y, t: cr.credal_decision(s),
-    "utility": lambda s, y, t: cr.discounted_utility(cr.credal_decision(s), y),
-    "corners": lambda s, y, t: cr.credal_vertices(s),
+    "lower": lambda s, y, t: cr.credal.lower_probability(s),
+    "upper of events": lambda s, y, t: cr.credal.upper_probability(s, [{0, 1}, {2}]),
+    "masses": lambda s, y, t: cr.credal.mass_function(s).masses,
+    "clamped": lambda s, y, t: cr.credal.mass_function(s, budget=[{0}, {1}, {0, 1}], negative="clamp").masses,
+    "random events": lambda s, y, t: cr.credal.nonspecificity(s, n_events=64),
+    "smets": lambda s, y, t: cr.credal.nonspecificity(s, measure="smets", negative="clamp"),
+    "farthest kl": lambda s, y, t: cr.credal.distance(s, t, to="farthest"),
+    "boundary": lambda s, y, t: cr.credal.boundary(s, t),
+    "draws": lambda s, y, t: cr.credal.sample(s, 2, method="hit_and_run", n_steps=3, rng=0).probs,
+    "admissible": lambda s, y, t: cr.credal.decision(s, rule="e_admissibility"),
+    "maximal": lambda s, y, t: cr.credal.decision(s),
+    "utility": lambda s, y, t: cr.credal.discounted_utility(cr.credal.decision(s), y),
+    "corners": lambda s, y, t: cr.credal.vertices(s),
 }
 
 
@@ -188,10 +188,10 @@ def test_tensors_in_a_graph(measure: str) -> None:
 def test_single_precision_is_read_in_double() -> None:
     rng = np.random.default_rng(2)
     ensemble = cr.Ensemble(rng.dirichlet(np.ones(4), size=(5, 3)).astype(np.float32))
-    assert cr.nonspecificity(ensemble).dtype == np.float64
-    assert cr.credal_distance(ensemble, [0] * 5).dtype == np.float64
+    assert cr.credal.nonspecificity(ensemble).dtype == np.float64
+    assert cr.credal.distance(ensemble, [0] * 5).dtype == np.float64
     same = cr.Ensemble(ensemble.probs.astype(np.float64))
-    assert cr.upper_entropy(ensemble).tolist() == cr.upper_entropy(same).tolist()
+    assert cr.credal.upper_entropy(ensemble).tolist() == cr.credal.upper_entropy(same).tolist()
 
 
 def test_corners_of_the_definitions() -> None:
@@ -208,7 +208,7 @@ def test_corners_of_the_definitions() -> None:
             assert measure(one_set, [1], target) == pytest.approx(measure(vacuous, [1], target), abs=1e-9), (
                 name
             )
-    assert cr.credal_decision(vacuous, rule="e_admissibility").all()
+    assert cr.credal.decision(vacuous, rule="e_admissibility").all()
     degenerate = cr.Intervals([[0.2, 0.8]], [[0.2, 0.8]])
-    assert cr.nonspecificity(degenerate) == pytest.approx([0.0], abs=1e-15)
-    assert cr.upper_entropy(degenerate) == pytest.approx(cr.lower_entropy(degenerate))
+    assert cr.credal.nonspecificity(degenerate) == pytest.approx([0.0], abs=1e-15)
+    assert cr.credal.upper_entropy(degenerate) == pytest.approx(cr.credal.lower_entropy(degenerate))

@@ -20,12 +20,12 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 MEASURES = {
-    "hull": cr.credal_distance,
-    "js": partial(cr.credal_distance, divergence="js", to="farthest"),
-    "hartley": cr.nonspecificity,
-    "pal": partial(cr.nonspecificity, measure="pal"),
-    "size": cr.credal_size,
-    "upper": cr.upper_entropy,
+    "hull": cr.credal.distance,
+    "js": partial(cr.credal.distance, divergence="js", to="farthest"),
+    "hartley": cr.credal.nonspecificity,
+    "pal": partial(cr.credal.nonspecificity, measure="pal"),
+    "size": cr.credal.size,
+    "upper": cr.credal.upper_entropy,
 }
 
 
@@ -34,9 +34,9 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
     probs, labels = data
     whole = cr.Ensemble(probs)
     if rows is None:
-        found = cr.mean_over(probs, MEASURES, labels)
+        found = cr.credal.mean_over(probs, MEASURES, labels)
     else:
-        found = cr.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
+        found = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
     assert list(found) == list(MEASURES)
     for name, measure in MEASURES.items():
         given = (whole, labels) if name in ("hull", "js") else (whole,)
@@ -50,7 +50,7 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
 def test_a_decomposition_has_one_mean_per_part(data) -> None:
     probs, labels = data
     parts = cr.uncertainty(cr.Ensemble(probs), base=2)
-    found = cr.mean_over(cr.scan(probs, labels, chunk_rows=37), partial(cr.uncertainty, base=2))
+    found = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=37), partial(cr.uncertainty, base=2))
     assert list(found) == ["uncertainty.total", "uncertainty.aleatoric", "uncertainty.epistemic"]
     for name, estimate in found.items():
         values = getattr(parts, name.partition(".")[2])
@@ -61,7 +61,7 @@ def test_a_decomposition_has_one_mean_per_part(data) -> None:
 
 def test_a_belief_has_no_aleatoric_part() -> None:
     belief = cr.Belief([[0.5, 0.5], [1.0, 0.0]], [{0}, {0, 1}])
-    found = cr.mean_over(cr.scan(belief, [0, 1], chunk_rows=1), cr.uncertainty)
+    found = cr.credal.mean_over(cr.scan(belief, [0, 1], chunk_rows=1), cr.uncertainty)
     assert list(found) == ["uncertainty.total", "uncertainty.epistemic"]
     # mass 1/2 on both classes: credal size 1/2; all mass on class 0: 0
     assert found["uncertainty.epistemic"].value == 0.25
@@ -70,23 +70,25 @@ def test_a_belief_has_no_aleatoric_part() -> None:
 def test_weights_and_soft_labels_are_used(data) -> None:
     probs, labels = data
     weights = np.arange(N) % 3.0
-    found = cr.mean_over(cr.scan(probs, labels, sample_weight=weights, chunk_rows=50), cr.credal_distance)
-    values = cr.credal_distance(cr.Ensemble(probs), labels)
+    found = cr.credal.mean_over(
+        cr.scan(probs, labels, sample_weight=weights, chunk_rows=50), cr.credal.distance
+    )
+    values = cr.credal.distance(cr.Ensemble(probs), labels)
     mean = np.average(values, weights=weights)
-    assert found["credal_distance"].value == pytest.approx(mean, rel=1e-12)
-    found = cr.mean_over(probs, cr.credal_size, sample_weight=weights)  # no labels needed
-    mean = np.average(cr.credal_size(cr.Ensemble(probs)), weights=weights)
-    assert found["credal_size"].value == pytest.approx(mean, rel=1e-12)
+    assert found["distance"].value == pytest.approx(mean, rel=1e-12)
+    found = cr.credal.mean_over(probs, cr.credal.size, sample_weight=weights)  # no labels needed
+    mean = np.average(cr.credal.size(cr.Ensemble(probs)), weights=weights)
+    assert found["size"].value == pytest.approx(mean, rel=1e-12)
     counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
-    found = cr.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal_distance)
-    values = cr.credal_distance(cr.Ensemble(probs), counts)
-    assert found["credal_distance"].value == pytest.approx(values.mean(), rel=1e-12)
+    found = cr.credal.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal.distance)
+    values = cr.credal.distance(cr.Ensemble(probs), counts)
+    assert found["distance"].value == pytest.approx(values.mean(), rel=1e-12)
 
 
 def test_infinite_distances_are_counted() -> None:
     probs = np.tile([[1.0, 0.0]], (40, 1))
-    found = cr.mean_over(cr.scan(probs, np.arange(40) % 4 // 3, chunk_rows=7), cr.credal_distance)
-    estimate = found["credal_distance"]
+    found = cr.credal.mean_over(cr.scan(probs, np.arange(40) % 4 // 3, chunk_rows=7), cr.credal.distance)
+    estimate = found["distance"]
     assert estimate.value == np.inf
     assert estimate.stderr is None
     assert estimate.interval_refusal == "the mean is infinite"
@@ -95,28 +97,28 @@ def test_infinite_distances_are_counted() -> None:
 
 def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
     probs, labels = data
-    found = cr.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
+    found = cr.credal.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
     assert found["<lambda>"].value == pytest.approx(probs.max(axis=(1, 2)).mean(), rel=1e-12)
     given = cr.Dirichlet(1.0 + probs)
     scan = cr.scan(given, labels, chunk_rows=90)
-    found = cr.mean_over(scan, cr.uncertainty)
+    found = cr.credal.mean_over(scan, cr.uncertainty)
     assert found["uncertainty.epistemic"].value == pytest.approx(
         cr.uncertainty(given).epistemic.mean(), rel=1e-12
     )
-    for measure in (cr.credal_distance, partial(cr.uncertainty, decomposition="credal")):
+    for measure in (cr.credal.distance, partial(cr.uncertainty, decomposition="credal")):
         with pytest.raises(
             UnsupportedError, match=r"Dirichlet.*how the rows are cut.*pass or scan the Ensemble"
         ):
-            cr.mean_over(scan, measure)
+            cr.credal.mean_over(scan, measure)
 
 
 def test_tensors_give_the_same_means(data) -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs, labels = data
     given = cr.Ensemble(torch.from_numpy(probs))
-    measures = {"u": cr.uncertainty, "d": cr.credal_distance}
-    found = cr.mean_over(cr.scan(given, torch.from_numpy(labels), chunk_rows=90), measures)
-    whole = cr.mean_over(cr.scan(probs, labels), measures)
+    measures = {"u": cr.uncertainty, "d": cr.credal.distance}
+    found = cr.credal.mean_over(cr.scan(given, torch.from_numpy(labels), chunk_rows=90), measures)
+    whole = cr.credal.mean_over(cr.scan(probs, labels), measures)
     for name, estimate in whole.items():
         assert found[name].value == pytest.approx(estimate.value, rel=1e-12)
         assert found[name].stderr == pytest.approx(estimate.stderr, rel=1e-9)
@@ -126,22 +128,22 @@ def test_what_is_no_measure_is_refused(data) -> None:
     probs, labels = data
     scan = cr.scan(probs, labels)
     with pytest.raises(InputError, match=r"'upper_probability' must return one number.*shape \(400, 3\)"):
-        cr.mean_over(scan, cr.upper_probability)
+        cr.credal.mean_over(scan, cr.credal.upper_probability)
     with pytest.raises(InputError, match="got float"):
-        cr.mean_over(scan, {"size": lambda given: 1.0})
+        cr.credal.mean_over(scan, {"size": lambda given: 1.0})
     with pytest.raises(InputTypeError, match="'size' must be a function"):
-        cr.mean_over(scan, {"size": 3})
+        cr.credal.mean_over(scan, {"size": 3})
     with pytest.raises(InputTypeError, match=r"'str' must be a function.*got 'uncertainty'"):
-        cr.mean_over(scan, "uncertainty")
+        cr.credal.mean_over(scan, "uncertainty")
     with pytest.raises(InputError, match=r"names of their own.*'u.total' is there twice"):
-        cr.mean_over(scan, {"u": cr.uncertainty, "u.total": cr.credal_size})
+        cr.credal.mean_over(scan, {"u": cr.uncertainty, "u.total": cr.credal.size})
     with pytest.raises(InputError, match=r"'odd' must return numbers.*row 7 has nan \(1 such rows"):
-        cr.mean_over(scan, {"odd": lambda given: np.where(np.arange(len(given)) == 7, np.nan, 1.0)})
+        cr.credal.mean_over(scan, {"odd": lambda given: np.where(np.arange(len(given)) == 7, np.nan, 1.0)})
     with pytest.raises(InputTypeError, match="`labels` must hold numbers; got NoneType"):
-        cr.mean_over(probs, cr.credal_distance)
+        cr.credal.mean_over(probs, cr.credal.distance)
     with pytest.raises(InputError, match="positive sum; all are 0"):
-        cr.mean_over(probs, cr.credal_size, sample_weight=np.zeros(N))
+        cr.credal.mean_over(probs, cr.credal.size, sample_weight=np.zeros(N))
     with pytest.raises(InputError, match="come with the chunks"):
-        cr.mean_over(scan, cr.credal_size, labels)
+        cr.credal.mean_over(scan, cr.credal.size, labels)
     with pytest.raises(InputTypeError, match=r"rows in chunks.*mean_over"):
-        cr.credal_size(scan)
+        cr.credal.size(scan)

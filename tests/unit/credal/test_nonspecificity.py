@@ -28,7 +28,7 @@ def test_sums_over_masses_by_brute_force(kind: str, measure: str) -> None:
     credal = every_kind(np.random.default_rng(0), n=5, k=4)[kind]
     masses = moebius_by_definition(lower_by_loop(credal), 4)[:, 1:]
     expected = masses @ np.array([SIZES[measure](len(event)) for event in subsets(4)[1:]])
-    assert cr.nonspecificity(credal, measure=measure) == pytest.approx(expected, abs=1e-10)
+    assert cr.credal.nonspecificity(credal, measure=measure) == pytest.approx(expected, abs=1e-10)
 
 
 def test_smets_by_brute_force() -> None:
@@ -43,21 +43,21 @@ def test_smets_by_brute_force() -> None:
         )
         for row in belief.masses
     ]
-    assert cr.nonspecificity(belief, measure="smets") == pytest.approx(expected)
+    assert cr.credal.nonspecificity(belief, measure="smets") == pytest.approx(expected)
 
 
 def test_values_by_hand() -> None:
     # vacuous: all mass on the two classes; a point: all masses on single classes
     vacuous, point = cr.Intervals([[0.0, 0.0]], [[1.0, 1.0]]), cr.Point([[0.3, 0.7]])
-    assert cr.nonspecificity(vacuous).tolist() == pytest.approx([math.log(2)])
-    assert cr.nonspecificity(point).tolist() == [0.0]
-    assert cr.nonspecificity(vacuous, measure="koerner").tolist() == pytest.approx([2.0])
-    assert cr.nonspecificity(point, measure="koerner").tolist() == pytest.approx([1.0])
-    assert cr.nonspecificity(vacuous, measure="pal").tolist() == pytest.approx([0.5])
-    assert cr.nonspecificity(point, measure="pal").tolist() == pytest.approx([1.0])
-    assert cr.nonspecificity(point, measure="smets").tolist() == [math.inf]  # no mass on everything
+    assert cr.credal.nonspecificity(vacuous).tolist() == pytest.approx([math.log(2)])
+    assert cr.credal.nonspecificity(point).tolist() == [0.0]
+    assert cr.credal.nonspecificity(vacuous, measure="koerner").tolist() == pytest.approx([2.0])
+    assert cr.credal.nonspecificity(point, measure="koerner").tolist() == pytest.approx([1.0])
+    assert cr.credal.nonspecificity(vacuous, measure="pal").tolist() == pytest.approx([0.5])
+    assert cr.credal.nonspecificity(point, measure="pal").tolist() == pytest.approx([1.0])
+    assert cr.credal.nonspecificity(point, measure="smets").tolist() == [math.inf]  # no mass on everything
     # vacuous over 3 classes: every non-empty event has commonality 1
-    assert cr.nonspecificity(cr.Intervals([[0.0] * 3], [[1.0] * 3]), measure="smets").tolist() == [0.0]
+    assert cr.credal.nonspecificity(cr.Intervals([[0.0] * 3], [[1.0] * 3]), measure="smets").tolist() == [0.0]
 
 
 @pytest.mark.parametrize("k", [2, 5, 16])
@@ -84,10 +84,10 @@ def test_weights_are_the_integral() -> None:
 def test_random_events_agree_within_their_errors(make, measure: str) -> None:
     rng = np.random.default_rng(2)
     credal = make(rng, 40, 6, 9) if make is random_ensemble else make(rng, 40, 9)
-    exact = cr.nonspecificity(credal, measure=measure, n_events=0)
+    exact = cr.credal.nonspecificity(credal, measure=measure, n_events=0)
     scores, mean_scores = [], []
     for seed in range(30):
-        estimate = cr.nonspecificity_estimate(credal, measure=measure, n_events=512, rng=seed)
+        estimate = cr.credal.nonspecificity_estimate(credal, measure=measure, n_events=512, rng=seed)
         scores.append((estimate.values - exact) / estimate.stderr)
         mean_scores.append((estimate.mean - exact.mean()) / estimate.mean_stderr)
     # Scores follow Student's t with 31 degrees of freedom: variance 31/29. Instances share events, so the 30
@@ -104,53 +104,61 @@ def test_random_events_agree_within_their_errors(make, measure: str) -> None:
 def test_control_variates_leave_no_bias() -> None:
     # Slopes fitted on the very events they correct would be off by about 13 standard errors here.
     credal = random_intervals(np.random.default_rng(1), 20, 6)
-    exact = cr.nonspecificity(credal).mean()
-    found = np.array([cr.nonspecificity_estimate(credal, n_events=64, rng=seed).mean for seed in range(400)])
+    exact = cr.credal.nonspecificity(credal).mean()
+    found = np.array(
+        [cr.credal.nonspecificity_estimate(credal, n_events=64, rng=seed).mean for seed in range(400)]
+    )
     assert found.mean() == pytest.approx(exact, abs=4 * found.std() / 20)  # sqrt(400) = 20
 
 
 def test_events_are_the_default_beyond_12_classes() -> None:
     rng = np.random.default_rng(3)
     few, many = random_ensemble(rng, 3, 4, 12), random_ensemble(rng, 3, 4, 13)
-    assert cr.nonspecificity_estimate(few).exact
-    estimate = cr.nonspecificity_estimate(many)
+    assert cr.credal.nonspecificity_estimate(few).exact
+    estimate = cr.credal.nonspecificity_estimate(many)
     assert not estimate.exact
     assert "1024 random events" in str(estimate)
-    assert cr.nonspecificity_estimate(many, n_events=0).exact
-    assert cr.nonspecificity(many).tolist() == cr.nonspecificity(many).tolist()  # the seed is fixed
-    assert (abs(estimate.values - cr.nonspecificity(many, n_events=0)) < 5 * estimate.stderr).all()
+    assert cr.credal.nonspecificity_estimate(many, n_events=0).exact
+    assert (
+        cr.credal.nonspecificity(many).tolist() == cr.credal.nonspecificity(many).tolist()
+    )  # the seed is fixed
+    assert (abs(estimate.values - cr.credal.nonspecificity(many, n_events=0)) < 5 * estimate.stderr).all()
 
 
 def test_many_classes() -> None:
     rng = np.random.default_rng(4)
-    estimate = cr.nonspecificity_estimate(random_ensemble(rng, 4, 5, 300), rng=0)
+    estimate = cr.credal.nonspecificity_estimate(random_ensemble(rng, 4, 5, 300), rng=0)
     assert np.median(estimate.stderr / estimate.values) < 0.015
     # A vacuous set over k classes has ln k; its gaps are |A| / k exactly, so only the integral over q errs.
     vacuous = cr.Intervals(np.zeros((1, 200)), np.ones((1, 200)))
-    found = cr.nonspecificity_estimate(vacuous, rng=0)
+    found = cr.credal.nonspecificity_estimate(vacuous, rng=0)
     assert found.values[0] == pytest.approx(math.log(200), abs=max(5 * found.stderr[0], 1e-6))
-    assert cr.nonspecificity(vacuous, measure="koerner")[0] == pytest.approx(200)
+    assert cr.credal.nonspecificity(vacuous, measure="koerner")[0] == pytest.approx(200)
 
 
 def test_one_distribution_leaves_nothing_open() -> None:
     same = cr.Ensemble(np.tile([0.2, 0.3, 0.5], (2, 4, 1)))
-    assert cr.nonspecificity(same) == pytest.approx([0, 0], abs=1e-15)
-    assert cr.nonspecificity(same, n_events=64) == pytest.approx([0, 0], abs=1e-15)
+    assert cr.credal.nonspecificity(same) == pytest.approx([0, 0], abs=1e-15)
+    assert cr.credal.nonspecificity(same, n_events=64) == pytest.approx([0, 0], abs=1e-15)
 
 
 def test_dubois_prade_on_a_budget() -> None:
     ensemble = random_ensemble(np.random.default_rng(5), 10, 7, 6)
-    budget = cr.focal_budget(ensemble, 10)
-    estimate = cr.nonspecificity_estimate(ensemble, measure="dubois_prade", budget=budget, negative="clamp")
-    masses = cr.mass_function(ensemble, budget=budget, negative="clamp")
+    budget = cr.credal.focal_budget(ensemble, 10)
+    estimate = cr.credal.nonspecificity_estimate(
+        ensemble, measure="dubois_prade", budget=budget, negative="clamp"
+    )
+    masses = cr.credal.mass_function(ensemble, budget=budget, negative="clamp")
     sizes = np.array([len(members) for members in masses.focal_sets])
     assert estimate.values == pytest.approx(masses.masses @ np.log(sizes))
     assert estimate.settings["budget"] == [sorted(members) for members in budget]
     assert "a budget of 10 sets" in estimate.notes[0]
     # Without budget and clamping it is the exact generalised Hartley measure.
-    assert cr.nonspecificity(ensemble, measure="dubois_prade") == pytest.approx(cr.nonspecificity(ensemble))
+    assert cr.credal.nonspecificity(ensemble, measure="dubois_prade") == pytest.approx(
+        cr.credal.nonspecificity(ensemble)
+    )
     # Single classes only: everything else is on the set of all classes.
-    singles = cr.nonspecificity(ensemble, measure="dubois_prade", budget=[{j} for j in range(6)])
+    singles = cr.credal.nonspecificity(ensemble, measure="dubois_prade", budget=[{j} for j in range(6)])
     assert singles == pytest.approx((1 - ensemble.probs.min(axis=1).sum(axis=1)) * math.log(6))
 
 
@@ -167,16 +175,16 @@ def test_dubois_prade_on_a_budget() -> None:
 def test_bad_settings(settings: dict, words: str) -> None:
     ensemble = cr.Ensemble([[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]])
     with pytest.raises(cr.CrediblyError, match=words):
-        cr.nonspecificity(ensemble, **settings)
+        cr.credal.nonspecificity(ensemble, **settings)
 
 
 def test_smets_refuses_negative_commonalities() -> None:
     ensemble = random_ensemble(np.random.default_rng(6), 50, 3, 4)
     with pytest.raises(cr.UnsupportedError, match=r"must not be negative; the lowest is -0\.\d+.*clamp"):
-        cr.nonspecificity(ensemble, measure="smets")
-    assert (cr.nonspecificity(ensemble, measure="smets", negative="clamp") >= 0).all()
+        cr.credal.nonspecificity(ensemble, measure="smets")
+    assert (cr.credal.nonspecificity(ensemble, measure="smets", negative="clamp") >= 0).all()
 
 
 def test_smets_lists_events() -> None:
     with pytest.raises(cr.InputError, match="at most 16 classes"):
-        cr.nonspecificity(cr.Belief([[1.0]], [set(range(17))]), measure="smets")
+        cr.credal.nonspecificity(cr.Belief([[1.0]], [set(range(17))]), measure="smets")

@@ -16,13 +16,13 @@ def test_draws_lie_in_the_set(kind: str, method: str) -> None:
     credal = every_kind(np.random.default_rng(0), n=4, k=4)[kind]
     if kind == "Intervals" and method == "dirichlet":
         with pytest.raises(cr.UnsupportedError, match=r"intervals do not have.*hit_and_run"):
-            cr.credal_sample(credal, 3, method=method)
+            cr.credal.sample(credal, 3, method=method)
         return
-    drawn = cr.credal_sample(credal, 6, method=method, n_steps=20, rng=1)
+    drawn = cr.credal.sample(credal, 6, method=method, n_steps=20, rng=1)
     assert drawn.probs.shape == (4, 6, 4)
     for place in range(6):
-        assert cr.credal_contains(credal, drawn.probs[:, place]).all()
-    again = cr.credal_sample(credal, 6, method=method, n_steps=20, rng=1)
+        assert cr.credal.contains(credal, drawn.probs[:, place]).all()
+    again = cr.credal.sample(credal, 6, method=method, n_steps=20, rng=1)
     assert again.probs.tolist() == drawn.probs.tolist()
 
 
@@ -36,7 +36,7 @@ def test_hit_and_run_is_uniform(chords: str, monkeypatch: pytest.MonkeyPatch) ->
     if chords == "programs":
         monkeypatch.setattr(sampling, "_MAX_FACET_DIMENSIONS", 0)
     n = 4000
-    drawn = cr.credal_sample(cr.Ensemble(TRIANGLE), n, method="hit_and_run", n_steps=25, rng=0).probs[0]
+    drawn = cr.credal.sample(cr.Ensemble(TRIANGLE), n, method="hit_and_run", n_steps=25, rng=0).probs[0]
     # Uniform on the simplex is Dirichlet(1, 1, 1): mean 1/3, variance 1/18, P(p_j > 1/2) = 1/4.
     assert drawn.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=4 * (1 / 18 / n) ** 0.5)
     assert drawn.var(axis=0) == pytest.approx(np.full(3, 1 / 18), rel=0.08)
@@ -44,14 +44,14 @@ def test_hit_and_run_is_uniform(chords: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_dirichlet_weights_are_not_uniform_on_the_hull() -> None:
-    drawn = cr.credal_sample(cr.Ensemble(TRIANGLE), 4000, rng=0).probs[0]
+    drawn = cr.credal.sample(cr.Ensemble(TRIANGLE), 4000, rng=0).probs[0]
     # E p_2 = 1/4, not 1/3: the extra member pulls towards its edge.
     assert drawn[:, 2].mean() == pytest.approx(0.25, abs=4 * (3 / 80 / 4000) ** 0.5)
 
 
 def test_members_of_a_simplex_need_no_walk() -> None:
     ensemble = cr.Ensemble([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1]]])  # a line; a member repeated
-    drawn = cr.credal_sample(ensemble, 4000, method="hit_and_run", n_steps=1, rng=0).probs[0]
+    drawn = cr.credal.sample(ensemble, 4000, method="hit_and_run", n_steps=1, rng=0).probs[0]
     along = (drawn[:, 0] - 0.1) / 0.7
     assert along.mean() == pytest.approx(0.5, abs=4 * (1 / 12 / 4000) ** 0.5)
     assert along.var() == pytest.approx(1 / 12, rel=0.08)
@@ -59,7 +59,7 @@ def test_members_of_a_simplex_need_no_walk() -> None:
 
 def test_three_members_on_a_line() -> None:
     line = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.6, 0.3, 0.1]])[None]
-    drawn = cr.credal_sample(cr.Ensemble(line), 4000, method="hit_and_run", rng=0).probs[0]
+    drawn = cr.credal.sample(cr.Ensemble(line), 4000, method="hit_and_run", rng=0).probs[0]
     along = (drawn[:, 0] - 0.1) / 0.7
     assert along.mean() == pytest.approx(0.5, abs=4 * (1 / 12 / 4000) ** 0.5)
 
@@ -68,27 +68,27 @@ def test_intervals_and_beliefs_are_walked_uniformly() -> None:
     vacuous = cr.Intervals(np.zeros((1, 3)), np.ones((1, 3)))
     ignorant = cr.Belief([[1.0]], [{0, 1, 2}])
     for credal in (vacuous, ignorant):
-        drawn = cr.credal_sample(credal, 3000, method="hit_and_run", n_steps=30, rng=0).probs[0]
+        drawn = cr.credal.sample(credal, 3000, method="hit_and_run", n_steps=30, rng=0).probs[0]
         assert drawn.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=4 * (1 / 18 / 3000) ** 0.5)
         assert drawn.var(axis=0) == pytest.approx(np.full(3, 1 / 18), rel=0.1)
 
 
 def test_degenerate_sets_stay_where_they_are() -> None:
     single = cr.Intervals([[0.25, 0.75]], [[0.25, 0.75]])
-    assert cr.credal_sample(single, 3, method="hit_and_run", rng=0).probs.tolist() == [[[0.25, 0.75]] * 3]
+    assert cr.credal.sample(single, 3, method="hit_and_run", rng=0).probs.tolist() == [[[0.25, 0.75]] * 3]
     same = cr.Ensemble(np.tile([0.25, 0.75], (1, 4, 1)))
-    assert cr.credal_sample(same, 3, method="hit_and_run", rng=0).probs == pytest.approx(
+    assert cr.credal.sample(same, 3, method="hit_and_run", rng=0).probs == pytest.approx(
         np.tile([0.25, 0.75], (1, 3, 1))
     )
     sure = cr.Belief([[0.25, 0.75]], [{0}, {1}])
-    drawn = cr.credal_sample(sure, 3, method="hit_and_run", rng=0).probs
+    drawn = cr.credal.sample(sure, 3, method="hit_and_run", rng=0).probs
     assert drawn == pytest.approx(np.tile([0.25, 0.75], (1, 3, 1)))
 
 
 def test_concentration_pulls_weights_together() -> None:
     ensemble = random_ensemble(np.random.default_rng(1), 1, 5, 3)
     spread = [
-        cr.credal_sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean()
+        cr.credal.sample(ensemble, 500, concentration=c, rng=0).probs.std(axis=1).mean()
         for c in (0.1, 1, 100)
     ]
     assert spread[0] > spread[1] > spread[2]
@@ -105,4 +105,4 @@ def test_concentration_pulls_weights_together() -> None:
 )
 def test_bad_settings(settings: dict, words: str) -> None:
     with pytest.raises(cr.InputError, match=words):
-        cr.credal_sample([[[0.5, 0.5], [0.4, 0.6]]], **{"n": 2, **settings})
+        cr.credal.sample([[[0.5, 0.5], [0.4, 0.6]]], **{"n": 2, **settings})

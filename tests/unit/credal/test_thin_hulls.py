@@ -32,7 +32,7 @@ def ensemble(k: int, m: int, concentration: float, spread: float) -> cr.Ensemble
 def test_rays_to_corners_are_exact(k: int, m: int, concentration: float, spread: float) -> None:
     predictions = ensemble(k, m, concentration, spread)
     corners = np.random.default_rng(3).integers(0, k, size=60)
-    points, found = cr.credal_boundary(predictions, corners, return_fraction=True)
+    points, found = cr.credal.boundary(predictions, corners, return_fraction=True)
     np.testing.assert_allclose(points.sum(axis=1), 1.0, atol=1e-9)
     members = predictions.probs / predictions.probs.sum(axis=2, keepdims=True)
     for row in range(0, 60, 6):
@@ -41,7 +41,7 @@ def test_rays_to_corners_are_exact(k: int, m: int, concentration: float, spread:
         direction = np.eye(k)[corners[row]] - start
         if direction.any() and m >= k:  # a flat hull ends a ray by how far out of its plane is too far
             assert found[row] == pytest.approx(ray_length(members[row], start, direction), abs=1e-8)
-    assert cr.credal_contains(predictions, points / points.sum(axis=1, keepdims=True)).all()
+    assert cr.credal.contains(predictions, points / points.sum(axis=1, keepdims=True)).all()
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.5, 5.0])
@@ -51,7 +51,7 @@ def test_mixtures_of_members_are_inside(k: int, m: int, concentration: float, sp
     for seed in range(3):
         weights = np.random.default_rng(seed).dirichlet(np.ones(m))
         mixture = cr.Ensemble(predictions.probs, weights=weights, member_axis=1).mean()
-        assert cr.credal_contains(predictions, mixture).all()
+        assert cr.credal.contains(predictions, mixture).all()
 
 
 def test_a_class_of_one_in_ten_billion() -> None:
@@ -71,7 +71,7 @@ def test_a_class_of_one_in_ten_billion() -> None:
         ]
     )
     many = np.repeat(members[None], 5, axis=0)
-    points, found = cr.credal_boundary(cr.Ensemble(many, member_axis=1), np.arange(5), return_fraction=True)
+    points, found = cr.credal.boundary(cr.Ensemble(many, member_axis=1), np.arange(5), return_fraction=True)
     np.testing.assert_allclose(points.sum(axis=1), 1.0, atol=1e-9)
     # HiGHS: 0.11658668, 0.29221507, 0, 0.31813400, 0.26031850
     np.testing.assert_allclose(found, [0.11658668, 0.29221507, 0.0, 0.318134, 0.2603185], atol=1e-7)

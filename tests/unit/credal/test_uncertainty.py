@@ -47,8 +47,8 @@ def test_dirichlet_in_closed_form_is_the_mean_over_draws(alpha: list) -> None:
 def test_credal_decomposition_is_upper_and_lower_entropy() -> None:
     for credal in every_kind(np.random.default_rng(0)).values():
         parts = cr.uncertainty(credal, decomposition="credal")
-        assert parts.total == pytest.approx(cr.upper_entropy(credal))
-        assert parts.aleatoric == pytest.approx(cr.lower_entropy(credal))
+        assert parts.total == pytest.approx(cr.credal.upper_entropy(credal))
+        assert parts.aleatoric == pytest.approx(cr.credal.lower_entropy(credal))
         assert (parts.epistemic >= 0).all()
     assert cr.uncertainty(every_kind(np.random.default_rng(0))["Intervals"]).decomposition == "credal"
 
@@ -58,21 +58,21 @@ def test_belief_has_its_own() -> None:
     parts = cr.uncertainty(belief)
     assert parts.decomposition == "belief"
     assert parts.total == pytest.approx([entropy(p) for p in belief.pignistic().probs])
-    assert parts.epistemic == pytest.approx(cr.credal_size(belief))
+    assert parts.epistemic == pytest.approx(cr.credal.size(belief))
     assert parts.aleatoric is None
     assert "do not add up" in parts.notes[0]
 
 
 def test_size() -> None:
     ensemble = cr.Ensemble([[[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]]])
-    assert cr.credal_size(ensemble) == pytest.approx([0.4 / 3])  # (0.2 + 0.2 + 0) / 3
-    assert cr.credal_size(ensemble, of="predicted") == pytest.approx([0.2])  # class 0 of the mean
+    assert cr.credal.size(ensemble) == pytest.approx([0.4 / 3])  # (0.2 + 0.2 + 0) / 3
+    assert cr.credal.size(ensemble, of="predicted") == pytest.approx([0.2])  # class 0 of the mean
     # The mean (0.45, 0.4, 0.15) puts class 0 first, of width 0.1; class 1 has the largest upper probability.
     split = cr.Ensemble([[[0.5, 0.2, 0.3], [0.4, 0.6, 0.0]]])
-    assert cr.credal_size(split, of="predicted") == pytest.approx([0.1])
+    assert cr.credal.size(split, of="predicted") == pytest.approx([0.1])
     for kind, credal in every_kind(np.random.default_rng(2)).items():
-        wide = cr.upper_probability(credal) - cr.lower_probability(credal)
-        assert cr.credal_size(credal) == pytest.approx(wide.mean(axis=1)), kind
+        wide = cr.credal.upper_probability(credal) - cr.credal.lower_probability(credal)
+        assert cr.credal.size(credal) == pytest.approx(wide.mean(axis=1)), kind
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,17 @@ def test_wrong_decomposition(decomposition: str, words: str) -> None:
 
 
 def test_regression_has_none() -> None:
-    for call in (cr.uncertainty, cr.credal_size, cr.upper_entropy, cr.nonspecificity, cr.credal_decision):
+    for call in (
+        cr.uncertainty,
+        cr.credal.size,
+        cr.credal.upper_entropy,
+        cr.credal.nonspecificity,
+        cr.credal.decision,
+    ):
         with pytest.raises(cr.CrediblyError, match="must be class predictions"):
             call(cr.Gaussian([0.0], [1.0]))
 
 
 def test_bad_size() -> None:
     with pytest.raises(cr.InputError, match="`of` must be one of"):
-        cr.credal_size([[0.5, 0.5]], of="top")
+        cr.credal.size([[0.5, 0.5]], of="top")

@@ -16,7 +16,7 @@ UNASKED = set(CLASS_STATISTICS) - {"mmd_ce"}  # which equals skce unless it is g
 
 
 def in_order(names: set[str]) -> list[str]:
-    return [name for name in cr.registered() if name in names]
+    return [name for name in cr.statistics.registered() if name in names]
 
 
 def world(n: int = 400, k: int = 3, power: float = 1.0, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +38,7 @@ def test_estimates_are_those_of_the_statistics_themselves() -> None:
     evaluation = cr.evaluate(probs, labels, n_bins=7, n_resamples=19)
     assert set(evaluation.estimates) == UNASKED
     for name, estimate in evaluation.estimates.items():
-        statistic = cr.registered()[name]
+        statistic = cr.statistics.registered()[name]
         if "n_bins" in statistic.settings():
             statistic = statistic.with_(n_bins=7)
         assert estimate.value == pytest.approx(statistic(probs, labels).value, rel=1e-12, abs=1e-15)
@@ -391,7 +391,7 @@ def test_several_labels_per_instance_are_taken_apart() -> None:
     evaluation = cr.evaluate(probs, counts, n_bins=7)  # rows with one rater warn nobody twice
     assert evaluation.raters is not None
     with pytest.warns(UserWarning, match="fewer than 2 raters"):
-        direct = cr.decompose_loss(probs, counts, n_bins=7)
+        direct = cr.raters.decompose_loss(probs, counts, n_bins=7)
     assert evaluation.raters.loss.epistemic == direct.epistemic
     assert any("raters: " in note and "fewer than 2 raters" in note for note in evaluation.notes)
     found = evaluation.to_dict()["raters"]

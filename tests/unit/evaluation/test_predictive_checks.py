@@ -106,6 +106,6 @@ def test_real_values_are_checked_too() -> None:
     mean = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 5))
     given = cr.Gaussian(mean, np.ones((60, 5)))
     result = cr.evaluate(given, mean[:, 0] + rng.normal(size=60), n_resamples=39)
-    assert set(result.check.statistics) <= set(cr.registered())
+    assert set(result.check.statistics) <= set(cr.statistics.registered())
     assert {"picp", "crps"} <= set(result.check.statistics)
     assert 'id="checks"' in render_report(result)

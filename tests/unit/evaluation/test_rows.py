@@ -14,7 +14,7 @@ from credibly.evaluation.rows import (
     subsampled,
 )
 from credibly.predictions import as_labels
-from credibly.statistics import Subsampled
+from credibly.statistics.subsampled import Subsampled
 from libraries import Library
 
 RNG = np.random.default_rng(11)
@@ -23,7 +23,7 @@ PROBS = RNG.dirichlet(np.ones(3), size=N)
 LABELS = (RNG.random((N, 1)) > PROBS.cumsum(axis=1)).sum(axis=1)
 
 
-def part_of(statistic: cr.Statistic, seed: int = 0) -> Subsampled:
+def part_of(statistic: cr.statistics.Statistic, seed: int = 0) -> Subsampled:
     found = subsampled(statistic, N, PART, as_seed(seed))
     assert isinstance(found, Subsampled)
     return found
@@ -31,7 +31,7 @@ def part_of(statistic: cr.Statistic, seed: int = 0) -> Subsampled:
 
 @pytest.mark.parametrize("name", ["skce", "kde_ce", "kl_ce"])
 def test_value_is_that_of_the_part(name: str) -> None:
-    whole = cr.registered()[name]
+    whole = cr.statistics.registered()[name]
     part = part_of(whole)
     rows = part.chosen
     assert (rows.size, np.unique(rows).size) == (PART, PART)

@@ -30,7 +30,7 @@ def test_a_good_file(tmp_path: Path) -> None:
 
 
 def test_what_can_be_computed_follows_the_labels(tmp_path: Path) -> None:
-    known = cr.registered()
+    known = cr.statistics.registered()
     point = cr.save(tmp_path / "labels.npz", cr.Ensemble(MEMBERS), LABELS)
     names = io.inspect(point).computable(known)
     assert "brier" in names
@@ -73,7 +73,7 @@ def test_files_that_load_refuses_are_described(name: str, text: str, problem: st
     found = io.inspect(tmp_path / name)
     assert problem in found.problems[0]
     assert found.type is None
-    assert found.computable(cr.registered()) == ()
+    assert found.computable(cr.statistics.registered()) == ()
     with pytest.raises(cr.InputError):
         cr.load(tmp_path / name)
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.credal import simplex_picture
+from credibly.credal.pictures import simplex_picture
 from credibly.plots.sets import HeatDisplay, MassDisplay, SamplesDisplay, SizeDisplay
 from credibly.plots.simplex import SimplexDisplay, in_triangle
 
@@ -82,7 +82,7 @@ def test_marks_of_the_triangle_are_the_data() -> None:
         (lambda: simplex_picture(MEMBERS, row=1), "`row` must be below 1"),
         (lambda: simplex_picture(MEMBERS, row=-1), "`row` must be an integer of at least 0"),
         (lambda: SimplexDisplay(simplex_picture(MEMBERS), class_names=["a"]), "must be three names"),
-        (lambda: MassDisplay(cr.mass_function([[0.5, 0.5]]), class_names=["a"]), "must be 2 names"),
+        (lambda: MassDisplay(cr.credal.mass_function([[0.5, 0.5]]), class_names=["a"]), "must be 2 names"),
         (lambda: SamplesDisplay([0.5, 0.5]), r"`samples` must have 2 axes; got shape \(2,\)"),
         (lambda: SizeDisplay([0.1, 0.2], [True]), "one entry per instance; got 2 and 1"),
         (lambda: HeatDisplay([0.1, 0.2], [0.1, math.inf]), "must be finite.*hartley"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn(call, words: str) -> None:
 
 def test_bars_show_masses_and_what_they_say() -> None:
     belief = cr.Belief([[0.5, 0.2, 0.3]], [{0}, {1, 2}, {0, 1, 2}])
-    masses = cr.mass_function(belief)
+    masses = cr.credal.mass_function(belief)
     data = MassDisplay(masses, limit=2, class_names=["cat", "dog", "cow"])
     assert data.masses == {"{cat}": 0.5, "all": 0.3}
     belief, pignistic, plausibility = data.probabilities
@@ -135,7 +135,7 @@ def test_strips_part_right_from_wrong() -> None:
 
 def test_heat_map_counts_every_instance() -> None:
     ensemble = cr.Ensemble(np.random.default_rng(0).dirichlet(np.ones(4), size=(200, 5)))
-    sizes, imprecision = cr.credal_size(ensemble), cr.nonspecificity(ensemble)
+    sizes, imprecision = cr.credal.size(ensemble), cr.credal.nonspecificity(ensemble)
     data = HeatDisplay(sizes, imprecision, n_bins=10)
     assert data.cells[0].shape == (10, 10)
     assert data.cells[0].sum() == 200

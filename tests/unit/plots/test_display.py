@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.credal import simplex_picture
+from credibly.credal.pictures import simplex_picture
 from credibly.plots import BLUE, Display, Table, Words, new_figure, picture, whole_figure
 from credibly.plots.curves import ReliabilityDisplay
 from credibly.plots.display import _PICTURES
@@ -76,7 +76,7 @@ def test_tables_hold_what_is_drawn() -> None:
     )
     cells = HeatDisplay([0.1, 0.2, 0.2], [0.0, 1.0, 1.0], n_bins=2).table()
     assert [row[-1] for row in cells.rows] == ["1", "2"]
-    masses = MassDisplay(cr.mass_function(ensemble)).table()
+    masses = MassDisplay(cr.credal.mass_function(ensemble)).table()
     assert sum(float(row[3]) for row in masses.rows if row[0].startswith("class")) == pytest.approx(
         1, abs=2e-3
     )

@@ -14,7 +14,7 @@ GAUSSIAN = cr.Gaussian(np.zeros(80), np.ones(80))
 CALIBRATED, SHIFTED = RNG.normal(size=80), 1.5 + RNG.normal(size=80)
 
 
-def curves(labels: np.ndarray) -> tuple[cr.EnvelopeCurve, cr.EnvelopeCurve]:
+def curves(labels: np.ndarray) -> tuple[cr.results.EnvelopeCurve, cr.results.EnvelopeCurve]:
     settings = {"levels": 10, "n_resamples": 99, "rng": 0}
     return cr.pit_test(GAUSSIAN, labels, **settings), cr.coverage_curve(GAUSSIAN, labels, **settings)
 
@@ -42,7 +42,9 @@ def test_findings_say_where_the_curve_leaves() -> None:
 
 def test_a_rejected_curve_that_only_touches_is_not_called_inside() -> None:
     curve = curves(CALIBRATED)[0]
-    touching = EnvelopeDisplay(cr.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper}))
+    touching = EnvelopeDisplay(
+        cr.results.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper})
+    )
     assert "runs along the edge" in touching.finding
 
 

@@ -19,7 +19,7 @@ from credibly.plots.studies import PowerDisplay
 
 
 @pytest.fixture(scope="module")
-def check() -> cr.PredictiveCheck:
+def check() -> cr.results.PredictiveCheck:
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), size=(90, 4))
     labels = rng.integers(0, 3, size=90)
@@ -29,7 +29,7 @@ def check() -> cr.PredictiveCheck:
     )
 
 
-def test_the_strip_puts_every_value_on_the_scale_of_its_region(check: cr.PredictiveCheck) -> None:
+def test_the_strip_puts_every_value_on_the_scale_of_its_region(check: cr.results.PredictiveCheck) -> None:
     display = CheckDisplay(check)
     assert tuple(display.lines) == (
         "Accuracy, bayesian",
@@ -54,7 +54,7 @@ def test_the_strip_puts_every_value_on_the_scale_of_its_region(check: cr.Predict
     assert display.finding.startswith(f"{far} of 4" if far else "All 4")
 
 
-def test_regions_without_ends_or_width_still_have_a_place(check: cr.PredictiveCheck) -> None:
+def test_regions_without_ends_or_width_still_have_a_place(check: cr.results.PredictiveCheck) -> None:
     result = check.bayesian.checks["accuracy"]
     cases = {
         ((0.0, np.inf), 3.0): 0.0,
@@ -71,7 +71,7 @@ def test_regions_without_ends_or_width_still_have_a_place(check: cr.PredictiveCh
         display.draw()
 
 
-def test_before_and_after(check: cr.PredictiveCheck) -> None:
+def test_before_and_after(check: cr.results.PredictiveCheck) -> None:
     display = BeforeAfterDisplay(check, check, "independent")
     assert list(display.lines)[:2] == ["Accuracy, before", "Accuracy, after"]
     assert display.lines["Accuracy, after"] is check.independent.checks["accuracy"]
@@ -86,7 +86,7 @@ def test_before_and_after(check: cr.PredictiveCheck) -> None:
         BeforeAfterDisplay(check, dataclasses.replace(check, bayesian=part))
 
 
-def test_replicates_by_member(check: cr.PredictiveCheck) -> None:
+def test_replicates_by_member(check: cr.results.PredictiveCheck) -> None:
     display = MemberHistogramDisplay(check, "log_loss")
     result = check.bayesian.checks["log_loss"]
     sizes = [own.size for own in display.by_member.values()]
@@ -106,7 +106,7 @@ def test_replicates_by_member(check: cr.PredictiveCheck) -> None:
         MemberHistogramDisplay(check, "brier")
 
 
-def test_the_grid_of_groups(check: cr.PredictiveCheck) -> None:
+def test_the_grid_of_groups(check: cr.results.PredictiveCheck) -> None:
     display = GroupGridDisplay(check, "log_loss", "independent")
     assert display.sides == (("0", "1"), ("0", "1", "2"))
     for row in range(2):
@@ -124,7 +124,7 @@ def test_the_grid_of_groups(check: cr.PredictiveCheck) -> None:
         )
 
 
-def test_one_factor_is_one_column_and_missing_groups_stay_empty(check: cr.PredictiveCheck) -> None:
+def test_one_factor_is_one_column_and_missing_groups_stay_empty(check: cr.results.PredictiveCheck) -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(2), size=(20, 3))
     one = cr.predictive_check(members, np.zeros(20, int), groups=np.arange(20) % 2, n_resamples=19, rng=0)
     display = GroupGridDisplay(one, "accuracy")
@@ -136,7 +136,7 @@ def test_one_factor_is_one_column_and_missing_groups_stay_empty(check: cr.Predic
     assert "3 groups" in grid.finding
 
 
-def test_power_curves(check: cr.PredictiveCheck) -> None:
+def test_power_curves(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(grid=[0.2, 1.0, 5.0], n_repeats=20)
     display = PowerDisplay(curve, "independent")
     assert display.table().columns == ("temperature", "Accuracy", "Log loss")
@@ -153,7 +153,7 @@ def test_power_curves(check: cr.PredictiveCheck) -> None:
 def test_functions_of_members() -> None:
     x = np.linspace(-1, 1, 9)
     given = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
-    functions = cr.member_functions(given, x, labels=x, rng=0)
+    functions = cr.hypotests.member_functions(given, x, labels=x, rng=0)
     display = FunctionsDisplay(functions)
     inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
     assert f"holds {100 * inside:.3g} % of the labels" in display.finding

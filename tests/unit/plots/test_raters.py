@@ -28,7 +28,10 @@ def svg(figure: Figure) -> str:
 
 def test_the_map_holds_roots_and_their_intervals(data) -> None:
     probs, counts = data
-    sharp, flat = cr.decompose_loss(probs, counts), cr.decompose_loss(np.full((300, 3), 1 / 3), counts)
+    sharp, flat = (
+        cr.raters.decompose_loss(probs, counts),
+        cr.raters.decompose_loss(np.full((300, 3), 1 / 3), counts),
+    )
     shown = LossMapDisplay({"sharp": sharp, "flat": flat})
     assert list(shown.named) == ["sharp", "flat"]
     assert shown.errors[:, 0, 0].tolist() == [sharp.calibration_error.value, flat.calibration_error.value]
@@ -44,7 +47,7 @@ def test_the_map_holds_roots_and_their_intervals(data) -> None:
 
 
 def test_errors_below_zero_stay_on_the_map() -> None:
-    parts = cr.decompose_loss([[0.5, 0.5], [0.4, 0.6]], cr.LabelCounts([[3, 1], [0, 4]]), n_bins=1)
+    parts = cr.raters.decompose_loss([[0.5, 0.5], [0.4, 0.6]], cr.LabelCounts([[3, 1], [0, 4]]), n_bins=1)
     assert parts.calibration_error.below_zero
     ax = LossMapDisplay(parts).draw()
     assert ax.get_xlim()[0] < parts.calibration_error.value
@@ -52,7 +55,7 @@ def test_errors_below_zero_stay_on_the_map() -> None:
 
 def test_the_disagreement_diagram_shows_filled_bins_and_the_band(data) -> None:
     probs, counts = data
-    parts = cr.decompose_disagreement(probs, counts)
+    parts = cr.raters.decompose_disagreement(probs, counts)
     display = DisagreementDisplay(parts, level=0.9)
     shown = display.bins
     filled = parts.bins.count[0] > 0
@@ -71,7 +74,7 @@ def test_the_disagreement_diagram_shows_filled_bins_and_the_band(data) -> None:
 
 def test_small_multiples_have_no_words(data) -> None:
     probs, counts = data
-    loss, pairs = cr.decompose_loss(probs, counts), cr.decompose_disagreement(probs, counts)
+    loss, pairs = cr.raters.decompose_loss(probs, counts), cr.raters.decompose_disagreement(probs, counts)
     displays = [
         LossMapDisplay(loss),
         DisagreementDisplay(pairs),
@@ -87,7 +90,7 @@ def test_small_multiples_have_no_words(data) -> None:
 
 def test_predicted_against_observed_spread(data) -> None:
     probs, counts = data
-    parts = cr.decompose_disagreement(probs, counts)
+    parts = cr.raters.decompose_disagreement(probs, counts)
     shown = SpreadDisplay(parts, class_names=["a", "b", "$c$"])
     gap = np.abs(parts.per_class_observed.value - parts.per_class_predicted.value)
     assert shown.table().rows[2][0] == "$c$"
@@ -95,15 +98,15 @@ def test_predicted_against_observed_spread(data) -> None:
     assert "$c$" in svg(SpreadDisplay(parts, class_names=["a", "b", "$c$"]).draw().figure)
     with pytest.raises(cr.InputError, match="must name 3 classes; got 2"):
         SpreadDisplay(parts, class_names=["a", "b"])
-    pairs_only = cr.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
+    pairs_only = cr.raters.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
     with pytest.raises(cr.InputError, match="must have terms per class"):
-        SpreadDisplay(cr.decompose_disagreement(probs, counts, statistic=pairs_only))
+        SpreadDisplay(cr.raters.decompose_disagreement(probs, counts, statistic=pairs_only))
 
 
 def test_debiasing_against_raters(data) -> None:
     probs, counts = data
-    whole = cr.decompose_loss(probs, counts)
-    few = {m: cr.decompose_loss(probs, counts.subsample(m, rng=m)) for m in (5, 2)}
+    whole = cr.raters.decompose_loss(probs, counts)
+    few = {m: cr.raters.decompose_loss(probs, counts.subsample(m, rng=m)) for m in (5, 2)}
     shown = DebiasingDisplay(few, whole)
     assert shown.n_raters.tolist() == [2, 5]
     _, low, high, plugin = shown.losses
@@ -119,6 +122,6 @@ def test_debiasing_against_raters(data) -> None:
 
 def test_bins_without_a_band_are_refused(data) -> None:
     probs, counts = data
-    own = cr.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
+    own = cr.raters.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
     with pytest.raises(cr.UnsupportedError, match="needs the sampling error of the raters"):
-        DisagreementDisplay(cr.decompose_disagreement(probs, counts, statistic=own))
+        DisagreementDisplay(cr.raters.decompose_disagreement(probs, counts, statistic=own))

@@ -23,7 +23,7 @@ from unit.selection.test_ranking import TOY
 
 
 @pytest.fixture(scope="module")
-def ranking() -> cr.Ranking:
+def ranking() -> cr.selection.Ranking:
     rng = np.random.default_rng(1)
     truth = rng.dirichlet(np.ones(3), size=300)
     labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
@@ -33,7 +33,7 @@ def ranking() -> cr.Ranking:
 
 
 @pytest.fixture(scope="module")
-def score(ranking: cr.Ranking) -> cr.EpistemicScore:
+def score(ranking: cr.selection.Ranking) -> cr.results.EpistemicScore:
     return ranking.scores["set"]
 
 
@@ -56,7 +56,7 @@ def test_lines_and_crossings() -> None:
     assert len(styles) == 4
 
 
-def test_one_leader_needs_no_crossing(ranking: cr.Ranking) -> None:
+def test_one_leader_needs_no_crossing(ranking: cr.selection.Ranking) -> None:
     display = TradeoffDisplay(ranking, points=False)
     assert display.finding == "set has the smallest mean score at every trade-off."
     assert len(display.table().rows) == 1
@@ -64,7 +64,7 @@ def test_one_leader_needs_no_crossing(ranking: cr.Ranking) -> None:
         TradeoffDisplay(ranking, most=math.inf)
 
 
-def test_boxes_hold_quantiles(ranking: cr.Ranking, score: cr.EpistemicScore) -> None:
+def test_boxes_hold_quantiles(ranking: cr.selection.Ranking, score: cr.results.EpistemicScore) -> None:
     display = ScoreBoxDisplay(ranking, tradeoffs=[0.0, 2.0])
     total = score.distance + 2.0 * score.imprecision
     assert display.quantiles[0, 1, 2] == pytest.approx(np.quantile(total, 0.5, method="lower"))
@@ -77,7 +77,9 @@ def test_boxes_hold_quantiles(ranking: cr.Ranking, score: cr.EpistemicScore) -> 
 
 
 @pytest.mark.parametrize("part", ["distance", "imprecision", "total"])
-def test_violins_split_right_and_wrong(ranking: cr.Ranking, score: cr.EpistemicScore, part: str) -> None:
+def test_violins_split_right_and_wrong(
+    ranking: cr.selection.Ranking, score: cr.results.EpistemicScore, part: str
+) -> None:
     display = ViolinDisplay(ranking, part=part)
     assert tuple(display.named) == ("set", "point $x$")
     assert display.shares("right").sum(axis=1) == pytest.approx([1.0, 1.0])
@@ -98,7 +100,7 @@ def test_violins_without_wrong_predictions_or_with_infinite_ones() -> None:
     lost.draw()
 
 
-def test_bars_are_means(ranking: cr.Ranking, score: cr.EpistemicScore) -> None:
+def test_bars_are_means(ranking: cr.selection.Ranking, score: cr.results.EpistemicScore) -> None:
     display = ScoreBarDisplay(ranking, group="wrong")
     assert display.means("total")[0] == pytest.approx(score.total[~score.right].mean())
     assert display.table().columns == ("names", "distance", "imprecision", "total")
@@ -108,7 +110,7 @@ def test_bars_are_means(ranking: cr.Ranking, score: cr.EpistemicScore) -> None:
     assert both.means("total")[1] == pytest.approx(float(score.average))
 
 
-def test_scatter_and_confidence(score: cr.EpistemicScore) -> None:
+def test_scatter_and_confidence(score: cr.results.EpistemicScore) -> None:
     display = ScoreScatterDisplay(score, limit=50)
     assert len(display.instances[0]) == 50
     assert display.finding.startswith("50 of 300 instances")
@@ -128,12 +130,12 @@ def test_scatter_and_confidence(score: cr.EpistemicScore) -> None:
             ScoreScatterDisplay(score, limit=bad)
 
 
-def test_scores_over_members(ranking: cr.Ranking) -> None:
+def test_scores_over_members(ranking: cr.selection.Ranking) -> None:
     display = MembersDisplay(ranking.stability)
     assert {name: one.n_members.tolist() for name, one in display.named.items()} == {"set": [1, 2, 4]}
     assert len(display.table().rows) == 3
     MembersDisplay(ranking.stability["set"]).draw()
-    none = cr.score_stability([[0.5, 0.5]], [0])
+    none = cr.selection.score_stability([[0.5, 0.5]], [0])
     with pytest.raises(cr.UnsupportedError, match="needs predictions with members"):
         MembersDisplay(none)
 

@@ -24,7 +24,7 @@ def world() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def learned(world: tuple[np.ndarray, ...]) -> cr.CredalTestResult:
+def learned(world: tuple[np.ndarray, ...]) -> cr.results.CredalTestResult:
     members, labels, x = world
     return cr.credal_test(members, labels, x[:, None], learner="gating", refit=False, n_resamples=19, rng=0)
 

@@ -18,7 +18,7 @@ def by_place(sample, rng) -> float:
 
 
 @pytest.fixture(scope="module")
-def study() -> cr.PowerStudy:
+def study() -> cr.results.PowerStudy:
     shape = {"n_members": 3, "n_classes": 3}
     worlds = {
         "far": MulticlassWorld("H1", delta=0.45, **shape),
@@ -28,10 +28,10 @@ def study() -> cr.PowerStudy:
         "S2": EnsembleWorld("S2", n_classes=3),
     }
     tests = {"steps": by_place, "never": lambda sample, rng: 1.0}
-    return cr.power_study(tests, worlds, levels=[0.05, 0.3, 0.6], repetitions=4, n=3, rng=1)
+    return cr.simulate.power_study(tests, worlds, levels=[0.05, 0.3, 0.6], repetitions=4, n=3, rng=1)
 
 
-def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
+def test_power_is_read_from_the_study(study: cr.results.PowerStudy) -> None:
     data = RejectionDisplay(study, "near")  # p = 0.3
     rates, low, _ = data.rates
     np.testing.assert_array_equal(rates, [[0, 1, 1], [0, 0, 0]])
@@ -48,7 +48,7 @@ def test_power_is_read_from_the_study(study: cr.PowerStudy) -> None:
     assert len(table.rows) == 6
 
 
-def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
+def test_power_is_drawn_on_any_axes(study: cr.results.PowerStudy) -> None:
     own = Figure().add_subplot()
     ax = RejectionDisplay(study, "near").draw(own)
     assert ax is own
@@ -65,7 +65,7 @@ def test_power_is_drawn_on_any_axes(study: cr.PowerStudy) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 9])
-def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> None:
+def test_one_panel_per_world_and_one_key(study: cr.results.PowerStudy, columns: int) -> None:
     figure = panels([RejectionDisplay(study, world) for world in study.worlds], columns=columns)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(study.worlds)
     (legend,) = figure.legends
@@ -75,7 +75,7 @@ def test_one_panel_per_world_and_one_key(study: cr.PowerStudy, columns: int) -> 
     figure.savefig("/dev/null", format="svg")
 
 
-def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.PowerStudy) -> None:
+def test_distances_of_worlds_that_differ_in_nothing_else(study: cr.results.PowerStudy) -> None:
     data = DistanceDisplay(study, level=0.3)
     assert list(data.worlds) == ["control", "near", "far"]
     np.testing.assert_array_equal(data.values, [0.0, 0.2, 0.45])

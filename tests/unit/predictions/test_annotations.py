@@ -99,7 +99,7 @@ def test_soft_labels_that_are_no_counts_are_kept_and_noted() -> None:
     assert made.notes == ("soft labels: 1 of 2 rows are no whole counts of raters; they are used as given",)
     assert repr(made).startswith("LabelCounts(n=2, k=2, raters 2 to 2")
     # every term needs frequencies and rater numbers only: 2 / (2 - 1) mu (1 - mu), both classes
-    parts = cr.decompose_loss([[0.8, 0.2], [0.6, 0.4]], made)
+    parts = cr.raters.decompose_loss([[0.8, 0.2], [0.6, 0.4]], made)
     assert parts.irreducible.value == pytest.approx((4 * 0.9 * 0.1 + 4 * 0.25) / 2)
     assert made.notes[0] in parts.notes
     assert float(cr.brier([[0.8, 0.2], [0.6, 0.4]], made)) == pytest.approx(parts.expected.value)

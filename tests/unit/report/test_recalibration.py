@@ -17,7 +17,8 @@ def test_a_change_without_interval_says_nothing_about_one() -> None:
     found = cr.recalibration_report(probs, labels, methods=["temperature"], n_resamples=19, rng=0)
     changes = found.methods["temperature"].changes
     told = dataclasses.replace(
-        changes["log_loss"], difference=cr.Estimate("log_loss", -0.1, None, 60, interval_refusal="too few")
+        changes["log_loss"],
+        difference=cr.results.Estimate("log_loss", -0.1, None, 60, interval_refusal="too few"),
     )
     without = dataclasses.replace(found.methods["temperature"], changes={**changes, "log_loss": told})
     section = recalibration_section(

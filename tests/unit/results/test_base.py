@@ -33,31 +33,31 @@ def hypotest(**changes):
         "n": 10,
         "n_resamples": 999,
     }
-    return cr.HypotestResult(**{**values, **changes})
+    return cr.results.HypotestResult(**{**values, **changes})
 
 
 def test_interval_is_the_normal_one():
     # 0.3 -+ 1.959964 * 0.1
-    low, high = cr.Estimate("brier", 0.3, 0.1, 50).interval()
+    low, high = cr.results.Estimate("brier", 0.3, 0.1, 50).interval()
     assert (low, high) == pytest.approx((0.3 - 0.1959964, 0.3 + 0.1959964), abs=1e-7)
     # 1.644854 * 0.1 at 90 %
-    assert cr.Estimate("brier", 0.3, 0.1, 50).interval(0.9)[1] == pytest.approx(0.4644854, abs=1e-7)
+    assert cr.results.Estimate("brier", 0.3, 0.1, 50).interval(0.9)[1] == pytest.approx(0.4644854, abs=1e-7)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (297, 300), (150, 300), (1, 2)])
 def test_shares_have_wilsons_interval(hits, n):
-    estimate = cr.Estimate("accuracy", hits / n, 0.0, n, interval_method="wilson")
+    estimate = cr.results.Estimate("accuracy", hits / n, 0.0, n, interval_method="wilson")
     reference = scipy.stats.binomtest(hits, n).proportion_ci(0.9, method="wilson")
     assert estimate.interval(0.9) == pytest.approx((reference.low, reference.high))
 
 
 def test_interval_is_refused_with_its_reason():
     with pytest.raises(cr.UnsupportedError, match="no standard error here"):
-        cr.Estimate("x", 0.3, None, 50).interval()
+        cr.results.Estimate("x", 0.3, None, 50).interval()
     with pytest.raises(
         cr.UnsupportedError, match=r"`x` is only given where.*biased upwards.*calibration_test"
     ):
-        cr.Estimate("x", 0.3, 0.1, 50, interval_refusal="it is biased upwards").interval()
+        cr.results.Estimate("x", 0.3, 0.1, 50, interval_refusal="it is biased upwards").interval()
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.1, math.nan, "0.9", None])
@@ -65,16 +65,16 @@ def test_levels_lie_strictly_between_0_and_1(level):
     with pytest.raises(cr.InputError, match=r"`level` must lie strictly between 0 and 1; got .* Write 0.95"):
         require_level(level)
     with pytest.raises(cr.InputError, match="`level`"):
-        cr.Estimate("x", 0.3, 0.1, 50).interval(level)
+        cr.results.Estimate("x", 0.3, 0.1, 50).interval(level)
     with pytest.raises(cr.InputError, match="`level`"):
         hypotest().rejects(level)
 
 
 def test_estimate_reads_as_a_number():
-    estimate = cr.Estimate("brier", 0.25, 0.125, 4)
+    estimate = cr.results.Estimate("brier", 0.25, 0.125, 4)
     assert float(estimate) == 0.25
     assert str(estimate) == "brier 0.25 ± 0.12 (n = 4)"
-    assert str(cr.Estimate("brier", 0.25, None, 4)) == "brier 0.25 (n = 4)"
+    assert str(cr.results.Estimate("brier", 0.25, None, 4)) == "brier 0.25 (n = 4)"
 
 
 def test_the_decision_follows_from_the_pvalue():
@@ -186,7 +186,7 @@ def test_to_dict_round_trips_through_json():
 
 def test_results_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        cr.Estimate("x", 0.3, None, 5).value = 1.0  # type: ignore[misc]
+        cr.results.Estimate("x", 0.3, None, 5).value = 1.0  # type: ignore[misc]
 
 
 PROBS = np.random.default_rng(3).dirichlet(np.ones(3), size=(400, 3))
@@ -203,8 +203,8 @@ def _counted() -> cr.LabelCounts:
         lambda: cr.uncertainty(PROBS),
         lambda: cr.reliability_curve(PROBS, CLASSES, n_resamples=9),
         lambda: cr.risk_coverage_curve(PROBS, CLASSES),
-        lambda: cr.decompose_loss(PROBS, _counted()),
-        lambda: cr.decompose_disagreement(PROBS, _counted()),
+        lambda: cr.raters.decompose_loss(PROBS, _counted()),
+        lambda: cr.raters.decompose_disagreement(PROBS, _counted()),
         lambda: cr.decompose_brier(PROBS, CLASSES),
         lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19).bayesian,
         lambda: cr.calibration_test(PROBS, CLASSES, statistic=("brier", "accuracy"), n_resamples=19),

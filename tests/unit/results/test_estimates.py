@@ -62,26 +62,26 @@ def test_acceptance_regions_begin_where_values_begin(name: str) -> None:
 
 
 def test_an_estimate_is_a_number_where_numbers_are_expected() -> None:
-    quarter = cr.Estimate("brier", 0.25, 0.1, 4)
+    quarter = cr.results.Estimate("brier", 0.25, 0.1, 4)
     assert f"{quarter:.3f}" == "0.250"
     assert f"{quarter}" == str(quarter) == "brier 0.25 ± 0.1 (n = 4)"
-    assert round(cr.Estimate("brier", 0.123456, None, 4), 3) == 0.123
+    assert round(cr.results.Estimate("brier", 0.123456, None, 4), 3) == 0.123
     assert quarter < 0.3
     assert quarter <= 0.25
     assert quarter > 0.2
     assert quarter >= np.float64(0.25)
     assert quarter == 0.25
     assert quarter != 0.3
-    assert min(cr.Estimate("brier", 0.5, None, 4), quarter) is quarter
+    assert min(cr.results.Estimate("brier", 0.5, None, 4), quarter) is quarter
     assert hash(quarter) == hash(0.25)
-    root = cr.RootEstimate.of(quarter, "root")
+    root = cr.results.RootEstimate.of(quarter, "root")
     assert root == 0.5  # sqrt 0.25
     assert root > quarter
 
 
 def test_estimates_are_equal_where_all_they_say_is() -> None:
-    assert cr.Estimate("brier", 0.25, 0.1, 4) == cr.Estimate("brier", 0.25, 0.1, 4)
-    assert cr.Estimate("brier", 0.25, 0.1, 4) != cr.Estimate("brier", 0.25, 0.2, 4)
-    assert cr.Estimate("brier", 0.25, 0.1, 4) != "brier"
+    assert cr.results.Estimate("brier", 0.25, 0.1, 4) == cr.results.Estimate("brier", 0.25, 0.1, 4)
+    assert cr.results.Estimate("brier", 0.25, 0.1, 4) != cr.results.Estimate("brier", 0.25, 0.2, 4)
+    assert cr.results.Estimate("brier", 0.25, 0.1, 4) != "brier"
     with pytest.raises(TypeError):
-        _ = cr.Estimate("brier", 0.25, 0.1, 4) < "brier"
+        _ = cr.results.Estimate("brier", 0.25, 0.1, 4) < "brier"

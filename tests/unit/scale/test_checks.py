@@ -46,10 +46,13 @@ def test_one_label_of_rows_in_chunks() -> None:
     rng = np.random.default_rng(2)
     given, labels = cr.Gaussian(rng.normal(size=N), rng.uniform(0.5, 2, size=N)), rng.normal(size=N)
     rows = cr.scan(given, labels, chunk_rows=91)
-    whole, cut = cr.observation_check(given, labels, instance=400), cr.observation_check(rows, instance=400)
+    whole, cut = (
+        cr.hypotests.observation_check(given, labels, instance=400),
+        cr.hypotests.observation_check(rows, instance=400),
+    )
     assert differences(whole.to_dict(), cut.to_dict()) == []
     with pytest.raises(cr.InputError, match="must be below the number of instances"):
-        cr.observation_check(rows, instance=N)
+        cr.hypotests.observation_check(rows, instance=N)
 
 
 @pytest.mark.parametrize("level", [None, 0.9])
@@ -99,15 +102,15 @@ def several_same(labels: tuple[int, ...]) -> bool:
 @pytest.mark.slow
 def test_decompositions_over_raters_go_to_other_processes(data, monkeypatch) -> None:
     probs, _, _ = data
-    monkeypatch.setattr("credibly.annotators.two_passes._KEPT_ELEMENTS", 0)  # two passes, as of many rows
+    monkeypatch.setattr("credibly.raters.two_passes._KEPT_ELEMENTS", 0)  # two passes, as of many rows
     counts = cr.LabelCounts(np.random.default_rng(2).multinomial(5, probs.mean(axis=1)))
-    same = cr.rater_statistic(several_same, order=2)
+    same = cr.raters.rater_statistic(several_same, order=2)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         rows = cr.scan(probs, counts, chunk_rows=200, engine=pool)
         for decompose, settings in (
-            (cr.decompose_loss, {"binning": "equal_mass"}),
-            (cr.decompose_disagreement, {"binning": "equal_mass"}),
-            (cr.decompose_disagreement, {"statistic": same}),
+            (cr.raters.decompose_loss, {"binning": "equal_mass"}),
+            (cr.raters.decompose_disagreement, {"binning": "equal_mass"}),
+            (cr.raters.decompose_disagreement, {"statistic": same}),
         ):
             whole = decompose(cr.Ensemble(probs), counts, **settings)
             assert differences(whole.to_dict(), decompose(rows, **settings).to_dict()) == []

@@ -115,8 +115,10 @@ def test_a_chunk_of_rows_that_do_not_count_changes_nothing(data, binning) -> Non
         whole = statistic(cr.Ensemble(probs), labels, sample_weight=weight)
         assert statistic(source).value == pytest.approx(whole.value, rel=1e-12)
     counts = cr.LabelCounts(np.eye(K, dtype=int)[labels] + 1)
-    parts = cr.decompose_loss(cr.scan(probs, counts, sample_weight=weight, chunk_rows=100), binning=binning)
-    whole = cr.decompose_loss(cr.Ensemble(probs), counts, sample_weight=weight, binning=binning)
+    parts = cr.raters.decompose_loss(
+        cr.scan(probs, counts, sample_weight=weight, chunk_rows=100), binning=binning
+    )
+    whole = cr.raters.decompose_loss(cr.Ensemble(probs), counts, sample_weight=weight, binning=binning)
     assert parts.calibration.value == pytest.approx(whole.calibration.value, rel=1e-10)
 
 
@@ -323,8 +325,8 @@ def test_decompositions_over_raters(data, binning) -> None:
     counts[7] = [1, 0, 0, 0]
     given = cr.LabelCounts(counts)
     for decompose, terms in (
-        (cr.decompose_loss, ("expected", "epistemic", "calibration", "dispersion")),
-        (cr.decompose_disagreement, ("expected", "calibration", "predicted", "observed")),
+        (cr.raters.decompose_loss, ("expected", "epistemic", "calibration", "dispersion")),
+        (cr.raters.decompose_disagreement, ("expected", "calibration", "predicted", "observed")),
     ):
         with pytest.warns(UserWarning, match="1 of 600"):
             whole = decompose(probs, given, binning=binning)
@@ -336,7 +338,7 @@ def test_decompositions_over_raters(data, binning) -> None:
             assert own.value == pytest.approx(other.value, rel=1e-10, abs=1e-13)
             assert own.stderr == pytest.approx(other.stderr, rel=1e-9)
     with pytest.raises(InputTypeError, match="LabelCounts"):
-        cr.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
+        cr.raters.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
 
 
 @pytest.mark.parametrize("members", [1, 3])

@@ -156,7 +156,7 @@ def test_simultaneous_intervals_are_wider_than_single_ones() -> None:
 def test_trade_off_zero_and_infinity(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     ranking = cr.rank_models(models, labels, tradeoffs=[0, math.inf])
-    nearest = {name: np.mean(cr.credal_distance(models[name], labels)) for name in models}
+    nearest = {name: np.mean(cr.credal.distance(models[name], labels)) for name in models}
     order = [name for name in ranking.order(0.0) if name in models]
     assert order == sorted(nearest, key=nearest.get)
     endless = ranking.at(math.inf)
@@ -219,7 +219,7 @@ def test_alternatives_rank_by_another_imprecision(world: tuple[dict[str, object]
     models, labels = world
     ranking = cr.rank_models(models, labels, alternatives=("credal_size", "u80"))
     found = ranking.alternatives["credal_size"]
-    size = cr.credal_size(models["wide"]).mean()
+    size = cr.credal.size(models["wide"]).mean()
     assert found.imprecision == pytest.approx([size, 0.0, 0.0, 0.0])
     at_two = ranking.distance + 2.0 * found.imprecision
     assert found.orders[-1] == tuple(np.array(ranking.names)[np.argsort(at_two)])
@@ -241,19 +241,19 @@ def test_stability_over_members_and_budgets(world: tuple[dict[str, object], np.n
 
 def test_stability_asks(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    found = cr.score_stability(
+    found = cr.selection.score_stability(
         models["wide"], labels, n_members=[3], budgets={"mine": [{0}, {1}, {2}]}, n_rows=50
     )
     assert (found.n, found.budgets, found.n_members.tolist()) == (50, ("mine",), [3])
     with pytest.raises(cr.InputError, match="numbers from 1 to 5"):
-        cr.score_stability(models["wide"], labels, n_members=[6])
+        cr.selection.score_stability(models["wide"], labels, n_members=[6])
     with pytest.raises(cr.InputTypeError, match="`n_members` must be a sequence of numbers; got 3"):
-        cr.score_stability(models["wide"], labels, n_members=3)
+        cr.selection.score_stability(models["wide"], labels, n_members=3)
     with pytest.raises(cr.InputTypeError, match="`budgets` must be a mapping of names"):
-        cr.score_stability(models["wide"], labels, budgets=[[{0}]])
+        cr.selection.score_stability(models["wide"], labels, budgets=[[{0}]])
     with pytest.raises(cr.InputError, match="needs predictions with members"):
-        cr.score_stability(models["truth"], labels, n_members=[2])
-    assert cr.score_stability(models["truth"], labels).budgets == ()
+        cr.selection.score_stability(models["truth"], labels, n_members=[2])
+    assert cr.selection.score_stability(models["truth"], labels).budgets == ()
 
 
 def test_stability_follows_the_settings_of_the_ranking(world: tuple[dict[str, object], np.ndarray]) -> None:
@@ -264,7 +264,7 @@ def test_stability_follows_the_settings_of_the_ranking(world: tuple[dict[str, ob
 
 
 def test_stability_of_infinite_scores() -> None:
-    found = cr.score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
+    found = cr.selection.score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
     assert np.isinf(found.by_members).all()
     assert np.isnan(found.members_std).all()
 

@@ -61,8 +61,8 @@ def test_every_kind_adds_its_credal_measures(kind: str, rng: np.random.Generator
     credal = every_kind(rng, n=8, k=4)[kind]
     labels = rng.integers(4, size=8)
     score = cr.epistemic_score(credal, labels, tradeoff=0.7)
-    assert score.distance == pytest.approx(cr.credal_distance(credal, labels))
-    assert score.imprecision == pytest.approx(cr.nonspecificity(credal), abs=1e-12)
+    assert score.distance == pytest.approx(cr.credal.distance(credal, labels))
+    assert score.imprecision == pytest.approx(cr.credal.nonspecificity(credal), abs=1e-12)
     assert score.total == pytest.approx(score.distance + 0.7 * score.imprecision)
     assert score.kind == type(credal).__name__
 
@@ -73,11 +73,11 @@ def test_alternative_measures(rng: np.random.Generator) -> None:
         name: cr.epistemic_score(ensemble, labels, measure=name).imprecision
         for name in ("koerner", "entropy_gap", "credal_size", "u65", "u80")
     }
-    assert scores["koerner"] == pytest.approx(cr.upper_probability(ensemble).sum(axis=1) - 1)
-    gap = cr.upper_entropy(ensemble) - cr.lower_entropy(ensemble)
+    assert scores["koerner"] == pytest.approx(cr.credal.upper_probability(ensemble).sum(axis=1) - 1)
+    gap = cr.credal.upper_entropy(ensemble) - cr.credal.lower_entropy(ensemble)
     assert scores["entropy_gap"] == pytest.approx(gap, abs=1e-9)
-    assert scores["credal_size"] == pytest.approx(cr.credal_size(ensemble))
-    sizes = cr.credal_decision(ensemble).sum(axis=1)
+    assert scores["credal_size"] == pytest.approx(cr.credal.size(ensemble))
+    sizes = cr.credal.decision(ensemble).sum(axis=1)
     assert len(set(sizes.tolist())) > 1
     # a set of two is worth 0.65 or 0.80: it loses 0.35 or 0.20
     assert scores["u65"][sizes == 2] == pytest.approx(0.35)
@@ -93,13 +93,13 @@ def test_other_bases_and_divergences(rng: np.random.Generator) -> None:
     root = cr.epistemic_score(ensemble, labels, divergence="sqrt_js", base=2)
     assert root.distance == pytest.approx(np.sqrt(js.distance / math.log(2)))
     size = cr.epistemic_score(ensemble, labels, measure="credal_size", base=2)
-    assert size.imprecision == pytest.approx(cr.credal_size(ensemble))  # a size has no logarithm
+    assert size.imprecision == pytest.approx(cr.credal.size(ensemble))  # a size has no logarithm
 
 
 def test_tradeoff_zero_and_infinity(rng: np.random.Generator) -> None:
     ensemble, labels = random_ensemble(rng, 10, 3, 3), rng.integers(3, size=10)
     assert np.array_equal(
-        cr.epistemic_score(ensemble, labels, tradeoff=0.0).total, cr.credal_distance(ensemble, labels)
+        cr.epistemic_score(ensemble, labels, tradeoff=0.0).total, cr.credal.distance(ensemble, labels)
     )
     endless = cr.epistemic_score(ensemble, labels, tradeoff=math.inf)
     assert np.isposinf(endless.total).all()
@@ -133,7 +133,7 @@ def test_soft_targets(rng: np.random.Generator) -> None:
     ensemble = random_ensemble(rng, 6, 3, 3)
     counts = cr.LabelCounts([[3, 1, 1], [2, 2, 1], [0, 0, 5], [1, 3, 1], [4, 0, 1], [0, 5, 0]])
     score = cr.epistemic_score(ensemble, counts)
-    assert score.distance == pytest.approx(cr.credal_distance(ensemble, counts), abs=1e-8)
+    assert score.distance == pytest.approx(cr.credal.distance(ensemble, counts), abs=1e-8)
     predicted = ensemble.mean().probs.argmax(axis=1)
     frequent = [{0}, {0, 1}, {2}, {1}, {0}, {1}]
     assert score.right.tolist() == [p in f for p, f in zip(predicted, frequent, strict=True)]

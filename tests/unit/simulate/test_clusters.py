@@ -30,7 +30,7 @@ def study(**settings: Any) -> np.ndarray:
         time.sleep(0.002)
         return float(rng.random())
 
-    return cr.power_study({"slow": slow}, WORLDS, repetitions=100, n=10, rng=5, **settings).pvalues
+    return cr.simulate.power_study({"slow": slow}, WORLDS, repetitions=100, n=10, rng=5, **settings).pvalues
 
 
 def calling_once(action: Callable[[], None]) -> Callable[[int, int], None]:

@@ -39,7 +39,7 @@ TESTS = {
 }
 
 
-def small(**changes: Any) -> cr.PowerStudy:
+def small(**changes: Any) -> cr.results.PowerStudy:
     settings: dict[str, Any] = {"levels": [0.1, 0.5], "repetitions": 12, "n": 20, "rng": 3, **changes}
     return power_study(settings.pop("tests", TESTS), settings.pop("worlds", WORLDS), **settings)
 
@@ -175,7 +175,7 @@ def test_table_and_json() -> None:
 
 
 def test_results_of_tests_are_read_by_their_pvalue() -> None:
-    def whole(sample: Any, rng: np.random.Generator) -> cr.HypotestResult:
+    def whole(sample: Any, rng: np.random.Generator) -> cr.results.HypotestResult:
         return cr.calibration_test(
             sample.predictions, sample.labels, statistic="brier", n_resamples=19, rng=rng
         )
@@ -426,9 +426,9 @@ def test_one_repetition_one_instance() -> None:
 # --- pairs
 
 
-def fake(pvalues: list[list[float]]) -> cr.PowerStudy:
+def fake(pvalues: list[list[float]]) -> cr.results.PowerStudy:
     values = np.array([pvalues])
-    return cr.PowerStudy(
+    return cr.results.PowerStudy(
         tests=("a", "b"), worlds=("w",), null=(True,), levels=np.array([0.1]), pvalues=values,
         rejected=(values <= 0.1).sum(axis=2)[:, :, None], low=np.zeros((1, 2, 1)), high=np.ones((1, 2, 1)),
         n=5, repetitions=values.shape[2],

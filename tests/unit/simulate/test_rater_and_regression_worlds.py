@@ -22,7 +22,7 @@ def test_losses_are_what_their_unbiased_estimates_average_to(world: HistogramWor
     for seed in range(60):
         sample = world.draw(400, rng=seed)
         true = world.losses(sample)
-        parts = cr.decompose_loss(sample.predictions, sample.labels)
+        parts = cr.raters.decompose_loss(sample.predictions, sample.labels)
         gaps.append(
             [parts.epistemic.value - true["epistemic"], parts.irreducible.value - true["irreducible"]]
         )

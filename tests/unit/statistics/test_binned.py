@@ -84,13 +84,13 @@ def test_against_loops(name: str, n_bins: int, p: float) -> None:
     rng = np.random.default_rng(5)
     probs = rng.dirichlet(np.ones(4), size=60)
     labels = rng.integers(0, 4, size=60)
-    value = float(cr.registered()[name](probs, labels, n_bins=n_bins, p=p))
+    value = float(cr.statistics.registered()[name](probs, labels, n_bins=n_bins, p=p))
     assert value == pytest.approx(by_loops(name, probs, labels, n_bins, p), abs=1e-14)
 
 
 @pytest.mark.parametrize("name", ["confidence_ece", "top_label_ece", "classwise_ece"])
 def test_the_plug_in_error_refuses_an_interval_and_names_the_alternative(name: str) -> None:
-    estimate = cr.registered()[name](PROBS, [0, 1, 0, 0])
+    estimate = cr.statistics.registered()[name](PROBS, [0, 1, 0, 0])
     assert estimate.stderr is None
     with pytest.raises(cr.UnsupportedError, match=r"coverage of such intervals is 0.*calibration_test"):
         estimate.interval()

@@ -41,7 +41,7 @@ def by_pairs(name: str, probs: np.ndarray, frequency: np.ndarray, n_bins: int) -
 def test_single_labels(name: str, n_bins: int) -> None:
     rng = np.random.default_rng(2)
     probs, labels = rng.dirichlet(np.ones(3), size=40), rng.integers(0, 3, size=40)
-    statistic = cr.registered()[name].with_(p=2, debiased=True, n_bins=n_bins)
+    statistic = cr.statistics.registered()[name].with_(p=2, debiased=True, n_bins=n_bins)
     expected = by_pairs(name, probs, np.eye(3)[labels], n_bins)
     assert float(statistic(probs, labels)) == pytest.approx(expected, abs=1e-14)
 
@@ -51,7 +51,7 @@ def test_label_counts_pair_instances_not_raters(name: str) -> None:
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(3), size=30)
     counts = rng.multinomial(4, [0.5, 0.3, 0.2], size=30)
-    statistic = cr.registered()[name].with_(p=2, debiased=True, n_bins=4)
+    statistic = cr.statistics.registered()[name].with_(p=2, debiased=True, n_bins=4)
     expected = by_pairs(name, probs, counts / 4, 4)
     assert float(statistic(probs, cr.LabelCounts(counts))) == pytest.approx(expected, abs=1e-14)
 

@@ -228,7 +228,7 @@ def test_many_classes_at_a_corner(precision: str) -> None:
 @pytest.mark.parametrize("name", ["kde_ce", "kl_ce"])
 def test_single_precision_is_within_its_rounding(name: str) -> None:
     probs, labels = oracle.example(300, 5)
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     double = float(statistic(probs, labels, bandwidth=0.02))
     single = float(statistic(probs, labels, bandwidth=0.02, precision="float32"))
     # logarithms up to 9 / 0.02 = 460 carry 460 eps = 5e-5 into the weights
@@ -262,7 +262,7 @@ def test_tiles_equal_whole(name: str, weighted: bool, monkeypatch: pytest.Monkey
     rng = np.random.default_rng(4)
     weights = rng.integers(0, 4, size=(1, 120)).astype(float) if weighted else None
     labels = Classes(rng.integers(0, 3, size=(7, 120)).astype(np.uint8), 3, weights)
-    statistic = cr.registered()[name].with_(bandwidth=0.05)
+    statistic = cr.statistics.registered()[name].with_(bandwidth=0.05)
     whole = statistic.bind(probs)(labels)
     monkeypatch.setattr(pairwise.PairwiseBound, "_replicates_per_batch", lambda self, k: 3)
     monkeypatch.setattr(pairwise.PairwiseBound, "_rows_per_tile", lambda self: 50)
@@ -275,7 +275,7 @@ def test_multiplicities_leave_one_copy_out() -> None:
     probs, labels = oracle.example(9, 3)
     weights = np.array([3, 0, 1, 2, 1, 0, 5, 1, 1])
     for name in ("kde_ce", "kl_ce"):
-        statistic = cr.registered()[name].with_(bandwidth=0.05)
+        statistic = cr.statistics.registered()[name].with_(bandwidth=0.05)
         expected = float(statistic(probs.repeat(weights, axis=0), labels.repeat(weights)))
         assert float(statistic(probs, labels, sample_weight=weights)) == pytest.approx(expected, rel=1e-11)
     plain = float(cr.kde_ce(probs, labels, bandwidth=0.05))
@@ -324,7 +324,7 @@ def test_gradient_goes_through_both_logarithms() -> None:
 )
 def test_bad_settings(statistic: str, settings: dict, message: str) -> None:
     with pytest.raises(cr.InputError, match=message):
-        cr.registered()[statistic].with_(**settings)
+        cr.statistics.registered()[statistic].with_(**settings)
 
 
 def test_no_interval() -> None:

@@ -37,7 +37,7 @@ def test_an_infinite_value_is_counted_wherever_it_comes() -> None:
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece"])
 def test_the_debiased_error_of_chunks_has_the_standard_error_of_memory(name: str) -> None:
     """Influence is around the gaps of all rows, so chunks need a second look, and get it."""
-    statistic = cr.registered()[name].with_(n_bins=5, p=2, debiased=True)
+    statistic = cr.statistics.registered()[name].with_(n_bins=5, p=2, debiased=True)
     whole = statistic(PROBS, LABELS)
     cut = statistic(cr.scan(PROBS, LABELS, chunk_rows=70))
     assert whole.stderr is not None

@@ -109,7 +109,7 @@ def test_weighted_standard_error_with_equal_weights_is_the_plain_one() -> None:
 
 
 @pytest.mark.parametrize("statistic", [cr.accuracy, cr.brier, cr.log_loss], ids=lambda s: s.name)
-def test_label_counts_average_over_the_raters(statistic: cr.Statistic) -> None:
+def test_label_counts_average_over_the_raters(statistic: cr.statistics.Statistic) -> None:
     probs = [[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]]
     counts = [[2, 0, 1], [0, 1, 0]]
     own = [float(statistic(probs[:1], [label])) for label in (0, 0, 2)]
@@ -138,8 +138,8 @@ def test_predictions_with_a_graph_are_evaluated_without_warnings(name: str) -> N
     try:
         probs = torch.tensor(PROBS * 10, dtype=torch.float64, requires_grad=True)
         labels = torch.tensor(LABELS * 10)
-        plain = cr.registered()[name](probs.detach(), labels)
-        assert cr.registered()[name](probs, labels) == plain
+        plain = cr.statistics.registered()[name](probs.detach(), labels)
+        assert cr.statistics.registered()[name](probs, labels) == plain
         assert cr.decompose_brier(probs, labels) == cr.decompose_brier(probs.detach(), labels)
     finally:
         torch.set_warn_always(False)

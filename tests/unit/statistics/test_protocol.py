@@ -9,7 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.predictions import Classes
-from credibly.statistics import State
+from credibly.statistics.protocol import State
 
 PROBS = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7], [0.8, 0.2]])
 LABELS = np.array([0, 0, 1, 1])
@@ -56,7 +56,7 @@ def test_an_unknown_setting_is_told_the_nearest() -> None:
     ],
 )
 def test_paper_modes_are_settings_and_are_noted(name: str, paper: str, settings: dict) -> None:
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     estimate = statistic(PROBS, LABELS, paper=paper)
     assert estimate.value == float(statistic(PROBS, LABELS, **settings))
     assert any(note.startswith(f"paper mode {paper} sets") for note in estimate.notes)
@@ -114,7 +114,7 @@ def test_counts_weigh_every_instance_once_whatever_its_raters(name: str) -> None
     counts = np.array([[3, 1], [0, 2], [1, 0], [2, 3]])
     row, label = np.nonzero(counts)
     own = counts[row, label] / counts.sum(axis=1)[row]
-    statistic = cr.registered()[name].with_(n_bins=3)
+    statistic = cr.statistics.registered()[name].with_(n_bins=3)
     spread = statistic(PROBS[row], label, sample_weight=own)
     assert float(statistic(PROBS, cr.LabelCounts(counts))) == pytest.approx(float(spread))
     # weights multiply instances

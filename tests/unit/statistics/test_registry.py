@@ -27,9 +27,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
         return points
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
-    cr.registered.cache_clear()
+    cr.statistics.registered.cache_clear()
     yield points
-    cr.registered.cache_clear()
+    cr.statistics.registered.cache_clear()
 
 
 def point(value: str, loaded: object) -> types.SimpleNamespace:
@@ -41,7 +41,7 @@ def misses(predictions, labels) -> float:
 
 
 def test_names_are_those_of_the_public_functions() -> None:
-    assert list(cr.registered()) == [
+    assert list(cr.statistics.registered()) == [
         "accuracy",
         "brier",
         "log_loss",
@@ -61,7 +61,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "rmse",
         "mae",
     ]
-    for name, statistic in cr.registered().items():
+    for name, statistic in cr.statistics.registered().items():
         assert statistic.name == name
         assert getattr(cr, name) is statistic
 
@@ -69,7 +69,7 @@ def test_names_are_those_of_the_public_functions() -> None:
 def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> None:
     own = cr.statistic(misses, tail="two-sided")
     installed.append(point("other:misses", own))
-    assert cr.registered()["misses"] is own
+    assert cr.statistics.registered()["misses"] is own
     result = cr.calibration_test([[0.9, 0.1]], [1], statistic="misses", n_resamples=9, rng=0)
     assert result.statistic == 1.0
 
@@ -77,13 +77,13 @@ def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> Non
 def test_a_taken_name_is_refused(installed: list) -> None:
     installed.append(point("other:brier", cr.statistic(misses, tail="greater", name="brier")))
     with pytest.raises(cr.InputError, match="statistic 'brier' of entry point 'other:brier'"):
-        cr.registered()
+        cr.statistics.registered()
 
 
 def test_what_is_no_statistic_is_refused_with_its_package(installed: list) -> None:
     installed.append(point("other:misses", misses))
     with pytest.raises(cr.InputTypeError, match=r"'other:misses' must name .* Fix or uninstall other"):
-        cr.registered()
+        cr.statistics.registered()
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_the_package_answers_as_well() -> None:
 
 
 def test_no_alias_hides_a_statistic_or_a_public_name() -> None:
-    aliases = {alias for one in cr.registered().values() for alias in one.story.aliases}
-    assert not aliases & {*cr.registered(), *cr.__all__}
+    aliases = {alias for one in cr.statistics.registered().values() for alias in one.story.aliases}
+    assert not aliases & {*cr.statistics.registered(), *cr.__all__}
     assert not aliases & set(registry._ELSEWHERE)
 
 
@@ -140,7 +140,7 @@ def test_a_statistic_of_another_package_must_tell_its_story(installed: list) -> 
 
     installed.append(point("other:silent", Silent()))
     with pytest.raises(cr.InputTypeError, match="'silent' of entry point 'other:silent' must tell its story"):
-        cr.registered()
+        cr.statistics.registered()
 
 
 def test_what_is_not_registered_is_told_by_its_name() -> None:
@@ -166,13 +166,13 @@ def test_anything_else_is_refused() -> None:
 
 def test_the_registry_cannot_be_changed_by_its_readers():
     with pytest.raises(TypeError):
-        cr.registered()["mine"] = cr.brier
+        cr.statistics.registered()["mine"] = cr.brier
 
 
-@pytest.mark.parametrize("name", list(cr.registered()))
+@pytest.mark.parametrize("name", list(cr.statistics.registered()))
 def test_help_shows_what_a_call_takes(name: str) -> None:
     """Predictions, labels and every setting, in the signature and in words."""
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     settings = [field.name for field in dataclasses.fields(statistic)]
     wanted = ["predictions", "labels", "sample_weight", "paper", *settings]
     signature = inspect.signature(statistic)

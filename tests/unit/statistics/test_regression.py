@@ -176,7 +176,7 @@ def test_wrong_levels(levels: object) -> None:
 
 @pytest.mark.parametrize("statistic", [cr.picp, cr.interval_score], ids=["picp", "interval_score"])
 @pytest.mark.parametrize("level", [0, 1, 90, "0.9", None])
-def test_wrong_level(statistic: cr.Statistic, level: object) -> None:
+def test_wrong_level(statistic: cr.statistics.Statistic, level: object) -> None:
     with pytest.raises(cr.InputError, match="`level` must lie strictly between 0 and 1"):
         statistic.with_(level=level)
 
@@ -224,7 +224,7 @@ def test_what_pit_refuses() -> None:
 # What all of them refuse, and corners
 
 
-REAL = [one for one in cr.registered().values() if "reals" in one.traits.labels]
+REAL = [one for one in cr.statistics.registered().values() if "reals" in one.traits.labels]
 every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
 
 
@@ -243,13 +243,15 @@ every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
         (ALL["gaussian"], cr.LabelCounts(np.ones((N, 2), dtype=int)), "takes reals; got counts"),
     ],
 )
-def test_bad_input(statistic: cr.Statistic, predictions: object, labels: object, words: str) -> None:
+def test_bad_input(
+    statistic: cr.statistics.Statistic, predictions: object, labels: object, words: str
+) -> None:
     with pytest.raises(cr.CrediblyError, match=words):
         statistic(predictions, labels)
 
 
 @every
-def test_weights(statistic: cr.Statistic) -> None:
+def test_weights(statistic: cr.statistics.Statistic) -> None:
     weights = np.ones(N)
     weights[5] = 0.0
     kept = np.arange(N) != 5
@@ -262,14 +264,14 @@ def test_weights(statistic: cr.Statistic) -> None:
 
 
 @every
-def test_one_instance_one_member_and_whole_labels(statistic: cr.Statistic) -> None:
+def test_one_instance_one_member_and_whole_labels(statistic: cr.statistics.Statistic) -> None:
     one = cr.Gaussian([[1.0]], [[2.0]])
     assert math.isfinite(float(statistic(one, [3])))
     assert float(statistic(one, [3])) == float(statistic(cr.Gaussian([1.0], [2.0]), [3.0]))
 
 
 @every
-def test_huge_labels_are_no_nan(statistic: cr.Statistic) -> None:
+def test_huge_labels_are_no_nan(statistic: cr.statistics.Statistic) -> None:
     value = float(statistic(ALL["gaussian members"], np.full(N, 1e60)))
     assert not math.isnan(value)
 

@@ -27,7 +27,7 @@ def sums() -> list[str]:
     ]
 
 
-def equal_width(name: str) -> cr.Statistic:
+def equal_width(name: str) -> cr.statistics.Statistic:
     statistic = registered()[name]
     return statistic.with_(binning="equal_width") if "binning" in statistic.settings() else statistic
 
@@ -35,7 +35,7 @@ def equal_width(name: str) -> cr.Statistic:
 @pytest.mark.parametrize("name", sums())
 def test_batches_give_the_value_of_all_rows(name: str, library: Library) -> None:
     statistic = equal_width(name)
-    running = cr.RunningStatistic(statistic)
+    running = cr.statistics.RunningStatistic(statistic)
     for start, stop in CUTS:
         running.update(library.asarray(PROBS[start:stop]), library.asarray(LABELS[start:stop]))
     found = running.compute()
@@ -56,7 +56,7 @@ def test_weights_members_and_counts() -> None:
     weights = RNG.random(N)
     members = RNG.dirichlet(np.ones(4), size=(N, 3))
     counts = RNG.multinomial(5, PROBS)
-    running = {name: cr.RunningStatistic("brier") for name in ("weights", "members", "counts")}
+    running = {name: cr.statistics.RunningStatistic("brier") for name in ("weights", "members", "counts")}
     for start, stop in CUTS:
         rows = slice(start, stop)
         running["weights"].update(PROBS[rows], LABELS[rows], sample_weight=weights[rows])
@@ -77,7 +77,7 @@ def test_weights_members_and_counts() -> None:
 def test_processes_share_the_work() -> None:
     parts = []
     for start, stop in CUTS:
-        part = cr.RunningStatistic("confidence_ece", n_bins=7)
+        part = cr.statistics.RunningStatistic("confidence_ece", n_bins=7)
         part.update(PROBS[start:stop], LABELS[start:stop])
         parts.append(pickle.loads(pickle.dumps(part)))  # noqa: S301 - our own bytes
     merged = parts[2].merge(parts[0]).merge(parts[1])
@@ -86,13 +86,13 @@ def test_processes_share_the_work() -> None:
     assert merged.compute().value == pytest.approx(
         float(cr.confidence_ece(PROBS, LABELS, n_bins=7)), rel=1e-12
     )
-    empty = cr.RunningStatistic("confidence_ece", n_bins=7)
+    empty = cr.statistics.RunningStatistic("confidence_ece", n_bins=7)
     assert empty.merge(merged).compute() == merged.compute()
-    assert merged.merge(cr.RunningStatistic("confidence_ece", n_bins=7)).n == N
+    assert merged.merge(cr.statistics.RunningStatistic("confidence_ece", n_bins=7)).n == N
 
 
 def test_reset_forgets() -> None:
-    running = cr.RunningStatistic("accuracy")
+    running = cr.statistics.RunningStatistic("accuracy")
     running.update(PROBS, 0 * LABELS)
     running.reset()
     running.update(PROBS, LABELS)
@@ -101,7 +101,7 @@ def test_reset_forgets() -> None:
 
 def test_no_graph_is_kept() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
-    running = cr.RunningStatistic("brier")
+    running = cr.statistics.RunningStatistic("brier")
     probs = torch.tensor(PROBS, requires_grad=True)
     running.update(probs, torch.tensor(LABELS))
     assert not any(value.requires_grad for value in running._sums.values())  # type: ignore[union-attr]
@@ -109,7 +109,7 @@ def test_no_graph_is_kept() -> None:
 
 
 def test_notes_do_not_pile_up() -> None:
-    running = cr.RunningStatistic("brier")
+    running = cr.statistics.RunningStatistic("brier")
     for batch in range(30):  # every batch has a different number of rows that are off by noise
         probs = np.tile(PROBS[:1], (batch + 1, 1))
         probs[:, 0] += 5e-7
@@ -120,23 +120,23 @@ def test_notes_do_not_pile_up() -> None:
 @pytest.mark.parametrize("name", ["skce", "kde_ce"])
 def test_pairs_are_refused(name: str) -> None:
     with pytest.raises(cr.UnsupportedError, match="must be a sum over instances to be fed in batches"):
-        cr.RunningStatistic(name)
+        cr.statistics.RunningStatistic(name)
 
 
 def test_bins_of_equal_mass_are_refused() -> None:
     with pytest.raises(cr.UnsupportedError, match="needs bins that are known before the data"):
-        cr.RunningStatistic("confidence_ece", binning="equal_mass")
+        cr.statistics.RunningStatistic("confidence_ece", binning="equal_mass")
     with pytest.raises(cr.UnsupportedError, match="its bins have equal mass"):
-        cr.RunningStatistic("hosmer_lemeshow")
+        cr.statistics.RunningStatistic("hosmer_lemeshow")
 
 
 def test_nothing_to_compute() -> None:
     with pytest.raises(cr.InputError, match="`brier` needs at least one batch; got none"):
-        cr.RunningStatistic("brier").compute()
+        cr.statistics.RunningStatistic("brier").compute()
 
 
 def test_batches_must_be_alike() -> None:
-    running = cr.RunningStatistic("brier")
+    running = cr.statistics.RunningStatistic("brier")
     running.update(PROBS, LABELS)
     with pytest.raises(cr.InputError, match=r"must have the same number of classes \(4\); got 2"):
         running.update([[0.5, 0.5]], [0])
@@ -145,19 +145,19 @@ def test_batches_must_be_alike() -> None:
     with pytest.raises(cr.CrediblyError, match="batches"):
         running.update(torch.tensor(PROBS), torch.tensor(LABELS))
     with pytest.raises(cr.InputError, match="must be the same to be merged"):
-        running.merge(cr.RunningStatistic("accuracy"))
+        running.merge(cr.statistics.RunningStatistic("accuracy"))
     with pytest.raises(cr.InputTypeError, match="come in this order"):
         running.update(LABELS, PROBS)
 
 
 def test_it_shows_what_it_is() -> None:
-    assert repr(cr.RunningStatistic("brier")) == "RunningStatistic(Brier(), n=0)"
+    assert repr(cr.statistics.RunningStatistic("brier")) == "RunningStatistic(Brier(), n=0)"
 
 
 def test_one_weighted_batch_makes_a_weighted_mean() -> None:
     weights = RNG.random(N)
     weights[: CUTS[1][1]] = 1.0
-    running, other = cr.RunningStatistic("accuracy"), cr.RunningStatistic("accuracy")
+    running, other = cr.statistics.RunningStatistic("accuracy"), cr.statistics.RunningStatistic("accuracy")
     for start, stop in CUTS[:2]:
         running.update(PROBS[start:stop], LABELS[start:stop])
     start, stop = CUTS[2]

@@ -49,7 +49,7 @@ from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.predictions import Classes, Labels
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Bound
+from credibly.statistics.protocol import Bound
 from credibly.statistics.skce import QuadraticBound
 from credibly.statistics.skce_blocks import BlockBound
 

@@ -50,8 +50,9 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic
 from credibly.statistics.over_rows import gathered
+from credibly.statistics.registry import as_statistic
 
 MOST_RESAMPLES = 10_000_000
 

@@ -38,8 +38,9 @@ from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Bound, State, central_coverage, quantile_calibration_error
-from credibly.statistics.coverage import CoverageShares
+from credibly.statistics import quantile_calibration_error
+from credibly.statistics.coverage import CoverageShares, central_coverage
+from credibly.statistics.protocol import Bound, State
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
@@ -323,7 +324,7 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     Examples
     --------
     >>> import credibly as cr
-    >>> round(cr.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
+    >>> round(cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
     0.0455
     """
     rows = _checked(predictions, labels, "`observation_check`")

@@ -17,9 +17,9 @@ from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve
-from credibly.statistics import Bound, State
 from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
 from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.protocol import Bound, State
 
 
 @takes_rng

@@ -26,11 +26,11 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
-from credibly.hypotests.credal.basis import FittedBasis, check_features, set_features
-from credibly.hypotests.credal.learners import LinearLearner
-from credibly.hypotests.credal.mixing import mixed
-from credibly.hypotests.credal.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.learners.basis import FittedBasis, check_features, set_features
+from credibly.learners.linear import LinearLearner
+from credibly.learners.mixing import mixed
+from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult, LocalDeviations

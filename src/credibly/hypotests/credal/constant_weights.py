@@ -25,17 +25,18 @@ from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.philox import Stream, Uniforms
 from credibly._arrays.tiles import tiles
 from credibly.hypotests.credal.combinations import ConstantCombination, Finding
-from credibly.hypotests.credal.mixing import mixed
-from credibly.hypotests.credal.points import CredalTask
+from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.learners.mixing import mixed
 from credibly.predictions import Classes, Point
 from credibly.results.tests import HypotestResult
-from credibly.statistics import State, Statistic, log_loss
+from credibly.statistics import Statistic, log_loss
 from credibly.statistics.binned import BinnedStatistic
 from credibly.statistics.cells import CellStatistic
 from credibly.statistics.hosmer_lemeshow import HosmerLemeshow
 from credibly.statistics.proper import Brier, LogLoss
+from credibly.statistics.protocol import State
 from credibly.statistics.skce import Skce
 
 Slope = Callable[[HostArray], tuple[float, HostArray]]

@@ -25,20 +25,22 @@ from credibly.hypotests.calibration.calibration_test import (
     require_distinct,
     require_resamples,
 )
-from credibly.hypotests.credal.basis import check_features
 from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
 from credibly.hypotests.credal.learned_weights import learned_test
-from credibly.hypotests.credal.learners import BoundaryLearner, GatingLearner, Learner, TiltingLearner
-from credibly.hypotests.credal.neural import NeuralLearner
-from credibly.hypotests.credal.points import DRAWS, CredalTask, as_class_predictions, points_of
+from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.credal.witness import HYPOTHESES as VALID
 from credibly.hypotests.credal.witness import Given, WitnessCombination, witness_test
+from credibly.learners.basis import check_features
+from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner
+from credibly.learners.neural import NeuralLearner
+from credibly.learners.points import DRAWS, as_class_predictions, points_of
 from credibly.predictions import require_order
 from credibly.predictions.passes import without_graph
 from credibly.results.tests import CredalTestResult, HypotestResult, Method
 from credibly.results.witness import WitnessResult
-from credibly.statistics import Statistic, as_statistic, story_of
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic, story_of
 
 Weights = Literal["learned", "constant", "mean"]
 

@@ -22,12 +22,12 @@ from credibly._arrays.namespace import Array, HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.enlargement import By, enlarged
-from credibly.credal.sets import CredalSet, credal_set, require_positive_number
+from credibly.credal.sets import CredalSet, as_set, require_positive_number
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.credal.basis import set_features
 from credibly.hypotests.credal.credal_test import credal_test
-from credibly.hypotests.credal.neural import NeuralLearner
-from credibly.hypotests.credal.points import DRAWS, points_of
+from credibly.learners.basis import set_features
+from credibly.learners.neural import NeuralLearner
+from credibly.learners.points import DRAWS, points_of
 from credibly.predictions import Point, Predictions, as_predictions, require_order
 from credibly.results.base import Result, require_level
 from credibly.results.tests import CredalTestResult, Method
@@ -376,5 +376,5 @@ def _set_features(credal: CredalSet, n_draws: int, seed: Seed) -> Array:
 
 def _as_set(predictions: Any, n_draws: int, seed: Seed) -> CredalSet:
     given: Predictions = as_predictions(predictions)
-    credal: CredalSet = credal_set(given, n_samples=n_draws, rng=seed)
+    credal: CredalSet = as_set(given, n_samples=n_draws, rng=seed)
     return credal

@@ -31,14 +31,15 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import rows_within_budget, tiles
-from credibly.hypotests.credal.basis import check_features, set_features
 from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
-from credibly.hypotests.credal.learners import Learner, LinearLearner, Part
-from credibly.hypotests.credal.mixing import Columns, fit_weights, mixed
-from credibly.hypotests.credal.neural import NeuralLearner, NeuralPartFit, learn_network
-from credibly.hypotests.credal.points import CredalTask, Points
+from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values, resampled_values
 from credibly.hypotests.resampling.replicates import Replicates
+from credibly.learners.basis import check_features, set_features
+from credibly.learners.linear import Learner, LinearLearner, Part
+from credibly.learners.mixing import Columns, fit_weights, mixed
+from credibly.learners.neural import NeuralLearner, NeuralPartFit, learn_network
+from credibly.learners.points import Points
 from credibly.predictions import Classes, Point, as_point
 from credibly.results.tests import HypotestResult
 

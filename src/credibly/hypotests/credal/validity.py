@@ -40,10 +40,10 @@ from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
 from credibly._arrays.tiles import memory_budget, tiles
 from credibly.credal.bounds import singleton_bounds
-from credibly.credal.distance import nearest_distribution
+from credibly.credal.distances import nearest_distribution
+from credibly.credal.extreme_points import vertices
 from credibly.credal.objectives import value
-from credibly.credal.sets import CredalSet, credal_set
-from credibly.credal.vertices import credal_vertices
+from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import acceptance_region, distance, monte_carlo_pvalue
 from credibly.hypotests.resampling.replicates import Replicates
@@ -99,7 +99,7 @@ def candidates(credal: CredalSet, fitted: Array) -> Array:
         return fitted[:, None, :]
     xp = credal.xp
     few = isinstance(credal, Intervals | Belief) and credal.n_classes <= ALL_CORNERS
-    corners = credal_vertices(credal, which="all" if few else "C25")
+    corners = vertices(credal, which="all" if few else "C25")
     middle = credal.mean().probs
     found = xp.concat([corners, xp.astype(middle, xp.float64)[:, None, :], fitted[:, None, :]], axis=1)
     return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 has no logarithm
@@ -438,9 +438,9 @@ def _as_set(predictions: Any) -> CredalSet:
             "`validity_test`",
             "needs a set of distributions per instance",
             "a Dirichlet is none",
-            "Say which set is meant: `credal_set(predictions, method=...)`.",
+            "Say which set is meant: `credal.as_set(predictions, method=...)`.",
         )
-    credal: CredalSet = credal_set(without_graph(given))
+    credal: CredalSet = as_set(without_graph(given))
     return credal
 
 

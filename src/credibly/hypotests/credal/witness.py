@@ -35,11 +35,11 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.credal.bounds import singleton_bounds, support_of
-from credibly.credal.distance import nearest_distribution
-from credibly.credal.sets import CredalSet, credal_set
-from credibly.hypotests.credal.basis import check_features
+from credibly.credal.distances import nearest_distribution
+from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination
-from credibly.hypotests.credal.points import CredalTask
+from credibly.hypotests.credal.task import CredalTask
+from credibly.learners.basis import check_features
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
 from credibly.results.witness import WitnessDirection, WitnessResult
 
@@ -579,7 +579,7 @@ class WitnessCombination(Combination):
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return one distribution per instance, a member of its set."""
         given = as_predictions(predictions)
-        credal = credal_set(given, n_samples=self.n_draws, rng=self.seed)
+        credal = as_set(given, n_samples=self.n_draws, rng=self.seed)
         hosted = _on_host(credal)
         columns = None
         if self.view.centre is not None:

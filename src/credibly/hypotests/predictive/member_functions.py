@@ -62,7 +62,7 @@ def member_functions(
     >>> import numpy as np
     >>> import credibly as cr
     >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]], np.ones((3, 2)))
-    >>> cr.member_functions(lines, [1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
+    >>> cr.hypotests.member_functions(lines, [1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
     [[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]]
     """
     given = without_graph(as_predictions(predictions))

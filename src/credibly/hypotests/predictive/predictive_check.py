@@ -44,7 +44,8 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-from credibly.statistics import Statistic, as_statistic
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic
 
 
 def without_used_rows(rows: Rows, ids: Any, used_ids: Any) -> tuple[Rows, int]:

@@ -50,9 +50,9 @@ from credibly.predictions import (
     label_dtype,
 )
 from credibly.predictions.regression import LeftOut
-from credibly.statistics import Bound, Plan, State
 from credibly.statistics.coverage import CentralShares, CoverageShares, QuantileErrorBound, ShareBound
 from credibly.statistics.proper import MeanBound, gather
+from credibly.statistics.protocol import Bound, Plan, State
 from credibly.statistics.regression import LossBound
 
 _TABLE_ELEMENTS = 2**18

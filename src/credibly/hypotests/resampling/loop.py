@@ -41,9 +41,11 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics import Bound, Plan, State, Statistic, Subsampled
+from credibly.statistics import Statistic
 from credibly.statistics.over_rows import Planned, planned
 from credibly.statistics.pair_blocks import Block, Pairs, meets_in_blocks
+from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
 

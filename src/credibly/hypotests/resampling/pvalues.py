@@ -25,7 +25,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Tail
 from credibly.results.tests import HypotestResult
-from credibly.statistics import Bound, State
+from credibly.statistics.protocol import Bound, State
 
 _TIE = 100 * float(np.finfo(np.float64).eps)
 

@@ -36,9 +36,11 @@ def test_null_is_the_statistic_of_every_replicate(name: str, data: tuple) -> Non
     probs, labels = data
     result = cr.calibration_test(probs, labels, statistic=name, n_resamples=12, rng=3)
     replicates = Replicates(probs, tuple(result.settings["seed"])).labels(slice(0, 12)).values
-    expected = [float(cr.registered()[name](probs, row)) for row in replicates]
+    expected = [float(cr.statistics.registered()[name](probs, row)) for row in replicates]
     np.testing.assert_allclose(result.null_distribution, expected, rtol=1e-11)
-    assert result.statistic == pytest.approx(float(cr.registered()[name](probs, labels)), rel=1e-12)
+    assert result.statistic == pytest.approx(
+        float(cr.statistics.registered()[name](probs, labels)), rel=1e-12
+    )
 
 
 def test_omnibus_shares_replicates_and_its_parts_are_the_single_tests(data: tuple) -> None:

@@ -175,7 +175,7 @@ def test_refused(test, predictions: object, settings: dict, words: str) -> None:
 
 def test_one_label_by_its_definition() -> None:
     for i in (0, 7):
-        result = cr.observation_check(MEMBERS, LABELS, instance=i)
+        result = cr.hypotests.observation_check(MEMBERS, LABELS, instance=i)
         share = cr.pit(MEMBERS, LABELS)[i]
         assert result.statistic == pytest.approx(share)
         assert result.pvalue == pytest.approx(2 * min(share, 1 - share))
@@ -185,18 +185,18 @@ def test_one_label_by_its_definition() -> None:
 def test_one_label_among_draws_counts_itself() -> None:
     draws = cr.Samples([np.arange(1.0, 20)])
     # 19 draws, one at least as large as 19: 2 (1 + 1) / 20; none as large as 30: 2 / 20
-    assert cr.observation_check(draws, [19.0]).pvalue == pytest.approx(0.2)
-    assert cr.observation_check(draws, [30.0]).pvalue == pytest.approx(0.1)
-    assert cr.observation_check(draws, [10.0]).pvalue == 1.0
+    assert cr.hypotests.observation_check(draws, [19.0]).pvalue == pytest.approx(0.2)
+    assert cr.hypotests.observation_check(draws, [30.0]).pvalue == pytest.approx(0.1)
+    assert cr.hypotests.observation_check(draws, [10.0]).pvalue == 1.0
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_one_label_far_out_has_a_small_p_value_on_both_sides(sign: int) -> None:
-    result = cr.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 20.0])
+    result = cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 20.0])
     assert result.pvalue == pytest.approx(2 * scipy.stats.norm.sf(20), rel=1e-9)
     assert result.verdict() == "conflict"
-    assert cr.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 1e9]).pvalue > 0
-    assert cr.observation_check(cr.Gaussian([0.0], [1.0]), [0.1]).verdict() == "cannot tell"
+    assert cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [sign * 1e9]).pvalue > 0
+    assert cr.hypotests.observation_check(cr.Gaussian([0.0], [1.0]), [0.1]).verdict() == "cannot tell"
 
 
 def test_one_label_is_uniform_under_both_hypotheses() -> None:
@@ -210,9 +210,9 @@ def test_one_label_is_uniform_under_both_hypotheses() -> None:
 def test_what_the_check_of_one_label_refuses() -> None:
     for instance, words in ((N, "below the number of instances"), (-1, "`instance`"), (1.5, "`instance`")):
         with pytest.raises(cr.InputError, match=words):
-            cr.observation_check(MEMBERS, LABELS, instance=instance)
+            cr.hypotests.observation_check(MEMBERS, LABELS, instance=instance)
     with pytest.raises(cr.UnsupportedError, match=r"0\.05 apart"):
-        cr.observation_check(cr.Quantiles([[0.0]], [0.5]), [0.0])
+        cr.hypotests.observation_check(cr.Quantiles([[0.0]], [0.5]), [0.0])
 
 
 # calibration_test
@@ -228,7 +228,7 @@ def test_replicates_are_those_of_the_mixture() -> None:
     seed = tuple(result.settings["seed"])
     drawn = RealReplicates(MEMBERS, seed).labels(slice(0, 29)).values
     for name, component in result.components.items():
-        expected = [float(cr.registered()[name](MEMBERS, row)) for row in drawn]
+        expected = [float(cr.statistics.registered()[name](MEMBERS, row)) for row in drawn]
         assert np.allclose(component.null_distribution, expected, rtol=1e-9)
 
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests import classwise_curves
+from credibly.hypotests.calibration.reliability import classwise_curves
 from optional import torch
 
 PROBS = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.3, 0.7]])

@@ -10,7 +10,7 @@ from credibly.hypotests.credal.combinations import cut
 from libraries import Library
 
 
-def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.CredalTestResult:
+def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.results.CredalTestResult:
     return cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
 
 

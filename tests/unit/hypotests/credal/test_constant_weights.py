@@ -34,7 +34,7 @@ def test_slopes_equal_differences_of_values(name: str) -> None:
     if name in ("kde_ce", "kl_ce"):
         pytest.importorskip("torch", reason="other slopes come from torch")
     points, labels = _data(n=230)  # more than one tile of pairs
-    search = WeightSearch(points, cr.registered()[name])
+    search = WeightSearch(points, cr.statistics.registered()[name])
     slope = search._slope(labels)
     assert slope is not None
     at = np.array([0.2, 0.5, 0.3])
@@ -49,7 +49,7 @@ def test_slopes_equal_differences_of_values(name: str) -> None:
 @pytest.mark.parametrize("name", ["log_loss", "brier", "skce", "confidence_ece"])
 def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
     points, labels = _data()
-    search = WeightSearch(points, cr.registered()[name])
+    search = WeightSearch(points, cr.statistics.registered()[name])
     found = search.minimum(labels, np.random.default_rng(0))
     np.testing.assert_allclose(found.weights.sum(), 1.0)
     assert (found.weights >= 0).all()
@@ -64,7 +64,7 @@ def test_minima_are_no_larger_than_on_a_lattice(name: str) -> None:
 @pytest.mark.parametrize("name", ["log_loss", "brier"])
 def test_minima_of_proper_scores_are_those_of_a_general_solver(name: str) -> None:
     points, labels = _data(a=2)
-    search = WeightSearch(points, cr.registered()[name])
+    search = WeightSearch(points, cr.statistics.registered()[name])
     found = search.minimum(labels, np.random.default_rng(0))
     wanted = scipy.optimize.minimize_scalar(
         lambda w: search.value(np.array([w, 1 - w]), labels),
@@ -82,7 +82,7 @@ def test_minima_of_proper_scores_are_those_of_a_general_solver(name: str) -> Non
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow"])
 def test_binned_minima_are_never_above_the_published_search(name: str) -> None:
     """M23: COBYLA from the centre. 40 data sets in all; a search that keeps most of the gap fails as well."""
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     statistic = statistic.with_(paper="M23") if "M23" in statistic.papers else statistic
     gaps = []
     for seed in range(10):
@@ -103,7 +103,7 @@ def test_binned_minima_are_never_above_the_published_search(name: str) -> None:
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "top_label_ece", "hosmer_lemeshow"])
 def test_cells_of_many_pairs_are_counted_as_those_of_one(name: str) -> None:
     points, labels = _data()
-    search = WeightSearch(points, cr.registered()[name].with_(binning="equal_width", n_bins=5))
+    search = WeightSearch(points, cr.statistics.registered()[name].with_(binning="equal_width", n_bins=5))
     assert isinstance(search.statistic, CellStatistic)
     weights = np.random.default_rng(3).dirichlet(np.ones(3), size=4)
     several = Classes(np.stack([np.roll(labels.values[0], shift) for shift in range(4)]), 3)
@@ -115,7 +115,7 @@ def test_cells_of_many_pairs_are_counted_as_those_of_one(name: str) -> None:
 @pytest.mark.parametrize("name", ["skce", "confidence_ece", "hosmer_lemeshow", "kde_ce", "brier"])
 def test_refits_find_smaller_values_than_where_labels_were_drawn(name: str) -> None:
     points, labels = _data(n=80)
-    search = WeightSearch(points, cr.registered()[name])
+    search = WeightSearch(points, cr.statistics.registered()[name])
     likeliest = search.likeliest(labels)
     drawn = Replicates(search.at(likeliest).probs, (1, 2)).labels(slice(0, 6))
     weights = search.refits(drawn, likeliest[None], np.random.default_rng(0))

@@ -142,7 +142,7 @@ def test_every_set_is_tested_and_its_combination_is_in_it(kind: str, weights: st
     assert 0 < found.pvalue <= 1
     mixed = found.combine(given)
     if kind != "dirichlet":  # its set is the hull of draws, which the notes say
-        assert bool(cr.credal_contains(given, mixed, tolerance=1e-6).all())
+        assert bool(cr.credal.contains(given, mixed, tolerance=1e-6).all())
     else:
         assert any("draws" in note for note in found.notes)
     scores = found.score(given, draw(truth))

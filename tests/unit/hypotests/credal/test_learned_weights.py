@@ -11,12 +11,12 @@ import pytest
 import scipy.optimize
 
 import credibly as cr
-from credibly.hypotests.credal.basis import Basis, set_features
 from credibly.hypotests.credal.learned_weights import learn_part, random_parts
-from credibly.hypotests.credal.learners import Points
-from credibly.hypotests.credal.mixing import Columns, fit_weights, likelihoods, mixed
-from credibly.hypotests.credal.neural import learn_network
-from credibly.hypotests.credal.points import points_of
+from credibly.learners.basis import Basis, set_features
+from credibly.learners.linear import Points
+from credibly.learners.mixing import Columns, fit_weights, likelihoods, mixed
+from credibly.learners.neural import learn_network
+from credibly.learners.points import points_of
 from credibly.simulate import BinaryWorld, MulticlassWorld
 
 SEED = (1, 2)
@@ -135,7 +135,7 @@ def test_bases() -> None:
 
 def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 4))
-    learner = cr.BoundaryLearner()
+    learner = cr.learners.BoundaryLearner()
     given = learner.points(points_of(cr.Ensemble(probs), 5, SEED))
     assert given.names[4:] == (
         "boundary towards class 0",
@@ -161,7 +161,7 @@ def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
     mirrored = cr.Ensemble([[[0.9, 0.1], [0.1, 0.9]]])
     np.testing.assert_allclose(learner.points(points_of(mirrored, 5, SEED)).probs[0, 5:7], 0.5)
     for at in range(4, 13):
-        assert cr.credal_contains(cr.Ensemble(probs), given.probs[:, at]).all()
+        assert cr.credal.contains(cr.Ensemble(probs), given.probs[:, at]).all()
     many = cr.Ensemble(np.random.default_rng(0).dirichlet(np.ones(25), size=(6, 3)))
     assert len(learner.points(points_of(many, 5, SEED)).names) == 3 + 3
 
@@ -175,7 +175,7 @@ def test_penalties_follow_the_data() -> None:
     part = random_parts(n, 0.5, None, SEED)[0]
     chance = np.where(x[:, 0] > 0, 0.9, 0.1)
     follows = (rng.random(n) > chance).astype(int)
-    learner = cr.GatingLearner()
+    learner = cr.learners.GatingLearner()
     assert np.isfinite(learn_part(learner, points, x, follows, part, SEED).fitted.penalty)
     # labels that ignore x: constant weights win most of the time (a useless cubic wins by luck now and then)
     flat = [(rng.random(n) > 0.5).astype(int) for _ in range(10)]
@@ -208,15 +208,15 @@ def test_features_of_zero_are_finite() -> None:
 
 def test_learners_refuse() -> None:
     with pytest.raises(cr.InputError, match="`penalties` must be positive"):
-        cr.GatingLearner(penalties=(0.0,))
+        cr.learners.GatingLearner(penalties=(0.0,))
     with pytest.raises(cr.InputError, match="constant_penalty"):
-        cr.TiltingLearner(constant_penalty=-1.0)
+        cr.learners.TiltingLearner(constant_penalty=-1.0)
     with pytest.raises(cr.InputTypeError, match="`basis` must be a Basis"):
-        cr.BoundaryLearner(basis="raw")
+        cr.learners.BoundaryLearner(basis="raw")
     with pytest.raises(cr.InputError, match="`score` must be one of"):
-        cr.NeuralLearner(score="accuracy")
+        cr.learners.NeuralLearner(score="accuracy")
     with pytest.raises(cr.InputError, match="`gamma` must not be negative"):
-        cr.NeuralLearner(gamma=-1.0)
+        cr.learners.NeuralLearner(gamma=-1.0)
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ def test_a_network_learns_a_gating(score: str) -> None:
     labels = (rng.random(n) > truth[:, 0]).astype(int)
     ensemble = cr.Ensemble(probs, member_axis=1)
     seen: list[tuple[int, int]] = []
-    learner = cr.NeuralLearner(score=score, max_epochs=150)
+    learner = cr.learners.NeuralLearner(score=score, max_epochs=150)
     settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
     found = cr.credal_test(ensemble, labels, x, progress=lambda *pair: seen.append(pair), **settings)
     assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
@@ -260,7 +260,7 @@ def cuda():
 
 def test_networks_train_on_cuda(cuda) -> None:
     sample = BinaryWorld("H0,2").draw(200, rng=4)
-    learner = cr.NeuralLearner(max_epochs=60)
+    learner = cr.learners.NeuralLearner(max_epochs=60)
     given = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
     here = cr.credal_test(sample.predictions, sample.labels, sample.features, learner=learner, **given)
     onto = {"dtype": cuda.float64, "device": "cuda"}

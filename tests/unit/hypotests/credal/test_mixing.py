@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from credibly.hypotests.credal.mixing import minimise_batch
+from credibly.learners.mixing import minimise_batch
 from libraries import Library, read
 
 

@@ -76,7 +76,7 @@ def test_the_mean_evidence_is_at_most_zero_wherever_the_truth_is_in_the_set(name
     credal = kinds()[name]
     outcomes = all_counts(raters, 3)
     values = validity.evidence(credal, np.repeat(outcomes[:, None], len(credal), axis=1))
-    corners = credal.probs[:, None] if name == "point" else cr.credal_vertices(credal)
+    corners = credal.probs[:, None] if name == "point" else cr.credal.vertices(credal)
     mixing = np.random.default_rng(4).dirichlet(np.full(corners.shape[1], 0.3), size=20)
     for row in range(len(credal)):
         truths = [*corners[row], credal.mean().probs[row], *(mixing @ corners[row])]
@@ -109,10 +109,10 @@ def test_pvalues_are_the_largest_exact_ones(name: str) -> None:
     counts = np.random.default_rng(2).multinomial(5, [0.5, 0.3, 0.2], size=len(credal))
     found = cr.validity_test(credal, counts, n_resamples=3999, rng=3)
     outcomes = all_counts(5, 3)
-    corners = cr.credal_vertices(credal)
+    corners = cr.credal.vertices(credal)
     for row in range(len(credal)):
         one = credal[row : row + 1]
-        deviance = [10 * cr.credal_distance(one, cr.LabelCounts([c]))[0] for c in outcomes]
+        deviance = [10 * cr.credal.distance(one, cr.LabelCounts([c]))[0] for c in outcomes]
         points = [*corners[row], credal.mean().probs[row], found.nearest[row]]
         extreme = np.array(deviance) >= found.deviance[row] - 1e-7
         tails = [multinomial_pmf(outcomes, p)[extreme].sum() for p in points]

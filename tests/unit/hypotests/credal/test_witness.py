@@ -40,7 +40,9 @@ def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
     return (1 - share) * best + share * np.eye(probs.shape[2])[label]
 
 
-def ask(predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any) -> cr.CredalTestResult:
+def ask(
+    predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any
+) -> cr.results.CredalTestResult:
     return cr.credal_test(predictions, labels, features, method="witness", rng=0, **settings)
 
 
@@ -140,19 +142,19 @@ def test_the_nearest_point_is_inside_and_near(kind: str) -> None:
     credal = every_kind(rng, n=8, k=4)[kind]
     g = rng.dirichlet(np.ones(4), size=8)
     found = nearest_to(credal, g)
-    assert cr.credal_contains(credal, found, tolerance=1e-6).all()
-    missing = (g * np.log(g / found)).sum(axis=1) - cr.credal_distance(credal, g)
+    assert cr.credal.contains(credal, found, tolerance=1e-6).all()
+    missing = (g * np.log(g / found)).sum(axis=1) - cr.credal.distance(credal, g)
     assert missing.max() < 0.02
 
 
 def test_bets_are_fair_under_the_set_and_add_up() -> None:
     probs = members(6, 3, 4)
     credal = cr.Ensemble(probs, member_axis=1)
-    lower, upper = cr.lower_probability(credal), cr.upper_probability(credal)
+    lower, upper = cr.credal.lower_probability(credal), cr.credal.upper_probability(credal)
     bets = Bets.of(lower, upper, probs.mean(axis=1))
     by_label = np.stack([bets.paid(np.full(6, c)) for c in range(4)], axis=1)  # (n, k, j)
     for j in range(by_label.shape[2]):
-        assert cr.credal_support(credal, by_label[:, :, j]).max() <= 1 + 1e-12
+        assert cr.credal.support(credal, by_label[:, :, j]).max() <= 1 + 1e-12
     shares = np.random.default_rng(0).dirichlet(np.ones(by_label.shape[2]))
     assert bets.values(shares) == pytest.approx(by_label @ shares)
 
@@ -223,7 +225,7 @@ def test_both_methods_are_the_larger_p() -> None:
 
 
 @pytest.fixture(scope="module")
-def tested() -> cr.CredalTestResult:
+def tested() -> cr.results.CredalTestResult:
     probs = members(80, 3, 3)
     return cr.credal_test(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)), n_resamples=19, rng=0)
 
@@ -238,7 +240,7 @@ def tested() -> cr.CredalTestResult:
     ],
 )
 def test_four_outcomes(
-    tested: cr.CredalTestResult, witness: float, weights: float, outcome: str, word: str, words: str
+    tested: cr.results.CredalTestResult, witness: float, weights: float, outcome: str, word: str, words: str
 ) -> None:
     replace = dataclasses.replace
     found = replace(

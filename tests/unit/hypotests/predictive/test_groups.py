@@ -13,7 +13,7 @@ SHIFT = np.array(["blur", "fog"])[np.arange(60) % 2]
 SEVERITY = np.arange(60) // 2 % 3
 
 
-def check(**settings) -> cr.PredictiveCheck:
+def check(**settings) -> cr.results.PredictiveCheck:
     members, labels = world()
     settings = {"statistics": ["brier", "skce"], "n_resamples": 99, "rng": 3, **settings}
     return cr.predictive_check(members, labels, **settings)
@@ -31,7 +31,7 @@ def test_a_group_has_the_labels_and_members_of_the_whole() -> None:
             for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
                 results = found.under(hypothesis).groups[group]
                 for name in ("brier", "skce"):
-                    statistic = cr.registered()[name]
+                    statistic = cr.statistics.registered()[name]
                     expected = float(statistic(members[rows], own[rows]))
                     assert results[name].null_distribution[d] == pytest.approx(expected, abs=1e-12)
                     observed = float(statistic(members[rows], labels[rows]))

@@ -21,12 +21,14 @@ def members_and_labels() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def check() -> cr.PredictiveCheck:
+def check() -> cr.results.PredictiveCheck:
     members, labels = members_and_labels()
     return cr.predictive_check(members, labels, statistics=["brier", "accuracy"], rng=0)
 
 
-def test_power_is_the_level_where_nothing_changes_and_grows_from_there(check: cr.PredictiveCheck) -> None:
+def test_power_is_the_level_where_nothing_changes_and_grows_from_there(
+    check: cr.results.PredictiveCheck,
+) -> None:
     curve = check.power(grid=[0.1, 1.0, 4.0], n_repeats=300, rng=1)
     for hypothesis in BOTH:
         weak, none, strong = curve.power[hypothesis]["brier"]
@@ -39,7 +41,7 @@ def test_power_is_the_level_where_nothing_changes_and_grows_from_there(check: cr
     assert (curve.neutral, curve.level, curve.n_repeats) == (1.0, 0.05, 300)
 
 
-def test_power_is_the_share_of_rejected_data_sets(check: cr.PredictiveCheck) -> None:
+def test_power_is_the_share_of_rejected_data_sets(check: cr.results.PredictiveCheck) -> None:
     members, _ = members_and_labels()
     curve = check.power(grid=[2.0], n_repeats=300, rng=1)
     tempered = members**0.5
@@ -52,7 +54,7 @@ def test_power_is_the_share_of_rejected_data_sets(check: cr.PredictiveCheck) -> 
     assert curve.power["independent"]["brier"][0] == pytest.approx(rejected, abs=0.12)
 
 
-def test_the_smallest_noticed_distortion(check: cr.PredictiveCheck) -> None:
+def test_the_smallest_noticed_distortion(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(n_repeats=60)
     below, above = curve.smallest("brier", "independent")
     power = dict(zip(curve.grid.tolist(), curve.power["independent"]["brier"], strict=True))
@@ -64,21 +66,21 @@ def test_the_smallest_noticed_distortion(check: cr.PredictiveCheck) -> None:
     assert nothing.smallest("brier") == (None, None)
 
 
-def test_progress_counts_amounts(check: cr.PredictiveCheck) -> None:
+def test_progress_counts_amounts(check: cr.results.PredictiveCheck) -> None:
     told = []
     curve = check.power(n_repeats=20, grid=[0.5, 1.0, 2.0], progress=lambda *done: told.append(done))
     assert len(curve.grid) == 3
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_without_a_hypothesis_the_one_that_was_checked_answers(check: cr.PredictiveCheck) -> None:
+def test_without_a_hypothesis_the_one_that_was_checked_answers(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(n_repeats=60)
     assert curve.smallest("brier") == curve.smallest("brier", "independent")
     only = dataclasses.replace(curve, power={"bayesian": curve.power["bayesian"]})
     assert only.smallest("brier") == curve.smallest("brier", "bayesian")
 
 
-def test_a_distortion_of_ones_own(check: cr.PredictiveCheck) -> None:
+def test_a_distortion_of_ones_own(check: cr.results.PredictiveCheck) -> None:
     def blur(predictions: cr.Ensemble, amount: float) -> cr.Ensemble:
         return cr.Ensemble((1 - amount) * predictions.probs + amount / 3, member_axis=1)
 
@@ -118,13 +120,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused(case: str, check: cr.PredictiveCheck) -> None:
+def test_refused(case: str, check: cr.results.PredictiveCheck) -> None:
     settings, message = REFUSED[case]
     with pytest.raises(cr.CrediblyError, match=message):
         check.power(**settings)
 
 
-def test_unknown_names_are_refused(check: cr.PredictiveCheck) -> None:
+def test_unknown_names_are_refused(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(grid=[1.0], n_repeats=5)
     with pytest.raises(cr.InputError, match="Did you mean 'brier'"):
         curve.smallest("briar")
@@ -132,7 +134,7 @@ def test_unknown_names_are_refused(check: cr.PredictiveCheck) -> None:
         curve.smallest("brier", "both")
 
 
-def test_a_curve_says_what_would_be_noticed(check: cr.PredictiveCheck) -> None:
+def test_a_curve_says_what_would_be_noticed(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(grid=[0.1, 1.0, 4.0], n_repeats=50, rng=1)
     lines = str(curve).splitlines()
     assert lines[0] == "Power of temperature (level 0.05, 50 data sets per amount)"

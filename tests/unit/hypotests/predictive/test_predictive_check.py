@@ -55,7 +55,7 @@ def test_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
         shared = drawn_by_loop(members[:, check.bayesian.members[d]], seed, d)
         mixed = drawn_by_loop(members.mean(axis=1), seed, d)
         for name in FIVE:
-            statistic = cr.registered()[name]
+            statistic = cr.statistics.registered()[name]
             for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
                 null = check.under(hypothesis).checks[name].null_distribution
                 assert null[d] == pytest.approx(float(statistic(members, own)), abs=1e-14)
@@ -67,7 +67,7 @@ def test_the_result_is_what_the_replicates_say() -> None:
     for hypothesis in BOTH:
         for name, result in check.under(hypothesis).checks.items():
             null, value = result.null_distribution, result.statistic
-            assert value == pytest.approx(float(cr.registered()[name](members, labels)), abs=1e-14)
+            assert value == pytest.approx(float(cr.statistics.registered()[name](members, labels)), abs=1e-14)
             above, below = (null >= value - 1e-12).sum(), (null <= value + 1e-12).sum()
             assert result.upper_pvalue == (1 + above) / 200
             assert result.lower_pvalue == (1 + below) / 200
@@ -204,7 +204,7 @@ def test_user_statistics_scalar_batched_and_plain_agree() -> None:
 
 def test_every_registered_statistic_of_classes_can_be_checked() -> None:
     members, labels = world(n=30)
-    names = [name for name, one in cr.registered().items() if "classes" in one.traits.labels]
+    names = [name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels]
     check = cr.predictive_check(members, labels, statistics=names, n_resamples=19, rng=0)
     assert list(check.bayesian.checks) == list(check.independent.checks) == names
 

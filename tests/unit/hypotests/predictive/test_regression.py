@@ -34,7 +34,7 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
         rows = np.arange(40)
         mixed = mean[rows, chosen] + std[rows, chosen] * ndtri(uniform)
         for name in NAMES:
-            statistic = cr.registered()[name]
+            statistic = cr.statistics.registered()[name]
             for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
                 null = check.under(hypothesis).checks[name].null_distribution
                 assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
@@ -134,7 +134,7 @@ def test_functions_of_members() -> None:
     x = np.array([3.0, 1.0, 2.0])
     slopes = np.array([-1.0, 0.0, 1.0, 2.0])
     given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = cr.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
+    found = cr.hypotests.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
     assert found.x.tolist() == [1.0, 2.0, 3.0]
     assert found.labels.tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
@@ -143,7 +143,7 @@ def test_functions_of_members() -> None:
     assert np.allclose(found.centre - found.low, half)
     total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
     assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
-    everyone = cr.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
+    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
     assert everyone.members.tolist() == [0, 1]
     assert everyone.labels is None
 
@@ -161,4 +161,4 @@ def test_functions_of_members() -> None:
 )
 def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
     with pytest.raises(cr.CrediblyError, match=message):
-        cr.member_functions(given, x, **settings)
+        cr.hypotests.member_functions(given, x, **settings)

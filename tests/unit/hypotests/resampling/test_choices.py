@@ -42,7 +42,7 @@ def uniform(d: int, stream: Stream = Stream.RESTS) -> np.ndarray:
 def test_every_replicate_is_the_statistic_of_exchanged_numbers(name: str, draws: np.ndarray) -> None:
     labels = LABELS if draws is not TIED else np.round(LABELS, 0)
     result = cr.calibration_test(cr.Samples(draws), labels, statistic=name, n_resamples=12, rng=3)
-    statistic = cr.registered()[name]
+    statistic = cr.statistics.registered()[name]
     assert result.statistic == pytest.approx(float(statistic(cr.Samples(draws), labels)), rel=1e-12)
     for d in range(12):
         choice = (uniform(d) * (draws.shape[1] + 1)).astype(int)
@@ -208,7 +208,7 @@ def test_weights_count_in_every_replicate() -> None:
         )
         for d in range(5):
             given, seen = exchanged(DRAWS, LABELS, (uniform(d) * 7).astype(int))
-            expected = float(cr.registered()[name](given[repeated], seen[repeated]))
+            expected = float(cr.statistics.registered()[name](given[repeated], seen[repeated]))
             assert result.null_distribution[d] == pytest.approx(expected, rel=1e-12)
 
 

@@ -10,7 +10,7 @@ import scipy.stats
 import credibly as cr
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests import RealReplicates
+from credibly.hypotests.resampling.replicates import RealReplicates
 from optional import torch
 
 SEED = as_seed(3)

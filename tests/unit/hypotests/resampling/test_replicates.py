@@ -12,8 +12,7 @@ import scipy.stats
 
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Stream, Uniforms, as_seed
-from credibly.hypotests import Replicates
-from credibly.hypotests.resampling.replicates import _steps
+from credibly.hypotests.resampling.replicates import Replicates, _steps
 from optional import torch
 
 SEED = as_seed(3)

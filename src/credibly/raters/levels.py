@@ -1,0 +1,180 @@
+"""From sums to terms with standard errors, at three levels: totals, columns, cells."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray
+from credibly.results.estimates import Estimate, Estimates, skewness_refusal
+from credibly.statistics.protocol import State
+
+PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
+BIN_REFUSAL = "a single bin holds too few instances for a normal law; the classes and totals have intervals"
+FEW_CELLS = 5.0
+FEW_CELLS_REFUSAL = (
+    f"fewer than {FEW_CELLS:g} filled bins carry it, too few for a normal law (coverage down to .80); "
+    "use more bins, or bins of equal mass"
+)
+Terms = Mapping[str, tuple[float, ...]]
+"""Names of terms and their coefficients over the means of a level."""
+
+Refusals = Mapping[str, str]
+NO_REFUSALS: Refusals = {}
+_ROUNDING = 1e-12
+_ONE_ROW = "one instance has no standard error"
+
+
+def products_of(terms: Sequence[Terms]) -> list[tuple[int, int]]:
+    """Return which products of contributions the variances of these terms need."""
+    found: set[tuple[int, int]] = set()
+    for one in terms:
+        for coefficients in one.values():
+            used = [place for place, factor in enumerate(coefficients) if factor]
+            found.update((a, b) for a in used for b in used if a <= b)
+    return sorted(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """Means of all contributions and the covariance of these means.
+
+    Attributes
+    ----------
+    mean : ndarray (t, ...)
+        Means of the plain contributions, then the calibration loss.
+    covariance : ndarray (t, t, ...) or None
+        Covariance of the means over samples of instances; None for one instance.
+    n : int
+        Number of instances.
+    settings, notes
+        Passed on to the estimates.
+    few_cells : ndarray of bool or None
+        Where too few cells carry the calibration loss for a normal interval.
+    skewness : mapping of str to ndarray
+        Skewness of the contributions to the terms that are means.
+    """
+
+    mean: HostArray
+    covariance: HostArray | None
+    n: int
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...]
+    few_cells: HostArray | None = None
+    skewness: Mapping[str, HostArray] = dataclasses.field(default_factory=dict)
+
+    def with_floor(self, floor: HostArray, shared: float) -> Level:
+        """Return the same level with at least the variance that cells without gaps would have.
+
+        `floor` is (..., cells) of that variance. With f_b the floors of the cells, (sum sqrt f_b)^2 / sum f_b
+        is how many equal cells would behave like these; below five a squared gap is far from normal.
+        """
+        if self.covariance is None:
+            return self
+        covariance, total = self.covariance.copy(), floor.sum(axis=-1)
+        covariance[-1, -1] = np.maximum(covariance[-1, -1], shared * total)
+        number = np.sqrt(floor).sum(axis=-1) ** 2 / np.where(total > 0, total, 1.0) / shared
+        return dataclasses.replace(self, covariance=covariance, few_cells=np.asarray(number < FEW_CELLS))
+
+    def with_skewness(self, terms: Terms, third: HostArray, total3: float, total: float) -> Level:
+        """Return the same level with the skewness of these terms, from sums of w^3 v, w^3 v^2 and w^3 v^3."""
+        if self.covariance is None:
+            return self
+        means, errors = self._combined(terms)
+        assert errors is not None
+        first, second, cube = third[:, 0], third[:, 1], third[:, 2]
+        central = cube - 3 * means * second + 3 * means**2 * first - means**3 * total3
+        # sum (w d)^3 / n over (sum (w d)^2 / n)^1.5, and errors^2 = n / (n - 1) sum (w d)^2 / total^2
+        spread = errors**2 * (self.n - 1) * total**2 / self.n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            skewness = np.abs(central) * np.sqrt(self.n) / spread**1.5
+        known = np.where(spread > self.n * _ROUNDING**2 * (total / self.n) ** 2, skewness, np.inf)
+        return dataclasses.replace(self, skewness=dict(zip(terms, known, strict=True)))
+
+    def with_calibration(self, values: HostArray) -> Level:
+        """Return the same level with another calibration loss in the last place."""
+        mean = self.mean.copy()
+        mean[-1] = values
+        return dataclasses.replace(self, mean=mean)
+
+    def scaled(self, factor: float) -> Level:
+        """Return all terms times a factor."""
+        covariance = None if self.covariance is None else self.covariance * factor**2
+        return dataclasses.replace(self, mean=self.mean * factor, covariance=covariance)
+
+    def _combined(self, terms: Terms) -> tuple[HostArray, HostArray | None]:
+        """Return all linear combinations of the means, (terms, ...), and their standard errors."""
+        c = np.asarray(list(terms.values()), dtype=np.float64)
+        t, shape = c.shape[1], self.mean.shape[1:]
+        value = (c @ self.mean.reshape(t, -1)).reshape(-1, *shape)
+        if self.covariance is None:
+            return value, None
+        half = (c @ self.covariance.reshape(t, -1)).reshape(len(c), t, -1)  # (terms, t, entries)
+        variance = (half * c[:, :, None]).sum(axis=1).reshape(-1, *shape)
+        return value, np.sqrt(np.maximum(variance, 0.0))
+
+    def totals(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
+        """Return linear combinations of the means of a level without axes, by name."""
+        values, errors = self._combined(terms)
+        found = {}
+        for place, name in enumerate(terms):
+            error = None if errors is None else float(errors[place])
+            why = refusals.get(name) if error is not None else _ONE_ROW
+            if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
+                why = FEW_CELLS_REFUSAL
+            if why is None and name in self.skewness:
+                why = skewness_refusal(float(self.skewness[name]), self.n)
+            found[name] = Estimate(name, float(values[place]), error, self.n, self.settings, self.notes, why)
+        return found
+
+    def arrays(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
+        """Return linear combinations of the means, entry by entry, by name."""
+        values, errors = self._combined(terms)
+        found = {}
+        for place, name in enumerate(terms):
+            error, refused = None if errors is None else errors[place], None
+            why = refusals.get(name) if error is not None else _ONE_ROW
+            if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
+                why, refused = FEW_CELLS_REFUSAL, self.few_cells
+            if why is None and name in self.skewness:
+                every = [skewness_refusal(float(one), self.n) for one in self.skewness[name]]
+                refused = np.array([one is not None for one in every])
+                why = next((one for one in every if one is not None), None)
+            found[name] = Estimates(name, values[place], error, self.n, why, refused)
+        return found
+
+
+def levels(
+    sums: State,
+    moments: State,
+    n_columns: int,
+    offered: Terms,
+    settings: Mapping[str, Any],
+    notes: tuple[str, ...],
+) -> tuple[Level, Level, Level]:
+    """Return totals (), columns (c,) and cells (c, n_bins); row sums make the totals.
+
+    The standard error is that of a weighted mean of independent rows, with n / (n - 1).
+    """
+    n, total, total2 = int(sums["rows"]), float(sums["total"]), float(sums["total2"])
+
+    def level(first: HostArray, first2: HostArray, second: HostArray) -> Level:
+        mean = first / total
+        if n < 2:
+            return Level(mean, None, n, settings, notes)
+        cross = mean[:, None] * first2[None, :]
+        spread = second - cross - np.swapaxes(cross, 0, 1) + mean[:, None] * mean[None, :] * total2
+        return Level(mean, spread * (n / (n - 1) / total**2), n, settings, notes)
+
+    t = moments["first"].shape[0]
+    per_cell = [moments[name].reshape(t, n_columns, -1) for name in ("first", "first2")]
+    second = moments["second"].reshape(t, t, n_columns, -1)
+    rows = level(moments["rows_first"], moments["rows_first2"], moments["rows_second"])
+    columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
+    total3 = float(moments["total3"])
+    rows = rows.with_skewness(offered, moments["rows_third"], total3, total)
+    columns = columns.with_skewness(offered, moments["third"], total3, total)
+    return rows, columns, level(per_cell[0], per_cell[1], second)

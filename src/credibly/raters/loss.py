@@ -1,0 +1,153 @@
+"""Whose loss is it? The squared loss under several labels per instance, taken apart.
+
+With mu the label frequencies of an instance, n its raters, z its prediction, all sums over classes:
+
+    expected      L  = mean sum mu - 2 mu z + z^2
+    irreducible   IL = mean sum n / (n - 1) mu (1 - mu)
+    epistemic     EL = L - IL
+    calibration   CL = sum over classes and bins of |bin| / N (mean mu - mean z)^2, debiased
+    dispersion    DL = EL - CL          refinement  RL = L - CL = DL + IL
+
+Mimori et al. 2021 (D21).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credibly._arrays.namespace import as_float64
+from credibly.predictions import Dataset, as_point, as_rows
+from credibly.raters.levels import BIN_REFUSAL, PLUGIN_REFUSAL, Terms
+from credibly.raters.moments import Evidence, instances_last
+from credibly.raters.population import Population, ratings
+from credibly.raters.two_passes import Debias, check_cut, summarise
+from credibly.results.decompositions import LossDecomposition, LossTerms
+from credibly.results.estimates import RootEstimate
+from credibly.statistics.bins import Binning, Closed
+
+# Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
+TERMS: Terms = {
+    "expected": (1, 0, 0, 0),
+    "epistemic": (0, 1, 0, 0),
+    "irreducible": (1, -1, 0, 0),
+    "calibration": (0, 0, 0, 1),
+    "dispersion": (0, 1, 0, -1),
+    "refinement": (1, 0, 0, -1),
+}
+PLUGIN_TERMS: Terms = {
+    **TERMS,
+    "epistemic": (0, 0, 1, 0),
+    "irreducible": (1, 0, -1, 0),
+    "dispersion": (0, 0, 1, -1),
+}
+MEANS: Terms = {name: factors for name, factors in TERMS.items() if name != "calibration"}
+PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in PLUGIN_TERMS if name != "expected"}
+ALL_ROWS_TERMS: Terms = {"expected": (1, 0), "calibration": (0, 1)}
+
+
+def decompose_loss(
+    predictions: Any,
+    counts: Any = None,
+    *,
+    n_bins: int = 15,
+    binning: Binning = "equal_width",
+    closed: Closed = "left",
+    debias: Debias = "full",
+    sample_weight: Any = None,
+    paper: str | None = None,
+) -> LossDecomposition:
+    """Split the squared loss into what raters disagree on, what is miscalibrated and what is not told apart.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Class predictions; a set is represented by its mean, which the notes say.
+    counts : LabelCounts
+        How many raters gave each label; chunks bring their own. Rows with one rater are left out of all
+        terms, with a warning.
+    n_bins : int
+        Bins per class.
+    binning : {"equal_width", "equal_mass"}
+        How bins are laid.
+    closed : {"left", "right"}
+        Which end of a bin belongs to it.
+    debias : {"full", "paper"}
+        How the calibration loss is debiased: by the variance of observation minus prediction in a bin, or,
+        as printed in D21, of the observation alone, which subtracts too much in wide bins.
+    sample_weight : array (n,), optional
+        Non-negative weights, the same in all terms; ``counts.totals`` lets every label count once.
+    paper : {"D21"}, optional
+        Use the settings of the paper.
+
+    Returns
+    -------
+    LossDecomposition
+        All terms with standard errors, in total, per class and per bin, and their plug-in versions.
+
+    Notes
+    -----
+    Expected, epistemic and irreducible loss are unbiased from two raters on. Calibration and dispersion
+    depend on the bins: dispersion also holds what wide bins hide. Unbiased terms may be negative. Cost is
+    linear in the number of instances and classes.
+
+    References
+    ----------
+    Mimori et al., *Diagnostic uncertainty calibration*, AISTATS 2021.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> counts = cr.LabelCounts([[3, 1], [0, 4], [2, 2], [4, 0]])
+    >>> parts = cr.raters.decompose_loss([[0.8, 0.2], [0.1, 0.9], [0.5, 0.5], [0.9, 0.1]], counts)
+    >>> round(parts.irreducible.value, 6)
+    0.291667
+    >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
+    True
+    """
+    rows = as_rows(predictions, counts, sample_weight)
+    cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
+    population = Population(rows, least=2, mean_noted=True)
+    settings = vars(cut) | {"paper": paper}
+    notes = (*population.notes, *paper_notes)
+    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)
+    terms = summary.debiased[0].totals(TERMS)
+    all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}
+    if population.n_left_out:
+        offered = {"expected": ALL_ROWS_TERMS["expected"]}
+        every = summarise(
+            population, single_evidence, cut, (ALL_ROWS_TERMS,), offered, settings, notes, least=1
+        )
+        all_rows = every.debiased[0].totals(ALL_ROWS_TERMS)
+    return LossDecomposition(
+        **terms,
+        calibration_error=RootEstimate.of(terms["calibration"], "calibration_error"),
+        dispersion_error=RootEstimate.of(terms["dispersion"], "dispersion_error"),
+        plugin=LossTerms(**summary.plugin[0].totals(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        per_class=LossTerms(**summary.debiased[1].arrays(TERMS)),
+        per_class_plugin=LossTerms(**summary.plugin[1].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        per_bin=LossTerms(**summary.debiased[2].arrays(TERMS, dict.fromkeys(TERMS, BIN_REFUSAL))),
+        per_bin_plugin=LossTerms(**summary.plugin[2].arrays(PLUGIN_TERMS, PLUGIN_REFUSALS)),
+        bins=summary.bins,
+        all_rows=all_rows,
+        n=population.n,
+        n_left_out=population.n_left_out,
+        raters=population.raters,
+        settings=settings,
+        notes=notes,
+    )
+
+
+def loss_evidence(tile: Dataset) -> Evidence:
+    """Return contributions to expected, epistemic and plug-in epistemic loss, class by class."""
+    z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
+    mu, raters, weight = ratings(tile)
+    spread = mu * (1.0 - mu)
+    plugin = (mu - z) ** 2
+    return Evidence(z, mu, (plugin + spread, plugin - spread / (raters - 1.0), plugin), weight)
+
+
+def single_evidence(tile: Dataset) -> Evidence:
+    """Return contributions to the expected loss alone, which one rater shows too."""
+    z = as_float64(instances_last(as_point(tile.predictions)[0].probs))
+    mu, _, weight = ratings(tile)
+    return Evidence(z, mu, ((mu - z) ** 2 + mu * (1.0 - mu),), weight)

@@ -1,0 +1,26 @@
+"""Repair what was found: fitted on predictions and labels, applied to predictions."""
+
+from credibly.recalibrate.affine import MatrixScaling, VectorScaling
+from credibly.recalibrate.alpha import AlphaCalibration
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.chain import Chain
+from credibly.recalibrate.comparison import recalibration_report
+from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.files import load
+from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.members import MemberTemperatures
+from credibly.recalibrate.temperature import TemperatureScaling
+
+__all__ = [
+    "AlphaCalibration",
+    "Chain",
+    "Convergence",
+    "CredalRecalibration",
+    "MatrixScaling",
+    "MemberTemperatures",
+    "Recalibration",
+    "TemperatureScaling",
+    "VectorScaling",
+    "load",
+    "recalibration_report",
+]

@@ -1,0 +1,459 @@
+"""Alpha-calibration: keep the mean, learn how far the raters' distribution spreads around it.
+
+    alpha = alpha0 z,   alpha0 = exp(w . u + b)
+    minimise the mean over instances of -log P(y | alpha) + penalty (log alpha0)^2
+
+Mimori et al. 2021 (D21), Dirichlet-multinomial likelihood of an instance's labels; members of an ensemble
+become members of a mixture of Dirichlets (eq. 51), and the concentrations of a Dirichlet are multiplied by
+alpha0. Finite alpha0 can only lower the predicted disagreement between raters: where a model predicts too
+little of it, its mean is recalibrated first (``TemperatureScaling().then(AlphaCalibration())``).
+
+The fit behind alpha-calibration: likelihood of the counts, and heads that give log alpha0.
+
+How likely raters' labels are under Dirichlets of a common mean and a free concentration.
+
+    log P(y) = log G(A) - log G(A + N) + sum_k log G(a_k + y_k) - log G(a_k)
+    a = exp(s) base,  A = sum_k a_k,  N = sum_k y_k
+
+and log of the mean over members where there are several (D21 eq. 51). The constant of the multinomial is left
+out. Differences of gammas are taken in forms that lose no digits for huge and for tiny parameters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import betaln, digamma, gammaln
+
+from credibly._arrays.checks import require_integer, scalar
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import (
+    Convergence,
+    FitData,
+    Folds,
+    check_penalty,
+    checked,
+    choose_penalty,
+    fold_members,
+    minimum,
+)
+from credibly.recalibrate.heads import (
+    centre_and_scale,
+    features_of_width,
+    forward,
+    n_parameters,
+    standardised,
+    train,
+)
+from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of
+
+_LARGE = 1e4
+
+
+class CountsLikelihood:
+    """Log-likelihood of label counts as a function of the log concentration factor of every instance.
+
+    Parameters
+    ----------
+    base : ndarray (n, m, k)
+        Parameters at factor 1: probabilities, or the concentrations of Dirichlets.
+    counts : ndarray (n, k)
+        Labels of every instance, at least one each.
+    """
+
+    def __init__(self, base: HostArray, counts: HostArray) -> None:
+        self.n, self.m, _ = base.shape
+        row, column = np.nonzero(counts)
+        self.starts = np.searchsorted(row, np.arange(self.n))
+        self.owner = row
+        self.label_base, self.label_counts = base[row, :, column], counts[row, column][:, None]
+        self.sums, self.totals = base.sum(axis=-1), counts.sum(axis=-1)[:, None]
+
+    def __call__(self, factors: HostArray) -> tuple[HostArray, HostArray]:
+        """Return log-likelihoods and their derivatives in the log factors s, (n,) each."""
+        scale = np.exp(factors)[:, None]
+        whole = scale * self.sums
+        labelled = scale[self.owner] * self.label_base
+        value = np.add.reduceat(rise(labelled, self.label_counts), self.starts, axis=0)
+        value -= rise(whole, self.totals)
+        slope = np.add.reduceat(rise_slope(labelled, self.label_counts), self.starts, axis=0)
+        slope -= rise_slope(whole, self.totals)
+        top = value.max(axis=1, keepdims=True)
+        shares = np.exp(value - top)
+        mass = shares.sum(axis=1, keepdims=True)
+        log_mean = top[:, 0] + np.log(mass[:, 0] / self.m)
+        return log_mean, (shares / mass * slope).sum(axis=1)
+
+    def limit(self) -> HostArray:
+        """Return the log-likelihoods without any spread, s -> infinity: raters draw from the mean itself."""
+        logs = self.label_counts * np.log(self.label_base / self.sums[self.owner])
+        value = np.add.reduceat(logs, self.starts, axis=0)
+        top = value.max(axis=1, keepdims=True)
+        mixed: HostArray = top[:, 0] + np.log(np.exp(value - top).mean(axis=1))
+        return mixed
+
+    def take(self, rows: HostArray) -> CountsLikelihood:
+        """Return the likelihood of some instances."""
+        part = object.__new__(CountsLikelihood)
+        part.n, part.m = len(rows), self.m
+        ends = np.append(self.starts[1:], len(self.owner))
+        lengths = (ends - self.starts)[rows]
+        part.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+        part.owner = np.repeat(np.arange(len(rows)), lengths)
+        entries = np.repeat(self.starts[rows] - part.starts, lengths) + np.arange(lengths.sum())
+        part.label_base, part.label_counts = self.label_base[entries], self.label_counts[entries]
+        part.sums, part.totals = self.sums[rows], self.totals[rows]
+        return part
+
+
+def rise(a: HostArray, y: HostArray) -> HostArray:
+    """Return log G(a + y) - log G(a)."""
+    found: HostArray = gammaln(y) - betaln(a, y)
+    return found
+
+
+def rise_slope(a: HostArray, y: HostArray) -> HostArray:
+    """Return a (psi(a + y) - psi(a)), the derivative of `rise` in log a."""
+    small = np.minimum(a, _LARGE)
+    exact = 1.0 + small * (digamma(small + y) - digamma(small + 1.0))
+    large = np.maximum(a, _LARGE)
+    return np.where(a < _LARGE, exact, large * np.log1p(y / (large - 0.5)))
+
+
+_NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
+
+_LEAST_LOG = -700.0  # of a positive number in double precision
+
+
+@dataclasses.dataclass(frozen=True)
+class Head:
+    """A head on its way: likelihood, weights and standardised features of some instances."""
+
+    likelihood: CountsLikelihood
+    share: HostArray
+    features: HostArray
+    sizes: tuple[int, ...]
+    rng: int
+
+    def part(self, rows: HostArray) -> Head:
+        """Return the same for some of the instances, whose shares sum to 1 again."""
+        share = self.share[rows] / self.share[rows].sum()
+        return dataclasses.replace(
+            self, likelihood=self.likelihood.take(rows), share=share, features=self.features[rows]
+        )
+
+    def loss(self, factors: HostArray, penalty: float) -> tuple[float, HostArray]:
+        """Return the penalised loss per instance and its derivative in every log alpha0."""
+        value, slope = self.likelihood(factors)
+        total = float(self.share @ (penalty * factors**2 - value))
+        return total, self.share * (2 * penalty * factors - slope)
+
+    def objective(self, parameters: HostArray, penalty: float) -> tuple[float, HostArray]:
+        """Return the loss of a constant or linear head and its gradient."""
+        loss, slope = self.loss(forward(self.features, parameters, self.sizes), penalty)
+        return loss, np.append(self.features.T @ slope, slope.sum())
+
+    def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
+        """Return the parameters and how the fit ended."""
+        if len(self.sizes) > 2:
+            held = fold_members(len(self.share), "split", self.rng)[0]
+            inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), held)), self.part(held)
+            return train(
+                (inside.features, lambda outputs: inside.loss(outputs, penalty)),
+                (outside.features, lambda outputs: outside.loss(outputs, penalty)),
+                self.sizes,
+                self.rng,
+            )
+        return minimum(
+            lambda parameters: self.objective(parameters, penalty),
+            np.zeros(n_parameters(self.sizes)),
+            lambda parameters: forward(self.features, parameters, self.sizes),
+            lambda: f"{_NO_SPREAD}; penalty {penalty:g}",
+        )
+
+    def held_out(self, penalty: float, kept: HostArray, held: HostArray) -> float:
+        """Return the summed loss of rows that were not fitted."""
+        parameters, _ = self.part(kept).fit(penalty)
+        part = self.part(held)
+        outputs = forward(part.features, parameters, self.sizes)
+        return float(self.share[held].sum()) * part.loss(outputs, 0.0)[0]
+
+
+def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray]:
+    """Return the likelihood of the rows with weight, their shares, and which rows these are."""
+    require_equal_weights(data.predictions)
+    counts = to_host(data.counts)
+    weight = np.ones(len(counts)) if data.weight is None else to_host(data.weight)
+    rows = np.flatnonzero(weight > 0)
+    counts, weight = counts[rows] / weight[rows, None], weight[rows]
+    if counts.sum(axis=1).max() < 2 - 1e-9:
+        raise UnsupportedError(
+            "`AlphaCalibration`",
+            "needs several labels per instance: a single label is as likely under any alpha0",
+            f"all {len(counts)} instances have one",
+            "Give LabelCounts with at least two raters for some instances.",
+        )
+    base = to_host(base_of(data.predictions))[rows]
+    base = base[:, None, :] if base.ndim == 2 else base
+    return CountsLikelihood(base, counts), weight / weight.sum(), rows
+
+
+def base_of(predictions: ClassPredictions) -> Array:
+    """Return the parameters at alpha0 = 1; stored zeros are read as in `scores_of`."""
+    if isinstance(predictions, Dirichlet):
+        return as_float64(predictions.alpha)
+    assert isinstance(predictions, (Point, Ensemble))
+    probs = as_float64(predictions.probs)
+    xp = namespace(probs)
+    if predictions.logits is None and bool(xp.all(probs > 0)):
+        return probs
+    logs = xp.clip(scores_of(predictions).values, _LEAST_LOG, None)
+    return xp.where(probs > 0, probs, xp.exp(logs))
+
+
+def log_probabilities(predictions: ClassPredictions) -> Array:
+    """Return the log-probabilities of the mean as features."""
+    values = scores_of(predictions).values
+    weights = predictions.weights if isinstance(predictions, Ensemble) else None
+    values = mean_scores(values, weights) if values.ndim == 3 else values
+    if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
+        raise UnsupportedError(
+            "log-probabilities as features",
+            "must be finite",
+            "some logits are -inf",
+            "Give features of your own, or finite logits.",
+        )
+    return values
+
+
+def require_equal_weights(predictions: ClassPredictions) -> None:
+    """Raise for an Ensemble with weights: members of a Dirichlet have none."""
+    if isinstance(predictions, Ensemble) and predictions.weights is not None:
+        raise UnsupportedError(
+            "`AlphaCalibration`",
+            "makes a mixture of Dirichlets with equal weights",
+            "got an Ensemble with weights",
+            "Use `predictions.mean()`, or an Ensemble of equally weighted draws.",
+        )
+
+
+Kind = Literal["scalar", "linear", "neural"]
+
+
+@dataclasses.dataclass(eq=False)
+class AlphaCalibration(Recalibration):
+    """Learn the concentration of a Dirichlet around predictions that stay as they are.
+
+    Parameters
+    ----------
+    head : {"scalar", "linear", "neural"}, optional
+        How alpha0 depends on the instance: not at all, log-linearly in features, or through a small network
+        (needs the torch extra to fit, not to apply). Linear where features are given to `fit`, else scalar.
+    penalty : float or "cv"
+        Factor of (log alpha0)^2; "cv" chooses from `penalties` by held-out likelihood.
+    penalties : tuple of float
+        The grid.
+    folds : int or "split"
+        Folds of the choice; "split" holds out one fifth once.
+    hidden : tuple of int
+        Units of the hidden layers of the neural head.
+    rng : int
+        Seed of the folds and of the network.
+
+    Attributes
+    ----------
+    parameters : ndarray
+        Set by `fit`; `alpha0` gives the concentrations.
+    chosen_penalty : float
+        The penalty of the fit.
+    cv_losses : ndarray or None
+        Held-out losses of the grid.
+    convergence : Convergence
+        How the fit ended.
+
+    Notes
+    -----
+    Linear and neural heads without features use the log-probabilities of the predicted mean. Single labels
+    say nothing about alpha0 and are refused.
+
+    References
+    ----------
+    Mimori et al., *Diagnostic uncertainty calibration*, AISTATS 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.dirichlet(np.ones(3), size=2000)
+    >>> truth = cr.Dirichlet(5 * mean).sample(1, rng=1).probs[:, 0]
+    >>> counts = cr.LabelCounts(rng.multinomial(10, truth))
+    >>> alpha = cr.recalibrate.AlphaCalibration().fit(mean, counts)
+    >>> 4.5 < alpha.alpha0(mean)[0] < 5.5
+    np.True_
+    >>> alpha.apply(mean[:100])
+    Dirichlet(n=100, k=3, dtype=float64, 1 note)
+    """
+
+    head: Kind | None = None
+    penalty: float | Literal["cv"] = 0.005
+    penalties: tuple[float, ...] = (0.0005, 0.005, 0.05)
+    folds: Folds = 5
+    hidden: tuple[int, ...] = (16, 16)
+    rng: int = 0
+    parameters: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    sizes: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    feature_centre: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    feature_scale: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    own_features: bool | None = dataclasses.field(default=None, init=False, repr=False)
+    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
+    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    method: ClassVar[str] = "alpha"
+    learned: ClassVar[tuple[str, ...]] = (
+        "parameters",
+        "sizes",
+        "feature_centre",
+        "feature_scale",
+        "own_features",
+        "chosen_penalty",
+        "cv_losses",
+    )
+    takes_features: ClassVar[bool] = True
+    changes_mean: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
+        check_penalty(self.penalty, self.penalties, self.folds)
+        self.rng = require_integer(self.rng, "rng", 0)
+        if not isinstance(self.hidden, (tuple, list)):
+            raise InputTypeError(
+                "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."
+            )
+        self.hidden = tuple(require_integer(units, "hidden", 1) for units in self.hidden)
+
+    def describe(self) -> str:
+        """Return the kind of head in words."""
+        sizes = self._layers
+        if sizes[0] == 0:
+            assert self.parameters is not None
+            return f"AlphaCalibration, alpha0 = {float(np.exp(self.parameters[0])):.4g}"
+        kind = "linear" if len(sizes) == 2 else "neural"
+        return f"AlphaCalibration, {kind} in {sizes[0]} features"
+
+    def alpha0(self, predictions: Any, features: Any = None) -> Array:
+        """Return the concentration of every instance (the factor, for Dirichlet predictions).
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            What the model says.
+        features : array (n, d), optional
+            The features, where the fit had some.
+
+        Returns
+        -------
+        array (n,)
+            Positive numbers.
+        """
+        self._require_fitted()
+        given = checked(predictions)
+        return namespace(given._leading).exp(self._log_alpha0(given, features))
+
+    def _log_alpha0(self, predictions: ClassPredictions, features: Any) -> Array:
+        assert self.feature_centre is not None and self.feature_scale is not None
+        width = self._layers[0]
+        inputs = self._features(predictions, features, width)
+        inputs = standardised(inputs, self.feature_centre, self.feature_scale)
+        return forward(inputs, like(self.parameters, inputs), self._layers)
+
+    def _features(self, predictions: ClassPredictions, features: Any, width: int | None) -> Array:
+        """Return the features given, the log-probabilities of the mean, or none at all."""
+        leading = predictions._leading
+        if width == 0:
+            if features is not None:
+                raise InputError(
+                    "`features`", "were not used by the fit", "got some", "Leave them out, or fit with them."
+                )
+            return predictions.xp.reshape(as_float64(leading), (len(predictions), -1))[:, :0]
+        if features is None:
+            if self.own_features:
+                raise InputError(
+                    "`features`",
+                    f"must be given: the fit used {width} of them",
+                    "got none",
+                    "Pass the features of these instances.",
+                )
+            return log_probabilities(predictions)
+        if width is not None and not self.own_features:
+            raise InputError(
+                "`features`",
+                "were not used by the fit, which took log-probabilities",
+                "got some",
+                "Leave them out, or fit with them.",
+            )
+        return features_of_width(features, predictions, width)
+
+    @property
+    def _layers(self) -> tuple[int, ...]:
+        assert self.sizes is not None
+        return tuple(int(size) for size in self.sizes)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        given = np.atleast_1d(np.asarray(self.sizes))
+        if given.dtype.kind not in "iuf" or given.size < 2 or (given[1:] < 1).any() or given[0] < 0:
+            raise InputError(
+                "a recalibration",
+                "must hold the sizes of at least two layers as 'sizes'",
+                f"got {self.sizes!r}",
+                "Save it again, or fit again.",
+            )
+        width = self._layers[0]
+        return {
+            "sizes": given.shape,
+            "parameters": (n_parameters(self._layers),),
+            "feature_centre": (width,),
+            "feature_scale": (width,),
+        }
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        head = self.head or ("scalar" if features is None else "linear")
+        if head == "scalar" and features is not None:
+            raise InputError(
+                "`features`", 'are not used with head="scalar"', "got some", 'Use head="linear".'
+            )
+        likelihood, share, rows = likelihood_of(data)
+        self.own_features = features is not None
+        inputs = self._features(data.predictions, features, 0 if head == "scalar" else None)
+        self.feature_centre, self.feature_scale = centre_and_scale(inputs)
+        host = to_host(standardised(inputs, self.feature_centre, self.feature_scale))[rows]
+        hidden = self.hidden if head == "neural" else ()
+        self.sizes = np.array([host.shape[1], *hidden, 1])
+        fitted = Head(likelihood, share, host, self._layers, self.rng)
+        self.cv_losses = None
+        if self.penalty == "cv":
+            self.chosen_penalty, self.cv_losses = choose_penalty(
+                fitted.held_out, len(host), self.penalties, self.folds, self.rng
+            )
+        else:
+            self.chosen_penalty = float(self.penalty)
+        self.parameters, ended = fitted.fit(self.chosen_penalty)
+        outputs = forward(host, self.parameters, self._layers)
+        before, after = likelihood.limit(), likelihood(outputs)[0]
+        return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        require_equal_weights(predictions)
+        base = base_of(predictions)
+        xp = namespace(base)
+        scale = xp.exp(self._log_alpha0(predictions, features))
+        alpha = base * (scale[:, None] if base.ndim == 2 else scale[:, None, None])
+        alpha = xp.clip(alpha, float(xp.finfo(alpha.dtype).smallest_normal), None)  # 0 is no parameter
+        made = Dirichlet(alpha, member_axis=1 if alpha.ndim == 3 else None)
+        note = f"spread by {self.describe()} (fitted on {self.n} instances); the mean is as it was"
+        made._set(notes=(*predictions.notes, note))
+        return made

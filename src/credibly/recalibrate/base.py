@@ -1,0 +1,301 @@
+"""A recalibration: fitted on predictions and labels, applied to predictions, saved as JSON, composed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array
+from credibly.predictions import ClassPredictions, Ensemble, as_point
+from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
+from credibly.results.base import jsonable
+
+if TYPE_CHECKING:
+    from credibly.recalibrate.chain import Chain
+
+FORMAT = "credibly.recalibrate"
+VERSION = 1
+
+
+@dataclasses.dataclass(eq=False)
+class Recalibration(ABC):
+    """Base of all recalibrations.
+
+    Settings are constructor arguments. `fit` sets what was learned as attributes and returns the object;
+    `apply` needs a fitted one.
+    """
+
+    method: ClassVar[str]
+    """Name in files and on the command line."""
+    learned: ClassVar[tuple[str, ...]]
+    """Attributes that `fit` sets, beside those that all methods share."""
+    takes_features: ClassVar[bool] = False
+    changes_mean: ClassVar[bool] = True
+    kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
+    """Types of predictions it is defined for."""
+    positive: ClassVar[tuple[str, ...]] = ()
+    """Learned attributes whose numbers must be above 0."""
+
+    convergence: Convergence | None = dataclasses.field(default=None, init=False, repr=False)
+    digest: str | None = dataclasses.field(default=None, init=False, repr=False)
+    n: int | None = dataclasses.field(default=None, init=False, repr=False)
+    n_classes: int | None = dataclasses.field(default=None, init=False, repr=False)
+    n_members: int | None = dataclasses.field(default=None, init=False, repr=False)
+    notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
+
+    def fit(self, predictions: Any, labels: Any, features: Any = None, *, sample_weight: Any = None) -> Self:
+        """Learn the parameters.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            What the model said on data it was not trained on.
+        labels : array (n,) or LabelCounts
+            What was observed; a count of c equals the label c times.
+        features : array (n, d), optional
+            Features of the instances, for methods that use them.
+        sample_weight : array (n,), optional
+            Non-negative weights; a weight of 2 equals the instance listed twice.
+
+        Returns
+        -------
+        Recalibration
+            The object itself, fitted.
+        """
+        data = fit_data(predictions, labels, sample_weight)
+        self._require_kind(data.predictions)
+        self._refuse_features(features)
+        convergence = self._fit(data, features)
+        self._remember(data, convergence)
+        convergence.warn(type(self).__name__)
+        return self
+
+    def apply(self, predictions: Any, features: Any = None) -> Any:
+        """Recalibrate predictions.
+
+        Parameters
+        ----------
+        predictions : Predictions or array
+            What the model says on new instances.
+        features : array (n, d), optional
+            Features of the instances, for methods that use them.
+
+        Returns
+        -------
+        Predictions
+            The recalibrated predictions; their notes say by what.
+
+        Warns
+        -----
+        UserWarning
+            If these are the predictions of the fit: they look better than new ones would.
+        """
+        given = checked(predictions)
+        self._require_fitted()
+        self._require_kind(given)
+        self._refuse_features(features)
+        if given.n_classes != self.n_classes:
+            raise InputError(
+                "predictions",
+                f"must have the {self.n_classes} classes of the fit",
+                f"got {given.n_classes}",
+                "Fit again on predictions of this model.",
+            )
+        made = self._map(given, features)
+        if digest_of(given) == self.digest:
+            same = (
+                f"{type(self).__name__} is applied to the predictions it was fitted on; what is measured on "
+                "them flatters it"
+            )
+            warnings.warn(f"{same}. Evaluate on other instances", UserWarning, stacklevel=2)
+            made._set(notes=(*made.notes, same))
+        return made
+
+    def transform(self, predictions: Any, features: Any = None) -> Any:
+        """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
+        return self.apply(predictions, features)
+
+    def predict_proba(self, predictions: Any, features: Any = None) -> Array:
+        """Return one recalibrated distribution per instance as an array (n, k); of sets their mean."""
+        return as_point(self.apply(predictions, features))[0].probs
+
+    def then(self, following: Recalibration) -> Chain:
+        """Compose: this one first, then `following` on its output.
+
+        Parameters
+        ----------
+        following : Recalibration
+            The next step.
+
+        Returns
+        -------
+        Chain
+            Both; `fit` fits each step on the output of the one before.
+        """
+        from credibly.recalibrate.chain import Chain
+
+        later = following.parts if isinstance(following, Recalibration) else (following,)
+        return Chain((*self.parts, *later))  # which refuses what is no recalibration
+
+    @property
+    def parts(self) -> tuple[Recalibration, ...]:
+        """The steps: itself, or those of a chain."""
+        return (self,)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `fit` has run."""
+        return self.convergence is not None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
+
+    def unfitted(self) -> Self:
+        """Return a new one with the same settings."""
+        return type(self)(**self.settings())
+
+    def describe(self) -> str:
+        """Return method and parameters in a few words, for notes."""
+        return type(self).__name__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types; `recalibrate.load` makes the object again.
+
+        Returns
+        -------
+        dict
+            Settings, learned parameters and how the fit ended.
+        """
+        self._require_fitted()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "method": self.method,
+            "settings": jsonable(self.settings()),
+            "learned": {name: jsonable(getattr(self, name)) for name in self.learned},
+            "convergence": jsonable(self.convergence),
+            "digest": self.digest,
+            "n": self.n,
+            "n_classes": self.n_classes,
+            "n_members": self.n_members,
+            "notes": list(self.notes),
+        }
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the fitted recalibration as JSON.
+
+        Parameters
+        ----------
+        path : path
+            Where to write.
+        overwrite : bool
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        import json
+
+        from credibly.io import write_text_atomically
+
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        return write_text_atomically(path, f"{text}\n", overwrite=overwrite)
+
+    @classmethod
+    def _from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make a fitted object from what `to_dict` gave; the reader has checked the outer form."""
+        made = cls(**{name: _tupled(value) for name, value in values["settings"].items()})
+        for name in cls.learned:
+            value = values["learned"][name]
+            setattr(made, name, np.asarray(value, dtype=np.float64) if isinstance(value, list) else value)
+        made._restore(values)
+        made._require_sound()
+        return made
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the learned numbers that `apply` computes with."""
+        return {}
+
+    def _require_sound(self) -> None:
+        """Raise unless what was read from a file are numbers that a fit can have found."""
+        for name, shape in self._shapes().items():
+            value = np.asarray(getattr(self, name))
+            sound = value.dtype.kind in "iuf" and value.shape == shape and bool(np.isfinite(value).all())
+            if not sound or (name in self.positive and bool((value <= 0).any())):
+                what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
+                above = " above 0" if name in self.positive else ""
+                raise InputError(
+                    "a recalibration",
+                    f"must hold {what}{above} as {name!r}",
+                    f"got {getattr(self, name)!r}",
+                    "Save it again, or fit again.",
+                )
+
+    def _restore(self, values: Mapping[str, Any]) -> None:
+        ended = {name: value for name, value in values["convergence"].items() if name in _CONVERGENCE}
+        self.convergence = Convergence(**ended)
+        self.digest, self.notes = values["digest"], tuple(values["notes"])
+        self.n = require_integer(values["n"], "n", 1)
+        self.n_classes = require_integer(values["n_classes"], "n_classes", 1)
+        self.n_members = require_integer(values["n_members"], "n_members", 1)
+
+    def _remember(self, data: FitData, convergence: Convergence) -> None:
+        given = data.predictions
+        self.convergence, self.digest, self.notes = convergence, digest_of(given), data.notes
+        self.n, self.n_classes, self.n_members = len(given), given.n_classes, given.n_members
+
+    def _require_fitted(self) -> None:
+        if not self.is_fitted:
+            raise InputError(
+                f"`{type(self).__name__}`",
+                "must be fitted first",
+                "it is not",
+                "Call `.fit(predictions, labels)`.",
+            )
+
+    def _require_kind(self, predictions: ClassPredictions) -> None:
+        if type(predictions).__name__ not in self.kinds:
+            remedy = "Take the one distribution per instance, `predictions.mean()`"
+            if isinstance(predictions, Ensemble):
+                remedy += ", or use TemperatureScaling or MemberTemperatures"
+            if self.kinds == ("Ensemble",):
+                remedy = "Use TemperatureScaling for one distribution per instance"
+            raise InputTypeError(
+                f"`{type(self).__name__}`",
+                f"is defined for {' and '.join(self.kinds)} predictions",
+                f"got {type(predictions).__name__}",
+                f"{remedy}.",
+            )
+
+    def _refuse_features(self, features: Any) -> None:
+        if features is not None and not self.takes_features:
+            raise InputError(
+                f"`{type(self).__name__}`", "uses no features", "got `features`", "Leave them out."
+            )
+
+    @abstractmethod
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        """Set what was learned; return how the fit ended."""
+
+    @abstractmethod
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        """Return the recalibrated predictions, its note among their notes."""
+
+
+_CONVERGENCE = {field.name for field in dataclasses.fields(Convergence)}
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

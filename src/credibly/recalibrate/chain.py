@@ -1,0 +1,114 @@
+"""Recalibrations one after the other: the mean first, say, then the spread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import Array
+from credibly.predictions import ClassPredictions
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import Convergence, FitData
+from credibly.recalibrate.scores import scores_of
+
+
+@dataclasses.dataclass(eq=False)
+class Chain(Recalibration):
+    """Several recalibrations in order, each fitted on the output of the one before.
+
+    Parameters
+    ----------
+    steps : sequence of Recalibration
+        In the order of application; ``first.then(second)`` makes the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet(np.ones(3), size=1000)
+    >>> counts = cr.LabelCounts(rng.multinomial(5, probs))
+    >>> both = cr.recalibrate.TemperatureScaling().then(cr.recalibrate.AlphaCalibration())
+    >>> both.fit(probs[:500], counts[:500]).apply(probs[500:])
+    Dirichlet(n=500, k=3, dtype=float64, 2 notes)
+    """
+
+    steps: tuple[Recalibration, ...] = ()
+    method: ClassVar[str] = "chain"
+    learned: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        wrong = [step for step in self.steps if not isinstance(step, Recalibration)]
+        if wrong:
+            raise InputTypeError(
+                "`steps`", "must be recalibrations", f"got {wrong[0]!r}", "Try `TemperatureScaling()`."
+            )
+        if not self.steps:
+            raise InputError("`steps`", "must hold at least one", "got none", "Add `TemperatureScaling()`.")
+        self.steps = tuple(self.steps)
+
+    @property
+    def parts(self) -> tuple[Recalibration, ...]:
+        """The steps."""
+        return self.steps
+
+    @property
+    def takes_features(self) -> bool:  # type: ignore[override]
+        """Whether any step uses features; only those that do are given them."""
+        return any(step.takes_features for step in self.steps)
+
+    def describe(self) -> str:
+        """Return all steps in words."""
+        return "; then ".join(step.describe() for step in self.steps)
+
+    def unfitted(self) -> Self:
+        """Return a new chain of unfitted steps."""
+        return type(self)(tuple(step.unfitted() for step in self.steps))
+
+    def _require_kind(self, predictions: ClassPredictions) -> None:
+        self.steps[0]._require_kind(predictions)
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        self.steps = tuple(step.unfitted() for step in self.steps)  # those given belong to the caller
+        ended: list[Convergence] = []
+        at = data
+        for step in self.steps:
+            step._require_kind(at.predictions)
+            own = features if step.takes_features else None
+            convergence = step._fit(at, own)
+            step._remember(at, convergence)
+            ended.append(convergence)
+            moved = step._map(at.predictions, own)
+            at = dataclasses.replace(at, predictions=moved, scores=scores_of(moved))
+        # likelihoods of the spread are of another kind than losses of the mean
+        alike = [one for one, step in zip(ended, self.steps, strict=True) if step.changes_mean] or ended
+        return Convergence(
+            all(one.converged for one in ended),
+            sum(one.n_iterations for one in ended),
+            max(one.gradient for one in ended),
+            alike[0].loss_before,
+            alike[-1].loss_after,
+            "; ".join(one.message for one in ended),
+        )
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        for step in self.steps:
+            step._require_kind(predictions)
+            predictions = step._map(predictions, features if step.takes_features else None)
+        return predictions
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all steps in JSON-safe types."""
+        found = super().to_dict()
+        found["settings"] = {"steps": [step.to_dict() for step in self.steps]}
+        return found
+
+    @classmethod
+    def _from_dict(cls, values: Mapping[str, Any]) -> Self:
+        from credibly.recalibrate.files import recalibration_from_dict
+
+        made = cls(tuple(recalibration_from_dict(step) for step in values["settings"]["steps"]))
+        made._restore(values)
+        return made

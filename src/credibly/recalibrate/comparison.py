@@ -1,0 +1,387 @@
+"""Before and after: recalibrations fitted on some folds and measured on the others, paired by instance.
+
+Paired differences of statistics: one instance, two predictions.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
+from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.progress import Progress
+from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.learners.basis import check_features
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, require_order
+from credibly.raters import decompose_disagreement, decompose_loss
+from credibly.raters.disagreement import overall_evidence
+from credibly.raters.loss import loss_evidence
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.fitting import checked, fold_members
+from credibly.results.curves import ReliabilityCurve
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.tests import HypotestResult
+from credibly.statistics import Statistic
+from credibly.statistics.proper import MeanBound
+from credibly.statistics.registry import as_statistic
+
+_UNPAIRED = (
+    "the standard errors before and after are added, which is never too short: the pairing is not used"
+)
+
+_ROOT = "it is a difference of roots; look at the squared errors, whose difference has an interval"
+
+
+def statistic_changes(
+    before: ClassPredictions,
+    after: ClassPredictions,
+    labels: Any,
+    chosen: list[Statistic],
+    tests_before: Mapping[str, HypotestResult],
+    tests_after: Mapping[str, HypotestResult],
+) -> list[Change]:
+    """Return the statistics that take these labels, before and after."""
+    counted = isinstance(labels, LabelCounts)
+    found = []
+    for statistic in chosen:
+        if counted and "counts" not in statistic.traits.labels:
+            continue
+        own, moved = statistic(before, labels), statistic(after, labels)
+        difference = _paired(statistic, before, after, labels, moved.value - own.value)
+        if difference is None:
+            reason = own.interval_refusal or moved.interval_refusal or "it has no standard error here"
+            difference = _difference(statistic.name, own, moved, None, reason)
+        name = statistic.name
+        found.append(Change(name, own, moved, difference, tests_before.get(name), tests_after.get(name)))
+    return found
+
+
+def _paired(
+    statistic: Statistic, before: ClassPredictions, after: ClassPredictions, labels: Any, value: float
+) -> Estimate | None:
+    """Return the mean difference of contributions where the statistic is a mean over instances."""
+    first, second = statistic.bind(before), statistic.bind(after)
+    if not isinstance(first, MeanBound) or not isinstance(second, MeanBound) or not math.isfinite(value):
+        return None
+    batch = as_labels(before, labels)
+    change = second.contributions(batch)[0, :] - first.contributions(batch)[0, :]
+    return _mean_difference(statistic.name, change, value)
+
+
+def _mean_difference(name: str, change: Array, value: float) -> Estimate:
+    n = int(change.shape[0])
+    xp = namespace(change)
+    if not bool(xp.any(change != 0.0)):
+        return Estimate(name, value, 0.0, n, notes=("no instance changed",))
+    return Estimate(name, value, standard_error(change), n, interval_refusal=mean_refusal(change))
+
+
+def rater_changes(
+    before: ClassPredictions, after: ClassPredictions, counts: LabelCounts, n_bins: int
+) -> list[Change]:
+    """Return losses over raters and disagreement between them, before and after."""
+    if int(namespace(counts.totals).max(counts.totals)) < 2:
+        return []  # nobody to disagree with
+    with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
+        warnings.simplefilter("ignore", UserWarning)
+        losses = [decompose_loss(one, counts, n_bins=n_bins) for one in (before, after)]
+        pairs = [decompose_disagreement(one, counts, n_bins=n_bins) for one in (before, after)]
+    keep = counts.totals >= 2
+    kept = [Dataset(one[keep], counts[keep]) for one in (before, after)]
+    moved = [
+        evidence(kept[1]).means[0] - evidence(kept[0]).means[0]
+        for evidence in (loss_evidence, overall_evidence)
+    ]
+    rows = [namespace(one).sum(one, axis=0) for one in moved]
+    return [
+        *_loss_changes(losses[0], losses[1], rows[0]),
+        *_disagreement_changes(pairs[0], pairs[1], rows[1]),
+    ]
+
+
+def _loss_changes(before: LossDecomposition, after: LossDecomposition, change: Array) -> list[Change]:
+    found = []
+    for name in ("expected", "epistemic"):  # irreducible loss is the same before and after
+        own, moved = getattr(before, name), getattr(after, name)
+        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value)
+        found.append(Change(f"{name}_loss", own, moved, difference))
+    found += [
+        _unpaired(f"{name}_loss", getattr(before, name), getattr(after, name))
+        for name in ("calibration", "dispersion")
+    ]
+    return found
+
+
+def _disagreement_changes(
+    before: DisagreementDecomposition, after: DisagreementDecomposition, change: Array
+) -> list[Change]:
+    value = after.expected.value - before.expected.value
+    loss = Change(
+        "disagreement_loss",
+        before.expected,
+        after.expected,
+        _mean_difference("disagreement_loss", change, value),
+    )
+    squared = _unpaired("disagreement_calibration_loss", before.calibration, after.calibration)
+    roots = before.calibration_error, after.calibration_error
+    error = Change(
+        "disagreement_calibration_error",
+        *roots,
+        _difference("disagreement_calibration_error", *roots, None, _ROOT),
+    )
+    return [loss, squared, error]
+
+
+def _unpaired(name: str, before: Estimate, after: Estimate) -> Change:
+    refusal = before.interval_refusal or after.interval_refusal
+    stderr = None
+    if refusal is None and before.stderr is not None and after.stderr is not None:
+        stderr = before.stderr + after.stderr
+    return Change(name, before, after, _difference(name, before, after, stderr, refusal, (_UNPAIRED,)))
+
+
+def _difference(
+    name: str,
+    before: Estimate,
+    after: Estimate,
+    stderr: float | None,
+    refusal: str | None,
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    value = after.value - before.value
+    return Estimate(name, value, stderr, before.n, notes=notes, interval_refusal=refusal)
+
+
+STATISTICS = ("log_loss", "brier", "accuracy", "confidence_ece", "classwise_ece")
+
+MOST_PAIRED_ROWS = 2500
+"""Instances up to which `skce` is computed unasked."""
+
+
+@takes_rng
+def recalibration_report(
+    predictions: Any,
+    labels: Any,
+    methods: Sequence[str | Recalibration] = ("temperature", "vector"),
+    *,
+    cv: int = 5,
+    features: Any = None,
+    statistics: Sequence[str | Statistic] | None = None,
+    n_bins: int = 15,
+    n_resamples: int = 999,
+    rng: Any = 0,
+    progress: Progress | None = None,
+) -> RecalibrationReport:
+    """Compare recalibrations on instances that they were not fitted on.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Point, Ensemble or Dirichlet predictions.
+    labels : array (n,) or LabelCounts
+        What was observed. Counts over raters add the losses and the disagreement of raters.
+    methods : sequence of str or Recalibration
+        Names, with ``+`` for one after the other (``"temperature+alpha"``), or unfitted objects.
+    cv : int
+        Folds: each is recalibrated by a fit on the others.
+    features : array (n, d), optional
+        Features of the instances, for methods that use them.
+    statistics : sequence of str or Statistic, optional
+        What to compare; proper scores, accuracy and binned errors where not given, with `skce` for few
+        instances.
+    n_bins : int
+        Bins of binned errors, curves and rater losses.
+    n_resamples : int
+        Replicates of the tests.
+    rng : None, int or Generator
+        Seed of folds and replicates.
+    progress : callable, optional
+        Called with (done, total) methods.
+
+    Returns
+    -------
+    RecalibrationReport
+        Every statistic before and after with its test, and the paired difference with its interval.
+
+    Notes
+    -----
+    A method that cannot be fitted stands in the report with the reason. Tests of recalibrated predictions
+    treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
+    per fold.
+
+    References
+    ----------
+    Guo et al., *On calibration of modern neural networks*, ICML 2017; Gopal, *Why calibration error is
+    wrong given model uncertainty*, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.dirichlet(np.ones(3), size=1000)
+    >>> labels = (rng.random((1000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> sharper = cr.Point.from_logits(3 * np.log(probs))
+    >>> report = cr.recalibration_report(sharper, labels, ["temperature"], n_resamples=99)
+    >>> report.best("log_loss")
+    'temperature'
+    >>> change = report.methods["temperature"].changes["log_loss"]
+    >>> change.difference.interval()[1] < 0
+    True
+    """
+    require_order(predictions, labels)
+    given = checked(predictions)
+    as_labels(given, labels)
+    folds = require_integer(cv, "cv", 2)
+    if len(given) < 2 * folds:
+        raise InputError(
+            "`cv`",
+            "must leave at least two instances per fold",
+            f"got {folds} folds for {len(given)} instances",
+            "Use fewer folds or more data.",
+        )
+    require_resamples(n_resamples)
+    seed = as_seed(rng)
+    inputs = None if features is None else check_features(features, given)
+    chosen = _chosen(statistics, n_bins, len(given))
+    asked = _named(methods)
+    parts = fold_members(len(given), folds, seed)
+    counted = isinstance(labels, LabelCounts)
+
+    def curve(predictions: ClassPredictions) -> ReliabilityCurve:
+        level = None if counted else 0.95
+        return reliability_curve(
+            predictions, labels, n_bins=n_bins, level=level, n_resamples=n_resamples, rng=seed
+        )
+
+    tests = {} if counted else _tests(given, labels, chosen, n_resamples, seed)
+    found: dict[str, MethodChanges] = {}
+    for done, (name, method) in enumerate(asked.items(), start=1):
+        try:
+            whole, after = _fitted(method, given, labels, inputs, parts)
+        except CrediblyError as error:
+            found[name] = MethodChanges(name, "", {}, None, failure=str(error))
+        else:
+            moved = {} if counted else _tests(after, labels, chosen, n_resamples, seed)
+            changes = statistic_changes(given, after, labels, chosen, tests, moved)
+            changes += rater_changes(given, after, labels, n_bins) if counted else []
+            found[name] = MethodChanges(
+                name,
+                whole.describe(),
+                {change.name: change for change in changes},
+                curve(after),
+                notes=whole.notes,
+            )
+        if progress is not None:
+            progress(done, len(asked))
+    return RecalibrationReport(
+        found,
+        curve(given),
+        len(given),
+        len(parts),
+        {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)},
+        given.notes,
+    )
+
+
+def _chosen(statistics: Sequence[str | Statistic] | None, n_bins: int, n: int) -> list[Statistic]:
+    if isinstance(statistics, (str, Statistic)):
+        raise InputTypeError("`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list.")
+    names = statistics
+    if names is None:
+        names = (*STATISTICS, "skce") if n <= MOST_PAIRED_ROWS else STATISTICS
+    found = []
+    for one in names:
+        own = as_statistic(one)
+        binned = isinstance(one, str) and "n_bins" in own.settings()
+        found.append(own.with_(n_bins=n_bins) if binned else own)
+    return found
+
+
+def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
+    """Return unfitted recalibrations by name."""
+    if isinstance(methods, (str, Recalibration)) or not isinstance(methods, Sequence) or not methods:
+        raise InputTypeError(
+            "`methods`",
+            "must be a sequence with at least one method",
+            f"got {methods!r}",
+            'Pass a list: ["temperature"].',
+        )
+    found: dict[str, Recalibration] = {}
+    for one in methods:
+        if not isinstance(one, (str, Recalibration)):
+            raise InputTypeError(
+                "`methods`", "must be names or recalibrations", f"got {one!r}", 'Try "temperature".'
+            )
+        own = named_recalibration(one) if isinstance(one, str) else one.unfitted()
+        name = one if isinstance(one, str) else "+".join(step.method for step in own.parts)
+        if name in found:
+            raise InputError("`methods`", "must be distinct", f"{name!r} stands there twice", "Name it once.")
+        found[name] = own
+    return found
+
+
+def _tests(
+    predictions: ClassPredictions, labels: Any, chosen: list[Statistic], n_resamples: int, seed: Any
+) -> dict[str, HypotestResult]:
+    result = calibration_test(predictions, labels, statistic=chosen, n_resamples=n_resamples, rng=seed)
+    return dict(result.components)
+
+
+def _fitted(
+    method: Recalibration,
+    given: ClassPredictions,
+    labels: Any,
+    features: Array | None,
+    parts: list[HostArray],
+) -> tuple[Recalibration, ClassPredictions]:
+    """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
+    own = features if method.takes_features else None
+    whole = method.unfitted().fit(given, labels, own)
+    moved = []
+    for kept, held_out in _splits(parts):
+        part = method.unfitted()
+        with warnings.catch_warnings():  # the fit on all data has said it
+            warnings.simplefilter("ignore", UserWarning)
+            part.fit(given[kept], _rows(labels, kept), _rows(own, kept))
+            moved.append(part.apply(given[held_out], _rows(own, held_out)))
+    return whole, stitched(moved, parts)
+
+
+def _splits(parts: list[HostArray]) -> Iterator[tuple[HostArray, HostArray]]:
+    n = sum(len(part) for part in parts)
+    for held_out in parts:
+        yield np.setdiff1d(np.arange(n), held_out), held_out
+
+
+def _rows(values: Any, rows: HostArray) -> Any:
+    if values is None or isinstance(values, LabelCounts):
+        return None if values is None else values[rows]
+    if isinstance(values, (list, tuple)) or hasattr(values, "to_numpy"):
+        return np.asarray(values)[rows]
+    return like(to_host(values)[rows], values)
+
+
+def stitched(parts: list[ClassPredictions], rows: list[HostArray]) -> ClassPredictions:
+    """Put predictions of parts of the rows together in the order of the rows."""
+    xp = parts[0].xp
+    order = like(np.argsort(np.concatenate(rows)), parts[0]._leading)
+    names = [*parts[0].row_fields, *(n for n in parts[0].companions if getattr(parts[0], n) is not None)]
+    joined = {
+        name: xp.take(xp.concat([getattr(part, name) for part in parts], axis=0), order, axis=0)
+        for name in names
+    }
+    made = parts[0].replace_rows(**joined)
+    made._set(notes=())
+    return made

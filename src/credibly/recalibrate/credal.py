@@ -1,0 +1,247 @@
+"""Recalibrate a set: temperatures of its members, and as much spread between them as the labels ask for.
+
+    z_m -> c + s (z_m / tau_m - c),      c = mean over members of z_m / tau_m
+
+on log-probabilities. s below 1 draws the members together, s above 1 moves them apart. Temperatures are
+fitted on one part of the data; on the other part `credal_test` looks for the smallest s whose set it does not
+reject: the most informative set in which the truth may lie. Where it rejects them all,
+`margin` enlarges the set that the temperatures made by the smallest radius of `inflate`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer, scalar
+from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.philox import as_seed
+from credibly.credal.enlargement import enlarged
+from credibly.hypotests import credal_test, inflate
+from credibly.predictions import ClassPredictions, Ensemble
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import Convergence, FitData, with_scores
+from credibly.recalibrate.members import MemberTemperatures, divided
+from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of
+from credibly.recalibrate.temperature import TemperatureScaling
+from credibly.results.base import require_level
+
+SPREADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+
+
+@dataclasses.dataclass(eq=False)
+class CredalRecalibration(Recalibration):
+    """Temperatures of the members of an ensemble, and the smallest set that the credal test accepts.
+
+    Parameters
+    ----------
+    temperatures : {"members", "shared"}, optional
+        One temperature per member (the default), one for all, or none.
+    spreads : tuple of float
+        Factors of the distance between members to try, increasing; 0 is a single distribution, 1 leaves the
+        set as the temperatures made it.
+    margin : {"vacuous", "ball"}, optional
+        What enlarges the set where no spread is accepted, see `inflate`; such data are refused without.
+    held_out : float
+        Share of the instances that choose the spread.
+    weights : {"learned", "constant"}, optional
+        Look for a calibrated combination with such weights, the papers' hypothesis; by default a witness asks
+        whether the set holds the truth, see `credal_test`.
+    level : float
+        Level at which a set counts as rejected.
+    n_resamples : int
+        Replicates of each test of weights.
+    rng : int
+        Seed of the split and of the tests.
+
+    Attributes
+    ----------
+    member_temperatures : ndarray (m,)
+        Set by `fit`.
+    spread : float
+        The chosen factor.
+    pvalues : ndarray
+        p-values of the factors that were tried, in the order of `spreads`.
+    radius : float
+        How far the margin goes; 0 where a spread was accepted.
+    convergence : Convergence
+        How the fit ended; its steps are the tests.
+
+    Notes
+    -----
+    Not rejected does not mean calibrated: with few held-out instances a small set is enough. The spread was
+    chosen on data of the fit; test the recalibrated set on others. With a margin m members in k classes
+    become m k.
+
+    References
+    ----------
+    Jürgens et al., *A calibration test for evaluating set-based epistemic uncertainty representations*,
+    2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(400, 1, 2)) + 0.7 * rng.normal(size=(400, 3, 2))
+    >>> ensemble = cr.Ensemble.from_logits(logits)
+    >>> labels = (rng.random((400, 1)) > ensemble.probs[:, 0].cumsum(axis=1)).sum(axis=1)
+    >>> method = cr.recalibrate.CredalRecalibration(weights="constant", temperatures="shared", n_resamples=99)
+    >>> method.fit(ensemble, labels).apply(ensemble[:10])
+    Ensemble(n=10, m=3, k=2, dtype=float64, 1 note)
+    """
+
+    temperatures: Literal["members", "shared"] | None = "members"
+    spreads: tuple[float, ...] = SPREADS
+    margin: Literal["vacuous", "ball"] | None = None
+    held_out: float = 0.5
+    weights: Literal["learned", "constant"] | None = None
+    level: float = 0.05
+    n_resamples: int = 199
+    rng: int = 0
+    member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
+    spread: float | None = dataclasses.field(default=None, init=False)
+    pvalues: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    radius: float | None = dataclasses.field(default=None, init=False)
+    method: ClassVar[str] = "credal"
+    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues", "radius")
+    positive: ClassVar[tuple[str, ...]] = ("member_temperatures",)
+    kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
+
+    def __post_init__(self) -> None:
+        one_of("`temperatures`", self.temperatures, ("members", "shared", None))
+        one_of("`weights`", self.weights, ("learned", "constant", None))
+        one_of("`margin`", self.margin, ("vacuous", "ball", None))
+        require_level(self.level)
+        self.rng = require_integer(self.rng, "rng", 0)
+        self.n_resamples = require_integer(self.n_resamples, "n_resamples", 1)
+        if 1 / (self.n_resamples + 1) > self.level:  # every set would pass
+            raise InputError(
+                "`n_resamples`",
+                f"must be large enough to reject at level {self.level:g}",
+                f"the smallest p-value of {self.n_resamples} replicates is {1 / (self.n_resamples + 1):.3g}",
+                f"Use at least {round(1 / self.level) * 2}.",
+            )
+        if not isinstance(self.held_out, float) or not 0 < self.held_out < 1:
+            raise InputError(
+                "`held_out`", "must lie strictly between 0 and 1", f"got {self.held_out!r}", "Write 0.5."
+            )
+        values = np.asarray(self.spreads, dtype=np.float64)
+        if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
+            raise InputError(
+                "`spreads`", "must be numbers from 0 on", f"got {self.spreads!r}", f"Use {SPREADS!r}."
+            )
+        if (np.diff(values) <= 0).any():
+            raise InputError("`spreads`", "must increase", f"got {self.spreads!r}", "Sort them.")
+
+    def describe(self) -> str:
+        """Return spread and temperatures in words."""
+        assert self.member_temperatures is not None
+        low, high = self.member_temperatures.min(), self.member_temperatures.max()
+        margin = f", {self.margin} margin {self.radius:.3g}" if self.radius else ""
+        return f"CredalRecalibration, spread {self.spread:g}{margin}, T from {low:.4g} to {high:.4g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"member_temperatures": (self.n_members or 0,), "spread": (), "radius": ()}
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        labels = _single_labels(data)
+        if scalar(namespace(data.scores.values).min(data.scores.values)) < IMPOSSIBLE / 2:
+            raise UnsupportedError(
+                "`CredalRecalibration`", "needs finite logits", "some are -inf", "Give finite logits."
+            )
+        n, m = len(data.predictions), data.predictions.n_members
+        order = np.random.default_rng(as_seed(self.rng)).permutation(n)
+        cut = round(n * (1 - self.held_out))
+        if not 2 <= cut <= n - 2:
+            raise UnsupportedError(
+                "`CredalRecalibration`",
+                "needs at least two instances to fit and two to test",
+                f"got {cut} and {n - cut}",
+                "Use more data, or another `held_out`.",
+            )
+        fitted, tested = np.sort(order[:cut]), np.sort(order[cut:])
+        beside = data.predictions._leading
+        temperatures = self._temperatures(data.predictions[fitted], like(labels[fitted], beside), m)
+        held, seen = data.predictions[tested], like(labels[tested], beside)
+        self.pvalues, spread, radius = self._chosen(held, seen, temperatures)
+        self.member_temperatures, self.spread, self.radius = temperatures, spread, radius
+        before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
+        message = f"p = {self.pvalues[-1]:.3g} at spread {spread:g}"
+        if radius:
+            message = f"no spread is accepted; a {self.margin} margin of {radius:.3g} is"
+        return Convergence(True, len(self.pvalues), 0.0, before, after, message)
+
+    def _chosen(
+        self, held: ClassPredictions, labels: Array, temperatures: HostArray
+    ) -> tuple[HostArray, float, float]:
+        """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
+        words: dict[str, Any] = {"method": "witness", "rng": self.rng}
+        if self.weights is not None:
+            words |= {"method": "weights", "weights": self.weights, "n_resamples": self.n_resamples}
+        found: list[float] = []
+        for spread in self.spreads:
+            result = credal_test(spread_out(held, temperatures, spread), labels, **words)
+            found.append(result.pvalue)
+            if not result.rejects(self.level):
+                return np.array(found), float(spread), 0.0
+        if self.margin is None:
+            raise UnsupportedError(
+                "the set",
+                f"must hold the truth at a spread up to {self.spreads[-1]:g}",
+                f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
+                'Give larger `spreads`, or enlarge the set beyond its members with margin="vacuous".',
+            )
+        grown = inflate(
+            spread_out(held, temperatures, 1.0), labels, by=self.margin, level=self.level, **words
+        )
+        return np.array(found), 1.0, grown.radius
+
+    def _temperatures(self, predictions: ClassPredictions, labels: Any, m: int) -> HostArray:
+        if self.temperatures is None:
+            return np.ones(m)
+        if self.temperatures == "shared":
+            return np.full(m, TemperatureScaling().fit(predictions, labels).temperature)
+        found = MemberTemperatures().fit(predictions, labels).temperatures
+        assert found is not None
+        return found
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        assert self.member_temperatures is not None and self.spread is not None
+        made = spread_out(predictions, self.member_temperatures, self.spread)
+        if self.radius:
+            assert self.margin is not None and isinstance(made, Ensemble)
+            made = enlarged(made, self.radius, self.margin)
+        note = f"recalibrated by {self.describe()} (fitted on {self.n or len(predictions)} instances)"
+        made._set(notes=(*predictions.notes, note))
+        return made
+
+
+def spread_out(predictions: ClassPredictions, temperatures: HostArray, spread: float) -> ClassPredictions:
+    """Return members with their temperatures, `spread` times as far from their centre."""
+    values = divided(predictions, temperatures)
+    centre = namespace(values).mean(values, axis=1, keepdims=True)
+    return with_scores(predictions, centre + spread * (values - centre), "moved")
+
+
+def _single_labels(data: FitData) -> HostArray:
+    """Return one class per instance; the credal test is of single labels."""
+    counts = to_host(data.counts)
+    if data.weight is not None or not np.array_equal(counts.sum(axis=1), np.ones(len(counts))):
+        raise UnsupportedError(
+            "`CredalRecalibration`",
+            "takes one label per instance and no weights: the credal test is of single labels",
+            "got counts or weights",
+            Remedy("Draw one rater per instance: `labels = counts.draw(rng=0)`.", ONE_RATER),
+        )
+    return np.asarray(counts.argmax(axis=1))
+
+
+def _loss(predictions: ClassPredictions, data: FitData) -> float:
+    """Return the log loss per label of the mean."""
+    weights = predictions.weights if isinstance(predictions, Ensemble) else None
+    mean = mean_scores(scores_of(predictions).values, weights)
+    return -scalar(namespace(mean).mean(namespace(mean).sum(as_float64(data.counts) * mean, axis=-1)))

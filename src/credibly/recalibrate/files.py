@@ -1,0 +1,120 @@
+"""Recalibrations from JSON files: what was saved is checked before an object is made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from credibly._arrays.errors import CrediblyError, FileError, InputError, nearest
+from credibly.recalibrate.affine import MatrixScaling, VectorScaling
+from credibly.recalibrate.alpha import AlphaCalibration
+from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
+from credibly.recalibrate.chain import Chain
+from credibly.recalibrate.credal import CredalRecalibration
+from credibly.recalibrate.members import MemberTemperatures
+from credibly.recalibrate.temperature import TemperatureScaling
+
+METHODS: dict[str, type[Recalibration]] = {
+    one.method: one
+    for one in (
+        TemperatureScaling,
+        VectorScaling,
+        MatrixScaling,
+        MemberTemperatures,
+        AlphaCalibration,
+        CredalRecalibration,
+        Chain,
+    )
+}
+_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "notes")
+
+
+def load(path: str | os.PathLike[str]) -> Recalibration:
+    """Read a recalibration that `save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The JSON file.
+
+    Returns
+    -------
+    Recalibration
+        Fitted, ready to `apply`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read or is no recalibration.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import credibly as cr
+    >>> predictions = cr.Point([[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
+    >>> scaling = cr.recalibrate.TemperatureScaling().fit(predictions, [0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = scaling.save(pathlib.Path(folder) / "scaling.json")
+    ...     cr.recalibrate.load(path).temperature == scaling.temperature
+    True
+    """
+    from credibly.io import read_json_object
+
+    values = read_json_object(path)
+    try:
+        return recalibration_from_dict(values)
+    except CrediblyError as error:
+        raise FileError(f"'{os.fspath(path)}'", error.rule, error.evidence, error.remedy) from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(
+            f"'{os.fspath(path)}'",
+            "must be a recalibration as `save` writes it",
+            f"{type(error).__name__}: {error}",
+            "Save it again, or fit again.",
+        ) from error
+
+
+def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
+    """Return the fitted recalibration that `to_dict` described."""
+    if values.get("format") != FORMAT:
+        raise InputError(
+            "a recalibration",
+            f"must have the format {FORMAT!r}",
+            f"got {values.get('format')!r}",
+            "Make it with `save` or `credibly calibrate fit`.",
+        )
+    if values.get("version") != VERSION:
+        raise InputError(
+            "a recalibration",
+            f"must have version {VERSION}",
+            f"got {values.get('version')!r}",
+            "Use the version of credibly that wrote it, or fit again.",
+        )
+    method = values.get("method")
+    if method not in METHODS:
+        raise InputError(
+            "a recalibration", "must name its method", f"got {method!r}", nearest(method, METHODS)
+        )
+    missing = [name for name in _FIELDS if name not in values]
+    if missing:
+        raise InputError(
+            "a recalibration", f"must hold {', '.join(_FIELDS)}", f"{missing[0]!r} is missing", "Fit again."
+        )
+    return METHODS[method]._from_dict(values)
+
+
+def named_recalibration(name: str) -> Recalibration:
+    """Return an unfitted recalibration by name; ``"temperature+alpha"`` is a chain."""
+    known = [method for method in METHODS if method not in ("chain",)]
+    steps = []
+    for word in name.split("+"):
+        if word not in known:
+            raise InputError(
+                "`methods`",
+                f"must be names joined by '+' from {', '.join(known)}",
+                f"got {name!r}",
+                nearest(word, known),
+            )
+        steps.append(METHODS[word]())
+    return steps[0] if len(steps) == 1 else Chain(tuple(steps))

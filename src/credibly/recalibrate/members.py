@@ -1,0 +1,216 @@
+"""Temperatures of the members of an ensemble, fitted to the mean of its members.
+
+    maximise  sum_ik y_ik log sum_m w_m softmax(z_im / tau_m)_k        P21 Appendix G
+
+P21 prints p / tau, from which tau cancels: temperatures divide the logits. The objective is not convex, so
+several starts are tried and the best end is kept.   Gopal 2021 (P21).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, like, to_host
+from credibly._arrays.special import logsumexp
+from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly.predictions import ClassPredictions
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import Convergence, FitData, dense, with_scores
+from credibly.recalibrate.scores import scores_of
+
+LIMITS = (1e-3, 1e4)
+"""Temperatures of members beyond these are refused as diverging."""
+_GRID = np.linspace(math.log(LIMITS[0]), math.log(LIMITS[1]), 25)
+_FAR = math.log(20.0)
+_GRADIENT = 1e-7
+_STEPS = 500
+
+
+@dataclasses.dataclass(eq=False)
+class MemberTemperatures(Recalibration):
+    """One temperature per member of an ensemble, fitted to the likelihood of their mean.
+
+    Attributes
+    ----------
+    temperatures : ndarray (m,)
+        One per member, set by `fit`.
+    convergence : Convergence
+        How the fit ended.
+
+    References
+    ----------
+    Gopal, *Why calibration error is wrong given model uncertainty*, 2021, Appendix G.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(3000, 2, 3))
+    >>> mean = cr.Ensemble.from_logits(logits).mean().probs
+    >>> labels = (rng.random((3000, 1)) > mean.cumsum(axis=1)).sum(axis=1)
+    >>> sharper = cr.Ensemble.from_logits(logits * [[[4.0], [1.0]]])
+    >>> scaling = cr.recalibrate.MemberTemperatures().fit(sharper, labels)
+    >>> scaling.temperatures[0] > 2 * scaling.temperatures[1]
+    np.True_
+    """
+
+    temperatures: HostArray | None = dataclasses.field(default=None, init=False)
+    method: ClassVar[str] = "members"
+    learned: ClassVar[tuple[str, ...]] = ("temperatures",)
+    positive: ClassVar[tuple[str, ...]] = ("temperatures",)
+    kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
+
+    def describe(self) -> str:
+        """Return the range of the temperatures in words."""
+        assert self.temperatures is not None
+        low, high = self.temperatures.min(), self.temperatures.max()
+        return f"MemberTemperatures, T from {low:.4g} to {high:.4g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"temperatures": (self.n_members or 0,)}
+
+    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+        from scipy.optimize import minimize
+
+        z, counts = dense(data)
+        objective = mixture_objective(z, counts, data.member_weights)
+        m = z.shape[1]
+        shared = math.log(shared_temperature(data)[0])
+        alone = [_own_temperature(z[:, member : member + 1], counts, shared) for member in range(m)]
+        starts = [np.full(m, shared), np.array(alone)]
+        bounds = [(math.log(LIMITS[0]), math.log(LIMITS[1]))] * m
+        ends = [
+            minimize(
+                objective,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"gtol": _GRADIENT, "ftol": 0.0, "maxiter": _STEPS},
+            )
+            for start in starts
+        ]
+        best = min(ends, key=lambda end: float(end.fun))
+        found = np.exp(best.x)
+        for member, value in enumerate(found):
+            _require_inside(float(value), f"the temperature of member {member}")
+        self.temperatures = found
+        gradient = float(np.abs(best.jac).max())
+        before = objective(np.zeros(m))[0]
+        return Convergence(
+            gradient < 10 * _GRADIENT, int(best.nit), gradient, before, float(best.fun), str(best.message)
+        )
+
+    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+        assert self.temperatures is not None
+        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
+        return with_scores(predictions, divided(predictions, self.temperatures), note)
+
+
+def divided(predictions: ClassPredictions, temperatures: HostArray) -> Array:
+    """Return the log-probabilities of every member over its temperature, (n, m, k)."""
+    if predictions.n_members != len(temperatures):
+        raise InputError(
+            "predictions",
+            f"must have the {len(temperatures)} members of the fit, in the same order",
+            f"got {predictions.n_members}",
+            "Fit again on predictions of this ensemble.",
+        )
+    values = scores_of(predictions).values
+    return values / like(temperatures, values)[None, :, None]
+
+
+def mixture_objective(
+    z: HostArray, counts: HostArray, weights: Array | None
+) -> Callable[[HostArray], tuple[float, HostArray]]:
+    """Return the loss per label and its gradient as a function of log temperatures (m,)."""
+    n, m, k = z.shape
+    shares = np.full(m, 1.0 / m) if weights is None else to_host(weights).astype(np.float64)
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(shares)
+    total = float(counts.sum())
+    step = rows_within_budget(32 * m * k, 0.25)
+
+    def objective(log_temperatures: HostArray) -> tuple[float, HostArray]:
+        inverse = np.exp(-log_temperatures)
+        loss, slope = 0.0, np.zeros(m)
+        for rows in tiles(n, step):
+            own, own_slope = _mixture(z[rows], counts[rows], inverse, log_shares)
+            loss, slope = loss + own, slope + own_slope
+        return loss / total, -inverse * slope / total  # d/d log tau = -b d/db
+
+    return objective
+
+
+def _mixture(
+    z: HostArray, counts: HostArray, inverse: HostArray, log_shares: HostArray
+) -> tuple[float, HostArray]:
+    """Return the loss and its slope in b of the rows (n, m, k)."""
+    scaled = z * inverse[None, :, None]
+    scaled -= logsumexp(scaled)[..., None]
+    mean = np.einsum("nmk,nmk->nm", np.exp(scaled), z)
+    row, column = np.nonzero(counts)
+    labelled = scaled[row, :, column] + log_shares  # (labels, m): log of w_m p_m
+    mixed = logsumexp(labelled)
+    own = counts[row, column]
+    responsible = np.exp(labelled - mixed[:, None]) * own[:, None]
+    slope = -(responsible * (z[row, :, column] - mean[row])).sum(axis=0)
+    return -float(own @ mixed), slope
+
+
+def shared_temperature(data: FitData) -> tuple[float, Convergence]:
+    """Return the one temperature of all members that maximises the likelihood of their mean."""
+    from scipy.optimize import brentq
+
+    objective = mixture_objective(*dense(data), data.member_weights)
+    m = data.scores.values.shape[1]
+
+    def slope(log_temperature: float) -> float:
+        return float(objective(np.full(m, log_temperature))[1].sum())
+
+    losses = [objective(np.full(m, at))[0] for at in _GRID]
+    best = int(np.argmin(losses))
+    _require_inside(math.exp(_GRID[best]), "the temperature")
+    low, high = _GRID[best - 1], _GRID[best + 1]
+    if slope(low) >= 0 or slope(high) <= 0:  # a second dip beside the best point: search it alone
+        low, high = (_GRID[best], high) if slope(_GRID[best]) < 0 else (low, _GRID[best])
+    at, report = brentq(slope, low, high, xtol=1e-12, rtol=1e-12, full_output=True)
+    ended = Convergence(
+        bool(report.converged),
+        len(_GRID) + int(report.iterations),
+        abs(slope(at)),
+        objective(np.zeros(m))[0],
+        objective(np.full(m, at))[0],
+        "Brent on log T",
+    )
+    return math.exp(at), ended
+
+
+def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:
+    """Return log T of one member alone, near enough for a start; its own fit may diverge.
+
+    Within a factor of 20 of the shared one, so that the unit of the logits does not decide where it starts.
+    """
+    objective = mixture_objective(z, counts, None)
+    losses = [objective(np.array([at]))[0] for at in _GRID]
+    return float(np.clip(_GRID[int(np.argmin(losses))], shared - _FAR, shared + _FAR))
+
+
+def _require_inside(temperature: float, subject: str) -> None:
+    if LIMITS[0] * 1.01 < temperature < LIMITS[1] / 1.01:
+        return
+    raise UnsupportedError(
+        subject,
+        f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
+        f"the likelihood of the mean still grows at T = {temperature:.3g} (separable data, or a member that "
+        "says nothing about the labels)",
+        "Fit on more data with errors of the model, use one TemperatureScaling for all members, or leave the "
+        "member out.",
+    )

@@ -1,0 +1,212 @@
+"""Alpha-calibration: the likelihood against its definition, concentrations recovered, the mean untouched."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.recalibrate.alpha import CountsLikelihood, rise, rise_slope
+from libraries import Library, read
+from recalibrations import members, rated
+
+
+def urn(alpha: np.ndarray, counts: np.ndarray) -> float:
+    """Log-probability of labels drawn one by one from Polya's urn, in any fixed order."""
+    held, chance = alpha.astype(float).copy(), 0.0
+    for label, times in enumerate(counts):
+        for _ in range(times):
+            chance += math.log(held[label] / held.sum())
+            held[label] += 1
+    return chance
+
+
+def test_the_likelihood_is_that_of_polyas_urn() -> None:
+    rng = np.random.default_rng(0)
+    base, counts = rng.dirichlet(np.ones(3), size=(5, 2)), rng.integers(0, 4, size=(5, 3))
+    counts[:, 0] += 1
+    factors = rng.normal(size=5)
+    value, _ = CountsLikelihood(base, counts.astype(float))(factors)
+    for i in range(5):
+        each = [math.exp(urn(math.exp(factors[i]) * base[i, m], counts[i])) for m in range(2)]
+        assert value[i] == pytest.approx(math.log(np.mean(each)), rel=1e-12)
+
+
+def test_gradients_of_the_likelihood() -> None:
+    rng = np.random.default_rng(1)
+    base, counts = rng.dirichlet(np.ones(3), size=(6, 2)), rng.integers(0, 4, size=(6, 3)) + 1.0
+    likelihood = CountsLikelihood(base, counts)
+    for factors in (rng.normal(size=6), np.full(6, 8.0), np.full(6, 12.0), np.full(6, -5.0)):
+        up, down = likelihood(factors + 1e-3)[0], likelihood(factors - 1e-3)[0]
+        assert np.allclose(likelihood(factors)[1], (up - down) / 2e-3, rtol=1e-4, atol=1e-6)
+
+
+def test_differences_of_gammas_keep_their_digits() -> None:
+    y = np.array([1.0, 3.0, 50.0])
+    for a in (1e-300, 1e-8, 0.3, 9.9e3, 1.1e4, 1e9, 1e15):
+        steps = [math.fsum(math.log(a + j) for j in range(int(n))) for n in y]
+        slopes = [math.fsum(a / (a + j) for j in range(int(n))) for n in y]
+        assert np.allclose(rise(np.full(3, a), y), steps, rtol=1e-9)
+        assert np.allclose(rise_slope(np.full(3, a), y), slopes, rtol=1e-8)
+
+
+def test_large_concentrations_reach_the_limit() -> None:
+    rng = np.random.default_rng(2)
+    likelihood = CountsLikelihood(
+        rng.dirichlet(np.ones(3), size=(4, 2)), rng.integers(1, 5, size=(4, 3)) * 1.0
+    )
+    assert np.allclose(likelihood(np.full(4, 25.0))[0], likelihood.limit(), atol=1e-8)
+
+
+def test_part_of_a_likelihood() -> None:
+    rng = np.random.default_rng(3)
+    base, counts = rng.dirichlet(np.ones(3), size=(8, 2)), rng.integers(0, 3, size=(8, 3)) * 1.0
+    counts[:, 1] += 1
+    rows, factors = np.array([5, 0, 7]), rng.normal(size=8)
+    whole = CountsLikelihood(base, counts)
+    assert np.allclose(whole.take(rows)(factors[rows]), np.array(whole(factors))[:, rows])
+
+
+def test_a_scalar_is_recovered() -> None:
+    probs, counts = rated(6000, raters=8)
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, cr.LabelCounts(counts))
+    assert alpha.alpha0(probs[:3]) == pytest.approx([4.0] * 3, rel=0.06)
+
+
+def test_a_linear_head_is_recovered() -> None:
+    rng = np.random.default_rng(4)
+    probs, features = rng.dirichlet(np.ones(3), size=6000), rng.normal(size=(6000, 2)) * [1.0, 10.0] + 5.0
+    concentration = np.exp(1.0 + 0.8 * (features[:, 0] - 5.0))
+    truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
+    counts = cr.LabelCounts(rng.multinomial(10, truth))
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, counts, features)
+    found = np.log(alpha.alpha0(probs, features))
+    assert np.abs(found - np.log(concentration)).mean() < 0.1
+    with pytest.raises(cr.InputError, match="must be given: the fit used 2"):
+        alpha.apply(probs[1:])
+    with pytest.raises(cr.InputError, match="2 columns of the fit; got 1"):
+        alpha.apply(probs[1:], features[1:, :1])
+
+
+@pytest.mark.slow
+def test_a_network_sees_what_a_line_does_not() -> None:
+    pytest.importorskip("torch", reason="needs the torch extra")
+    rng = np.random.default_rng(5)
+    probs, features = rng.dirichlet(np.ones(3), size=600), rng.uniform(-2, 2, size=(600, 1))
+    concentration = np.exp(3.0 * np.abs(features[:, 0]) - 2.0)
+    truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
+    counts = cr.LabelCounts(rng.multinomial(20, truth))
+    network = cr.recalibrate.AlphaCalibration(head="neural", hidden=(6,)).fit(probs, counts, features)
+    line = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, counts, features)
+    assert network.convergence.loss_after < line.convergence.loss_after - 0.1
+    found = np.log(network.alpha0(probs, features))
+    assert np.corrcoef(found, np.log(concentration))[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["point", "ensemble", "dirichlet", "dirichlets"])
+def test_the_mean_and_every_order_1_metric_stay(kind: str) -> None:
+    probs, counts = rated(300)
+    logits, _ = members(300)
+    given = {
+        "point": cr.Point(probs),
+        "ensemble": cr.Ensemble.from_logits(logits),
+        "dirichlet": cr.Dirichlet(3 * probs),
+        "dirichlets": cr.Dirichlet(3 * cr.Ensemble.from_logits(logits).probs),
+    }[kind]
+    histogram = cr.LabelCounts(counts)
+    alpha = cr.recalibrate.AlphaCalibration(head="linear").fit(given[:150], histogram[:150])
+    after = alpha.apply(given[150:])
+    assert isinstance(after, cr.Dirichlet)
+    assert np.allclose(after.mean().probs, given[150:].mean().probs, rtol=1e-13)
+    labels = histogram[150:].draw(rng=0)
+    for name, statistic in cr.statistics.registered().items():
+        if "reals" in statistic.traits.labels:
+            continue
+        before = float(statistic(given[150:], labels))
+        assert float(statistic(after, labels)) == pytest.approx(before, rel=1e-9, abs=1e-12), name
+    loss = [cr.raters.decompose_loss(one, histogram[150:]) for one in (given[150:], after)]
+    assert loss[0].expected.value == pytest.approx(loss[1].expected.value, rel=1e-12)
+
+
+def test_it_can_only_lower_the_predicted_disagreement() -> None:
+    probs, counts = rated(300)
+    histogram = cr.LabelCounts(counts)
+    after = cr.recalibrate.AlphaCalibration().fit(probs[:150], histogram[:150]).apply(probs[150:])
+    before, now = (cr.raters.decompose_disagreement(one, histogram[150:]) for one in (probs[150:], after))
+    assert now.predicted.value < before.predicted.value
+    assert abs(now.predicted.value - now.observed.value) < abs(before.predicted.value - before.observed.value)
+
+
+def test_a_dirichlet_is_scaled_by_a_factor() -> None:
+    probs, counts = rated(4000, raters=8)
+    given = cr.Dirichlet(40.0 * probs)  # ten times too concentrated
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(given, cr.LabelCounts(counts))
+    assert alpha.alpha0(given[:2]) == pytest.approx([0.1, 0.1], rel=0.1)
+    assert np.allclose(alpha.apply(given[1:]).alpha / given[1:].alpha, alpha.alpha0(given[:1])[0])
+
+
+def test_members_become_a_mixture_of_dirichlets() -> None:
+    logits, _ = members(50)
+    ensemble = cr.Ensemble.from_logits(logits)
+    counts = cr.LabelCounts(np.random.default_rng(0).multinomial(6, ensemble.mean().probs))
+    alpha = cr.recalibrate.AlphaCalibration().fit(ensemble, counts)
+    after = alpha.apply(ensemble[1:])
+    assert after.alpha.shape == (49, 3, 3)
+    # D21 eq. 51: mean over members of a0 / (a0 + 1) (1 - sum z^2)
+    a0 = float(alpha.alpha0(ensemble[:1])[0])
+    expected = (a0 / (a0 + 1) * (1 - (ensemble.probs[1:] ** 2).sum(axis=-1))).mean()
+    found = cr.raters.decompose_disagreement(after, counts[1:]).predicted.value
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_single_labels_are_refused() -> None:
+    probs, counts = rated(20, raters=1)
+    with pytest.raises(cr.UnsupportedError, match="several labels per instance"):
+        cr.recalibrate.AlphaCalibration().fit(probs, cr.LabelCounts(counts))
+    with pytest.raises(cr.UnsupportedError, match="several labels per instance"):
+        cr.recalibrate.AlphaCalibration().fit(probs, counts.argmax(axis=1))
+
+
+def test_raters_who_agree_leave_nothing_to_learn_without_a_penalty() -> None:
+    probs = np.tile([[0.5, 0.5]], (50, 1))
+    counts = cr.LabelCounts(np.tile([[3, 3]], (50, 1)))  # more even than independent draws
+    with pytest.raises(cr.UnsupportedError, match="best alpha0 is infinite"):
+        cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, counts)
+    assert cr.recalibrate.AlphaCalibration().fit(probs, counts).convergence.converged
+
+
+def test_weights_of_members_are_refused() -> None:
+    ensemble = cr.Ensemble(np.full((4, 2, 2), 0.5), weights=[0.5, 0.5])
+    with pytest.raises(cr.UnsupportedError, match="equal weights"):
+        cr.recalibrate.AlphaCalibration().fit(ensemble, cr.LabelCounts([[1, 2]] * 4))
+
+
+def test_zero_probabilities(recwarn: pytest.WarningsRecorder) -> None:
+    probs = np.array([[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]], dtype=np.float32)
+    alpha = cr.recalibrate.AlphaCalibration().fit(probs, cr.LabelCounts([[3, 1], [2, 2], [0, 4]]))
+    assert "stored as 0" in str(recwarn.pop(UserWarning).message)
+    after = alpha.apply(probs[:2])
+    assert (after.alpha > 0).all()
+    assert np.allclose(after.mean().probs, probs[:2])
+
+
+def test_libraries(library: Library) -> None:
+    probs, counts = rated(40)
+    alpha = cr.recalibrate.AlphaCalibration(head="linear").fit(
+        cr.Point(library.asarray(probs)), cr.LabelCounts(library.asarray(counts))
+    )
+    after = alpha.apply(cr.Point(library.asarray(probs[1:])))
+    assert library.owns(after.alpha)
+    same = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, cr.LabelCounts(counts)).apply(probs[1:])
+    assert np.allclose(read(after.alpha), same.alpha, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_gradients_flow_through_what_is_applied() -> None:
+    torch = pytest.importorskip("torch", reason="needs the torch extra")
+    probs, counts = rated(40)
+    alpha = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, cr.LabelCounts(counts))
+    logits = torch.tensor(np.log(probs[:4]), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda z: alpha.apply(cr.Point.from_logits(z)).alpha, (logits,))

@@ -1,0 +1,143 @@
+"""Credal recalibration: a set shrinks to what is needed, grows where the truth is outside, or is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from recalibrations import draw
+
+
+def tilted(n: int, tilt: float, seed: int = 0) -> tuple[cr.Ensemble, np.ndarray]:
+    """Two members half a logit to either side of a centre; the truth is `tilt` times as far from it."""
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=(n, 1, 2))
+    apart = np.array([[[0.5, 0.0], [-0.5, 0.0]]])
+    truth = cr.Point.from_logits((centre + tilt * apart)[:, 0]).probs
+    return cr.Ensemble.from_logits(centre + apart), draw(truth, rng)
+
+
+def fitted(
+    ensemble: cr.Ensemble, labels: np.ndarray, **settings: object
+) -> cr.recalibrate.CredalRecalibration:
+    words = {"temperatures": None, "weights": "constant", "n_resamples": 99} | settings
+    return cr.recalibrate.CredalRecalibration(**words).fit(ensemble, labels)
+
+
+def test_a_set_whose_centre_is_right_shrinks_to_it() -> None:
+    found = fitted(*tilted(1000, 0.0))
+    assert found.spread == 0.0
+    assert found.pvalues.size == 1
+    ensemble, _ = tilted(50, 0.0, seed=1)
+    after = found.apply(ensemble)
+    assert np.allclose(after.probs[:, 0], after.probs[:, 1])
+
+
+@pytest.mark.slow
+def test_a_set_grows_until_it_holds_the_truth() -> None:
+    found = fitted(*tilted(1500, 2.0))
+    assert found.spread in (1.5, 2.0)  # at 2 the truth is a member; 1.5 may pass by chance
+    assert (found.pvalues[:-1] <= 0.05).all()
+    assert found.pvalues[-1] > 0.05
+    ensemble, _ = tilted(50, 0.0, seed=1)
+    after = found.apply(ensemble)
+    before = np.diff(np.log(ensemble.probs), axis=1)
+    gap = np.diff(np.log(after.probs), axis=1)
+    # differences between classes grow by the factor
+    assert np.allclose(gap[..., 0] - gap[..., 1], found.spread * (before[..., 0] - before[..., 1]))
+
+
+def test_a_set_that_no_spread_can_save_is_refused() -> None:
+    ensemble, labels = tilted(800, 6.0)
+    with pytest.raises(cr.UnsupportedError, match="at a spread up to 3; the test rejects all"):
+        fitted(ensemble, labels)
+
+
+def test_a_failed_fit_leaves_the_one_before() -> None:
+    found = fitted(*tilted(400, 0.0))
+    with pytest.raises(cr.UnsupportedError, match="rejects all"):
+        found.fit(*tilted(800, 6.0))
+    assert found.spread == 0.0
+    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("margin", ["vacuous", "ball"])
+@pytest.mark.parametrize("weights", [None, (0.25, 0.75)])
+def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:
+    ensemble, labels = tilted(800, 6.0)
+    ensemble = cr.Ensemble.from_logits(np.asarray(ensemble.logits), weights=weights)
+    found = fitted(ensemble, labels, margin=margin)
+    assert found.spread == 1.0
+    assert found.radius > 0
+    assert (found.pvalues <= 0.05).all()
+    new, seen = tilted(200, 6.0, seed=1)
+    new = cr.Ensemble.from_logits(np.asarray(new.logits), weights=weights)
+    after = found.apply(new)
+    assert after.n_members == 4  # two members moved towards two classes
+    assert not cr.credal_test(after, seen, weights="constant", n_resamples=99, rng=0).rejects(0.01)
+    if margin == "vacuous":  # (1 - r) mean + r uniform
+        expected = (1 - found.radius) * new.mean().probs + found.radius / 2
+        np.testing.assert_allclose(after.mean().probs, expected, atol=1e-12)
+    assert f"{margin} margin" in after.notes[-1]
+    again = cr.recalibrate.load(found.save(tmp_path / "set.json"))
+    assert np.array_equal(again.apply(new).probs, after.probs)
+
+
+def test_a_margin_is_not_needed_where_a_spread_is_accepted() -> None:
+    found = fitted(*tilted(400, 0.0), margin="vacuous")
+    assert found.radius == 0.0
+    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+
+
+def test_temperatures_are_fitted_on_the_other_part() -> None:
+    ensemble, labels = tilted(1000, 0.0)
+    sharper = cr.Ensemble.from_logits(2.0 * np.asarray(ensemble.logits))
+    shared = fitted(sharper, labels, temperatures="shared")
+    assert np.allclose(shared.member_temperatures, shared.member_temperatures[0])
+    assert shared.member_temperatures[0] == pytest.approx(2.0, rel=0.35)
+    each = fitted(sharper, labels, temperatures="members", held_out=0.3)
+    assert each.member_temperatures.shape == (2,)
+    assert each.convergence.loss_after < each.convergence.loss_before
+
+
+def test_learned_weights() -> None:
+    found = fitted(*tilted(400, 0.0), weights="learned", n_resamples=29)
+    assert found.spread == 0.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"spreads": ()}, "`spreads` must be numbers from 0 on"),
+        ({"spreads": (1.0, 0.5)}, "`spreads` must increase"),
+        ({"spreads": (-1.0,)}, "`spreads` must be numbers"),
+        ({"held_out": 1.0}, "`held_out` must lie strictly between"),
+        ({"temperatures": "all"}, "`temperatures` must be one of"),
+        ({"weights": "mean"}, "`weights` must be one of"),
+        ({"level": 5}, "`level`"),
+        ({"margin": "wide"}, "`margin` must be one of"),
+        ({"n_resamples": 9}, "the smallest p-value of 9 replicates is 0.1"),
+    ],
+)
+def test_settings_are_checked(settings: dict, said: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=said):
+        cr.recalibrate.CredalRecalibration(**settings)
+
+
+def test_what_it_cannot_use() -> None:
+    ensemble, labels = tilted(20, 0.0)
+    counts = cr.LabelCounts(np.eye(2, dtype=int)[labels] * 2)
+    with pytest.raises(cr.UnsupportedError, match="one label per instance and no weights"):
+        fitted(ensemble, counts)
+    with pytest.raises(cr.UnsupportedError, match="two instances to fit and two to test"):
+        fitted(ensemble[:3], labels[:3])
+    with pytest.raises(cr.InputError, match="must have the 2 members of the fit"):
+        fitted(*tilted(200, 0.0)).apply(cr.Ensemble(np.full((4, 3, 2), 0.5)))
+    impossible = np.zeros((20, 3, 2))
+    impossible[:, :, 1] = -np.inf
+    with pytest.raises(cr.UnsupportedError, match="needs finite logits"):
+        fitted(cr.Ensemble.from_logits(impossible), np.zeros(20, dtype=int))
