@@ -209,7 +209,7 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
 
 def _lists(name: str, cells: list[tuple[int, str]], path: str) -> Array:
     """Return a column of lists, such as [0.1, 0.9] or [0.1 0.9], as an array with one more axis."""
-    rows = []
+    rows: list[list[float | None]] = []
     for line, cell in cells:
         words = cell.strip("[]()").replace(",", " ").split()
         numbers = [_number(word) for word in words]

@@ -15,7 +15,7 @@ from credibly.predictions.dataset import (
 )
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
-from credibly.predictions.given import as_pair, as_rows, require_no_labels
+from credibly.predictions.given import as_pair, as_rows, paired, require_no_labels
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
@@ -55,6 +55,7 @@ __all__ = [
     "group_rows",
     "label_dtype",
     "one_rater",
+    "paired",
     "require_no_labels",
     "require_order",
 ]

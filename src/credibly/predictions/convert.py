@@ -148,7 +148,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if isinstance(obj, Dataset):
         return obj.predictions
     if is_source(obj):
-        data = loaded(obj, None, member_axis)
+        data: Dataset = loaded(obj, None, member_axis)
         return named(data.predictions, data.classes, data.index)
 
     if isinstance(obj, Rows):

@@ -117,6 +117,21 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
 
 
+def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
+    """Return predictions and labels that are read, of what a function that needs both was given."""
+    require_order(predictions, labels)
+    given, labels = as_pair(predictions, labels)
+    if labels is None:
+        raise InputError(
+            "`labels`",
+            "must be given where the predictions do not bring them",
+            f"got none beside {type(given).__name__}",
+            "Pass `f(predictions, labels)`, or what `load` returned.",
+        )
+    found, notes = _read(given, labels, ordered=False)
+    return with_notes(named(given, None), notes) if given.classes or notes else given, found
+
+
 def _shape(value: Any) -> tuple[int, ...] | None:
     shape = getattr(value, "shape", None)
     return tuple(np.shape(value)) if shape is None else tuple(shape)

@@ -94,7 +94,7 @@ def aligned(value: Any, index: Any, what: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _plain(names: Array) -> list[Any]:
-    return names.tolist()
+    return list(names.tolist())
 
 
 def _alike(first: Array, second: Array) -> tuple[list[Any], list[Any]]:
