@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.tiles import tiles
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
@@ -56,16 +56,14 @@ class PredictionSummary(Result):
     dtype: str
 
 
-def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: Any = None) -> Rows:
+def checked_rows(
+    predictions: Any, labels: Any, groups: Any = None, features: Any = None, classes: Any = None
+) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
         predictions = scan(predictions, labels, groups=groups, features=features)
         labels = groups = features = None
-    if groups is not None:
-        groups = to_host(groups) if is_array(groups) else np.asarray(groups)
-    if features is not None and not is_array(features):
-        features = np.asarray(features)
-    rows = as_rows(predictions, labels, groups=groups, features=features)
+    rows = as_rows(predictions, labels, groups=groups, features=features, classes=classes)
     if rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
@@ -73,6 +71,9 @@ def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: An
             "the chunks have sample weights",
             "Scan without `sample_weight`; single statistics and tests take weights.",
         )
+    whole = rows.loaded()
+    groups = None if whole is None else whole.groups
+    features = None if whole is None else whole.features
     if groups is not None and groups.shape != (rows.n,):
         raise _unlike("`groups`", "entry", rows.n, groups.shape)
     if features is not None and features.shape[:1] != (rows.n,):

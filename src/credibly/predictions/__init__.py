@@ -15,7 +15,7 @@ from credibly.predictions.dataset import (
 )
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
-from credibly.predictions.given import as_pair, as_rows, paired, require_no_labels
+from credibly.predictions.given import as_pair, as_rows, matched, matched_models, paired, require_no_labels
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
@@ -54,6 +54,8 @@ __all__ = [
     "as_rows",
     "group_rows",
     "label_dtype",
+    "matched",
+    "matched_models",
     "one_rater",
     "paired",
     "require_no_labels",

@@ -197,14 +197,14 @@ def is_frame(obj: Any) -> bool:
     return (columns or polars) and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
 
 
-def loaded(source: Any, labels: Any, member_axis: int | None = None) -> Any:
+def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: Any = None) -> Any:
     """Return the dataset of a path or a data frame."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
     # not while the modules load.
     # tach-ignore(a path or a data frame in place of predictions is read by the room above)
     from credibly.io import load
 
-    return load(source, labels=labels, member_axis=member_axis)
+    return load(source, labels=labels, member_axis=member_axis, classes=classes)
 
 
 _SCORES = "binary scores are read as the probability of class 1; class 0 has the rest"

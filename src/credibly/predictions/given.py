@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import is_array, to_host
 from credibly.predictions.base import Predictions
+from credibly.predictions.belief import Belief
 from credibly.predictions.convert import as_predictions, is_source, loaded, require_order
 from credibly.predictions.dataset import Dataset, InMemory, Rows, named
 from credibly.predictions.ensemble import is_list_of_members
-from credibly.predictions.joining import aligned
+from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Reals, read_labels
@@ -52,6 +54,8 @@ def as_rows(
     Rows
         The rows.
     """
+    if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
+        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     if isinstance(predictions, Dataset):
         return _of_dataset(predictions, labels, sample_weight, groups, features)
     if isinstance(predictions, Rows):
@@ -63,7 +67,7 @@ def as_rows(
                 )
         return predictions
     if is_source(predictions):
-        whole = loaded(predictions, labels)
+        whole = loaded(predictions, labels, classes=classes)
         return _of_dataset(whole, None, sample_weight, groups, features)
     require_order(predictions, labels)
     given, labels = as_pair(predictions, labels)
@@ -79,7 +83,7 @@ def as_rows(
         if given.classes or index is not None
         else with_notes(given, notes)
     )
-    arrays = {name: value for name, (value, _) in found.items()}
+    arrays = {name: _plain(name, value) for name, (value, _) in found.items()}
     return InMemory(Dataset(plain, labels, classes=given.classes, index=index, **arrays))
 
 
@@ -117,6 +121,82 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
 
 
+def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
+    """Return data with the instances and classes in the order of those of another model, with notes.
+
+    Parameters
+    ----------
+    data, first : Dataset
+        Two models of the same instances; ids, indexes and names of classes are compared where both have them.
+    name : str
+        What to call `data` in errors.
+
+    Returns
+    -------
+    Dataset
+        The same rows, joined by their ids, and the same classes, matched by name.
+    """
+    order, notes = None, []
+    if first.ids is not None and data.ids is not None:
+        remedy = "Predict one test set with all models."
+        order = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
+    elif first.index is not None and data.index is not None:
+        order, said = order_by_index(first.index, data.index, what=name)
+        notes += said
+    if order is not None:
+        data = _taken(data, order)
+    if first.classes is not None and data.classes is not None and data.classes != first.classes:
+        data = _with_classes(data, first.classes, name)
+        notes.append("classes are matched with those of the first model by name")
+    if not notes:
+        return data
+    given = with_notes(data.predictions, notes)
+    return dataclasses.replace(data, predictions=given, notes=(*data.notes, *notes))
+
+
+def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
+    """Return models with the instances and classes of the first, where all rows are in memory."""
+    wholes = {name: rows.loaded() for name, rows in models.items()}
+    first, *others = wholes.values()
+    if first is None or any(one is None for one in others):
+        return models
+    made: dict[str, Rows] = {}
+    for name, whole in wholes.items():
+        assert whole is not None
+        made[name] = models[name] if whole is first else InMemory(matched(whole, first, name))
+    return made
+
+
+def _taken(data: Dataset, order: Any) -> Dataset:
+    def taken(array: Any) -> Any:
+        return None if array is None else array[order]
+
+    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "groups", "ids", "weights")}
+    return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
+
+
+def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset:
+    """Put the classes into another order: the last axis of all arrays over them, and the labels."""
+    own = data.classes or ()
+    given = data.predictions
+    if set(own) != set(classes) or isinstance(given, Belief):
+        raise InputError(
+            f"the classes of {name!r}",
+            "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
+            f"got {', '.join(own[:6])} beside {', '.join(classes[:6])}",
+            "Name the classes alike in all models.",
+        )
+    places = np.array([own.index(one) for one in classes])
+    fields = {one: getattr(given, one)[..., places] for one in given.row_fields}
+    labels = data.labels
+    if isinstance(labels, LabelCounts):
+        labels = LabelCounts(labels.counts[:, places])
+    elif labels is not None:
+        labels = np.argsort(places)[np.asarray(labels)]
+    return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
+
+
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     """Return predictions and labels that are read, of what a function that needs both was given."""
     require_order(predictions, labels)
@@ -130,6 +210,13 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
         )
     found, notes = _read(given, labels, ordered=False)
     return with_notes(named(given, None), notes) if given.classes or notes else given, found
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
+    if name == "groups":
+        return to_host(value) if is_array(value) else np.asarray(value)
+    return np.asarray(value) if name == "features" and not is_array(value) else value
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
@@ -172,7 +259,11 @@ def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, fea
         own, notes = _read(named(given, data.classes, index), labels, ordered=data.classes_ordered)
         given = with_notes(given, notes)
     beside = {"groups": groups, "features": features, "weights": sample_weight}
-    new = {name: aligned(value, index, name)[0] for name, value in beside.items() if value is not None}
+    new = {
+        name: _plain(name, aligned(value, index, name)[0])
+        for name, value in beside.items()
+        if value is not None
+    }
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
 
 

@@ -187,8 +187,11 @@ def _ambiguous(names: list[str]) -> InputError:
     return InputError(
         "`labels`",
         "must be class names where the columns are named, or the order must be said",
-        f"they are numbers; label 0 may be {names[0]!r} (order of the columns) or {other[0]!r}",
-        f"Say `classes={','.join(names)}` for {first}, or `classes={','.join(other)}` for {second}.",
+        f"they are numbers: 0, 1, ... may be {first} (order of the columns) or {second}",
+        Remedy(
+            f"Say `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate` and `load`), or pass names.",
+            f"Say `classes={','.join(names)}` or `classes={','.join(other)}`.",
+        ),
     )
 
 
