@@ -68,7 +68,7 @@ if _TYPE_CHECKING:
         MissingExtraError,
         UnsupportedError,
     )
-    from credibly._arrays.tiles import (
+    from credibly._arrays.namespace import (
         memory_limit,
     )
     from credibly.credal import (
@@ -158,7 +158,7 @@ _HOMES = {
         "MissingExtraError",
         "UnsupportedError",
     ),
-    "credibly._arrays.tiles": ("memory_limit",),
+    "credibly._arrays.namespace": ("memory_limit",),
     "credibly.credal": ("uncertainty",),
     "credibly.evaluation": (
         "Comparison",

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import credibly
-from credibly.cli import catalogue, main, verbs
+from credibly.cli import app as verbs
+from credibly.cli import catalogue, main
 from credibly.simulate import CalibrationTest, EnsembleWorld
 from unit.cli.runs import few_digits
 

@@ -15,11 +15,8 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Manner, Reading, command
-from credibly.cli.streaming import Streaming
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Streaming, command
 from credibly.evaluation import Comparison, compare, joined, standing_rows
 from credibly.io import load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
@@ -92,8 +89,15 @@ OutFile = Annotated[
 def compare_files(
     files: Files,
     *,
-    manner: Manner,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
     divergence: DivergenceName = "kl",
@@ -107,15 +111,19 @@ def compare_files(
     seed: options.Seed = 0,
     out: OutFile = None,
     force: options.Force = False,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Ranking of models over trade-offs, with ties.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
+    readings = [Reading(file, labels, kind, member_axis, drop_invalid) for file in files]
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    output = Output(as_json, quiet)
     if out is not None:
-        require_place(files, manner, out, force)
+        require_place(readings, out, force)
     sets = None if budget is None else load_budget(budget)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
     named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
@@ -125,8 +133,7 @@ def compare_files(
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
-        files,
-        manner,
+        readings,
         streaming,
         output,
         ("compare", flags),
@@ -147,23 +154,22 @@ def compare_files(
     _print(comparison, output, out)
 
 
-def require_place(files: Sequence[str], manner: Manner, out: Path, force: bool) -> None:
+def require_place(readings: Sequence[Reading], out: Path, force: bool) -> None:
     """Raise unless a report of these files can be written to `out`."""
-    for file in files:
-        manner.of(file).require_elsewhere(out)
+    for reading in readings:
+        reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
 
 
 def run_comparison(
-    files: Sequence[str],
-    manner: Manner,
+    readings: Sequence[Reading],
     streaming: Streaming,
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
 ) -> Comparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
-    readings = [manner.of(file) for file in files]
+    files = [reading.file for reading in readings]
     names = _names(files)
     verb, flags = typed
     words = [*files[:-1], *readings[-1].words(), *streaming.words()]

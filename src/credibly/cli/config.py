@@ -17,16 +17,7 @@ from typing import Any
 
 from credibly._arrays.errors import FileError, InputError, one_of
 
-NAME = "credibly.toml"
 Defaults = dict[str, Any]
-
-
-def find_config(named: Path | None) -> Path | None:
-    """Return the named file, or the one of the current directory where there is one."""
-    if named is not None:
-        return named
-    here = Path(NAME)
-    return here if here.is_file() else None
 
 
 def read_config(path: Path, program: Any) -> Defaults:

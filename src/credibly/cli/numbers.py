@@ -8,12 +8,8 @@ from collections.abc import Iterable, Iterator
 import typer
 
 from credibly.cli import codes, options
-from credibly.cli.groups import Replication
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Reading, command
-from credibly.cli.streaming import Streaming
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Replication, Streaming, command
 from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
 from credibly.predictions import Rows
 from credibly.statistics import Statistic, registered
@@ -36,15 +32,30 @@ PAIRS = frozenset({"interval", "acceptance"})
 
 
 def evaluate_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
-    replication: Replication,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The numbers, with intervals and verdicts."""
+    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     words = [*reading.words(), *streaming.words()]
     with streaming.opened(reading, output) as data:
         evaluation = run(data, "evaluate", words, output, replication, statistic)

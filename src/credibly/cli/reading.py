@@ -1,46 +1,37 @@
-"""From the options of a verb to data with labels, and to the command that would do it again."""
+"""From the options of a verb to data with labels, and to the command that would do it again.
+
+Predictions are a file in memory, or chunks of a large one or of many. A pattern in quotes names the files of
+one model; several arguments name several models.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import glob
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
-from credibly.cli import options
-from credibly.cli.output import Output
-from credibly.cli.wording import with_flags
-from credibly.io import load
-from credibly.predictions import Dataset
+from credibly._arrays.namespace import memory_budget
+from credibly.cli.output import Output, with_flags
+from credibly.io import is_remote, load
+from credibly.predictions import Dataset, InMemory, Rows
+from credibly.scale import scan
 
 
 @dataclasses.dataclass(frozen=True)
-class Meaning:
-    """What the numbers of a file are, where it does not say."""
-
-    labels: options.Labels = None
-    kind: options.Kind = None
-    member_axis: options.MemberAxis = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Manner(Meaning):
-    """The same, and what happens to rows that cannot be right."""
-
-    drop_invalid: options.DropInvalid = False
-
-    def of(self, file: str | Path) -> Reading:
-        """Return how to read one file in this manner."""
-        return Reading(file=str(file), **dataclasses.asdict(self))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Reading(Manner):
+class Reading:
     """How one file is to be read."""
 
-    file: options.PredictionsFile
+    file: str
+    labels: str | None = None
+    kind: str | None = None
+    member_axis: int | None = None
+    drop_invalid: bool = False
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
@@ -89,13 +80,118 @@ class Reading(Manner):
         return [*typed, "--drop-invalid"] if self.drop_invalid else typed
 
 
-def _same_file(first: Path, second: Path) -> bool:
-    try:
-        return first.samefile(second)
-    except (OSError, ValueError):  # one of them is not there, or no name of a file at all
-        return False
+@dataclasses.dataclass(frozen=True)
+class Streaming:
+    """How rows that do not fit into memory are read, and where they are worked on."""
+
+    stream: bool = False
+    chunk_rows: int | None = None
+    skip_bad_shards: bool = False
+    engine: Literal["local", "dask"] = "local"
+    scheduler: str | None = None
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        typed = ["--stream"] if self.stream else []
+        typed += [] if self.chunk_rows is None else ["--chunk-rows", str(self.chunk_rows)]
+        typed += ["--skip-bad-shards"] if self.skip_bad_shards else []
+        typed += [] if self.engine == "local" else ["--engine", self.engine]
+        return typed if self.scheduler is None else [*typed, "--scheduler", self.scheduler]
+
+    def takes(self, reading: Reading) -> bool:
+        """Tell whether a file is read in chunks: where that was asked for, of patterns, and of large .npy."""
+        return self != Streaming() or glob.has_magic(reading.file) or _is_large(reading.file)
+
+    @contextmanager
+    def running(self) -> Iterator[Engine]:
+        """Give where chunks are worked on, for as long as they are."""
+        if self.engine == "dask":
+            with connected(self.scheduler) as cluster:
+                yield cluster
+            return
+        if self.scheduler is not None:
+            raise InputError(
+                "`--scheduler`",
+                "is the address of a Dask cluster",
+                "the engine is local",
+                "Add `--engine dask`.",
+            )
+        yield Serial()
+
+    @contextmanager
+    def opened(self, reading: Reading, output: Output) -> Iterator[Rows]:
+        """Open one file, or the files of one pattern, and insist on labels."""
+        if not self.takes(reading):
+            yield InMemory(reading.labelled(output))
+            return
+        with self.running() as engine:
+            yield self.scanned(reading, engine, output)
+
+    def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
+        """Make chunks of a file or pattern; what was left out is noted on stderr."""
+        if reading.drop_invalid:
+            raise InputError(
+                "`--drop-invalid`",
+                "leaves out rows of files that are read whole",
+                f"'{reading.file}' is read in chunks",
+                "Leave it out; `--skip-bad-shards` leaves out whole files.",
+            )
+        rows = scan(
+            reading.file,
+            reading.labels,
+            kind=reading.kind,
+            member_axis=reading.member_axis,
+            chunk_rows=self.chunk_rows,
+            engine=engine,
+            skip_bad_shards=self.skip_bad_shards,
+        )
+        output.notes(map(with_flags, rows.sample.notes))
+        return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Replication:
+    """How often labels are drawn again, how many bins statistics have, and where random numbers begin."""
+
+    n_resamples: int
+    n_bins: int
+    seed: int
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        return [
+            "--n-resamples",
+            str(self.n_resamples),
+            "--n-bins",
+            str(self.n_bins),
+            "--seed",
+            str(self.seed),
+        ]
 
 
 def command(verb: str, *words: Any) -> str:
     """Return the command line that makes the same numbers again."""
     return shlex.join(["credibly", verb, *map(str, words)])
+
+
+def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
+    """Return all rows; raise in the name of `what` where they come in chunks."""
+    whole = rows.loaded()
+    if whole is None:
+        raise InputError(what, rule, f"'{rows.sample.source}' is read in chunks", remedy)
+    return whole
+
+
+def _is_large(file: str) -> bool:
+    """Tell whether a file is an .npy above the memory limit, which is mapped in any case."""
+    path = Path(file)
+    if is_remote(file) or path.suffix != ".npy" or not path.is_file():
+        return False
+    return path.stat().st_size > memory_budget()
+
+
+def _same_file(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except (OSError, ValueError):  # one of them is not there, or no name of a file at all
+        return False

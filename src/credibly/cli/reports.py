@@ -12,11 +12,9 @@ from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.groups import Replication
 from credibly.cli.numbers import answers, leave, remarks, run
 from credibly.cli.output import Output
-from credibly.cli.reading import Manner
-from credibly.cli.streaming import Streaming
+from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.evaluation import Evaluation, Verdict
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, is_remote, require_writable
@@ -54,20 +52,34 @@ def _models(incomplete: str) -> list[str]:
 def report_files(
     file: Files,
     *,
-    manner: Manner,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     out: ReportFile = None,
     force: options.Force = False,
     statistic: options.Statistics = None,
     recalibrate: Recalibrate = None,
-    replication: Replication,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
     Of several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
+    readings = [Reading(one, labels, kind, member_axis, drop_invalid) for one in file]
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     if len(file) > 1:
         only_of_one = {"statistic": statistic, "recalibrate": recalibrate, "fail-on": fail_on}
         for name, given in only_of_one.items():
@@ -79,9 +91,9 @@ def report_files(
                     "Leave it out, or run `credibly report` once for each.",
                 )
         target = out or _beside(file[0], COMPARED)
-        _compared(file, manner, streaming, target, force, replication, output)
+        _compared(readings, streaming, target, force, replication, output)
         return
-    reading = manner.of(file[0])
+    (reading,) = readings
     target = out or _beside(reading.file)
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
@@ -108,10 +120,15 @@ def demo(
             autocompletion=_models,
         ),
     ] = "ensemble",
-    replication: Replication,
-    output: Output,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The main job on bundled real predictions, no download."""
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     require_writable(out, overwrite=force)
     data = demo_data(model)
     output.notes(data.notes)
@@ -130,8 +147,7 @@ def _beside(file: str, name: str | None = None) -> Path:
 
 
 def _compared(
-    files: list[str],
-    manner: Manner,
+    readings: list[Reading],
     streaming: Streaming,
     target: Path,
     force: bool,
@@ -139,10 +155,9 @@ def _compared(
     output: Output,
 ) -> None:
     """Write the comparison of several files; end with its path and its findings."""
-    require_place(files, manner, target, force)
+    require_place(readings, target, force)
     comparison = run_comparison(
-        files,
-        manner,
+        readings,
         streaming,
         output,
         ("report", ["--out", target, *replication.words()]),

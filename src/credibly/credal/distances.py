@@ -27,9 +27,9 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     to_host,
+    xlogy,
 )
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.special import xlogy
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES

@@ -9,9 +9,8 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly._arrays.namespace import Array, as_float64, like, to_host, xlogy
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.special import xlogy
 from credibly.predictions import (
     Belief,
     Dirichlet,

@@ -1,4 +1,4 @@
-"""Run all that the input allows, stage by stage. A new part is one file, one stage here and one field."""
+"""Run all that the input allows, stage by stage. A new part is one result, one stage here and one field."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly.evaluation.curves import CURVES
-from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
-from credibly.evaluation.predictive_checks import CHECK
-from credibly.evaluation.raters import RATERS
-from credibly.evaluation.recalibration import RECALIBRATION
-from credibly.evaluation.regression import REALS
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     checked_rows,
@@ -22,11 +16,32 @@ from credibly.evaluation.rows import (
     subsampled,
     summarise,
 )
-from credibly.evaluation.score import SCORE
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
-from credibly.evaluation.stages import Part, Progress, Stage, Work, origin, silent, version
+from credibly.evaluation.stages import (
+    CHECK,
+    CURVES,
+    RATERS,
+    REALS,
+    RECALIBRATION,
+    SCORE,
+    Part,
+    Progress,
+    Stage,
+    Work,
+    origin,
+    silent,
+    version,
+)
 from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
-from credibly.evaluation.words import joined, nothing_tested, title, verdicts
+from credibly.evaluation.words import (
+    data_warnings,
+    input_limits,
+    joined,
+    nothing_tested,
+    surveyed,
+    title,
+    verdicts,
+)
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import tiles
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan

@@ -11,7 +11,7 @@ from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, U
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
 from credibly.hypotests import calibration_test
-from credibly.hypotests.predictive.groups import group_sizes
+from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import (
     ClassPredictions,

@@ -13,15 +13,16 @@ import numpy as np
 from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
-from credibly.evaluation.curves import mean_gap
-from credibly.plots.display import Display, Words, ranges
-from credibly.plots.style import (
+from credibly.evaluation.stages import mean_gap
+from credibly.plots.display import (
     BLUE,
     INK,
     ORANGE,
     SKY,
     VERMILION,
+    Display,
     Style,
+    Words,
     diagonal,
     dots,
     draw_boxes,
@@ -29,6 +30,7 @@ from credibly.plots.style import (
     model_line,
     models_on,
     panels,
+    ranges,
     sorted_dots,
 )
 from credibly.results.curves import EnvelopeCurve, MemberFunctions, ReliabilityCurve, RiskCoverageCurve

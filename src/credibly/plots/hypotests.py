@@ -13,8 +13,20 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Words, ranges
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, Style, dots, draw_boxes, sorted_dots
+from credibly.plots.display import (
+    BLUE,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILION,
+    Display,
+    Style,
+    Words,
+    dots,
+    draw_boxes,
+    ranges,
+    sorted_dots,
+)
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult

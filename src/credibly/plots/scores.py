@@ -12,23 +12,26 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words, host_vector, ranges
-from credibly.plots.sets import rank_correlation
-from credibly.plots.style import (
+from credibly.plots.display import (
     BLUE,
     INK,
     ORANGE,
     SKY,
     VERMILION,
+    Display,
     Style,
+    Words,
     apart,
     dots,
     draw_boxes,
+    host_vector,
     model_line,
     name_ticks,
+    ranges,
     series,
     shortened,
 )
+from credibly.plots.sets import rank_correlation
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Group, ScoreStability
 from credibly.selection.standings import Ranking
 

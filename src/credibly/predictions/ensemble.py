@@ -16,8 +16,15 @@ from credibly._arrays.checks import (
     sum_tolerance,
 )
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.memory_order import mean_of_members
-from credibly._arrays.namespace import Array, as_float64, beside, is_array, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    beside,
+    is_array,
+    mean_of_members,
+    namespace,
+    to_host,
+)
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits

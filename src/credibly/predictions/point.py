@@ -19,8 +19,7 @@ from credibly._arrays.checks import (
     sum_tolerance,
 )
 from credibly._arrays.errors import InputError, Remedy
-from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
-from credibly._arrays.special import softmax
+from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, softmax, to_host
 from credibly.predictions.base import ClassPredictions
 
 _LOOKED_AT = 2**22  # entries that are read to word a remedy

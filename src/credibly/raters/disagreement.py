@@ -36,7 +36,7 @@ from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
 from credibly.raters.two_passes import Debias, Summary, check_cut, summarise
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly.results.estimates import RootEstimate
-from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.cells import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
 TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}

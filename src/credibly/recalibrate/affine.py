@@ -20,9 +20,16 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    blas_threads,
+    like,
+    logsumexp,
+    namespace,
+    rows_within_budget,
+    tiles,
+)
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (

@@ -21,9 +21,17 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    is_numpy,
+    is_torch,
+    namespace,
+    softmax,
+    to_host,
+)
 from credibly._arrays.philox import as_seed
-from credibly._arrays.special import softmax
 from credibly.predictions import (
     Classes,
     ClassPredictions,

@@ -16,9 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.namespace import Array, HostArray, like, logsumexp, rows_within_budget, tiles, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, dense, with_scores

@@ -1,17 +1,142 @@
-"""What a report says, as text: facts, key numbers, tables, and the command that makes it again."""
+"""What a report says: facts, key numbers, tables, figures, method notes, the command that makes it again."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Evaluation, Part, Verdict, shown, shown_range, title, worst_first
-from credibly.evaluation.data_warnings import n_dropped
-from credibly.plots import Table
-from credibly.report.figures import SHOWN_CLASSES
-from credibly.report.html_parts import interval_text
+from credibly.evaluation import Evaluation, Part, Verdict, shown, shown_range, story_of, title, worst_first
+from credibly.evaluation.words import n_dropped
+from credibly.plots import ClasswiseDisplay, Table, new_axes
+from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
+from credibly.plots.hypotests import NullDisplay
+from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, interval_text, report_figure
+from credibly.results.tests import HypotestResult
+
+GENERAL = (
+    MethodNote(
+        "Calibration test",
+        "Labels are drawn again and again from the predictions themselves while the predictions stay as they "
+        "are (consistency resampling). That is exact for any number of instances. The observed labels count "
+        "as one of the draws.",
+        "p = (1 + #{replicates at least as extreme}) / (1 + number of replicates)",
+        "Bröcker and Smith, Increasing the reliability of reliability diagrams, Weather and Forecasting, "
+        "2007; Vaicenavicius et al., Evaluating model calibration in classification, AISTATS 2019.",
+    ),
+    MethodNote(
+        "Acceptance region",
+        "The values that the test would not reject. A wide region accepts nearly everything: no conflict "
+        "found is then no praise.",
+        "",
+        "",
+    ),
+    MethodNote(
+        "Adjusted p-value",
+        "All statistics share their replicates; the adjusted p-value asks how often the smallest p-value of "
+        "all of them would be as small. It decides the verdict, so that one false conflict among all "
+        "statistics has at most the probability of the level.",
+        "share of replicates whose smallest p ≤ own p",
+        "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
+    ),
+)
+DECOMPOSITION = MethodNote(
+    "Calibration and refinement loss",
+    "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
+    "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
+    "slightly negative.",
+    "Brier = calibration + refinement",
+    "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
+    "Liang and Ma, NeurIPS 2019.",
+)
+
+
+def method_notes(
+    statistics: Mapping[str, Mapping[str, str]], *, decomposed: bool = True
+) -> tuple[MethodNote, ...]:
+    """Return what statistics tell of themselves, then the methods that all share.
+
+    `decomposed` tells whether the Brier score was taken apart.
+    """
+    own = [MethodNote(**told) for told in statistics.values()]
+    return (*own, *GENERAL, DECOMPOSITION) if decomposed else (*own, *GENERAL)
+
+
+SHOWN_CLASSES = 12
+PIT_TITLE = "Shares of labels below quantiles, minus their levels"
+_LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
+
+
+def main_figure(evaluation: Evaluation) -> ReportFigure | None:
+    """Return the figure that carries the verdict.
+
+    That is confidence against accuracy, unless the conflict is seen in single classes only; of real values,
+    shares of labels below quantiles.
+    """
+    if evaluation.reals is not None:
+        display = EnvelopeDisplay(evaluation.reals.pit)
+        return report_figure(display, PIT_TITLE, "main", size=(5.2, 4.0), margins=(0.7, 0.85, 0.15, 0.3))
+    if evaluation.curves is None:
+        return None
+    seen_in = {
+        story_of(one.statistic).notion
+        for one in evaluation.verdicts
+        if one.word == "conflict" and one.statistic is not None
+    }
+    if "classwise" in seen_in and "confidence" not in seen_in:
+        classes = ClasswiseDisplay(evaluation.curves.per_class, len(evaluation.classes)).panels
+        return _reliability(max(classes, key=lambda panel: panel.error_outside), "main")
+    return _reliability(ReliabilityDisplay(evaluation.curves.top_label), "main")
+
+
+def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
+    """Return a sentence about the classes and their diagrams, worst first."""
+    if evaluation.curves is None:
+        return "", ()
+    display = ClasswiseDisplay(evaluation.curves.per_class, SHOWN_CLASSES, len(evaluation.classes))
+    figures = [
+        _reliability(panel, f"class-{place}", small=True) for place, panel in enumerate(display.panels)
+    ]
+    return display.finding, tuple(figures)
+
+
+def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
+    """Return the null distribution of every test that has one to draw, worst first."""
+    found = []
+    for place, verdict in enumerate(evaluation.verdicts):
+        result = evaluation.tests.get(verdict.statistic or "")
+        if result is not None and verdict.limit is not None and _drawable(result):
+            found.append(_null(NullDisplay(result, verdict.limit), f"null-{place}"))
+    return tuple(found)
+
+
+def _drawable(result: HypotestResult) -> bool:
+    null = result.null_distribution
+    return null is not None and bool(np.isfinite(null).any())
+
+
+def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = False) -> ReportFigure:
+    name = "Confidence against accuracy"
+    if not display.is_top_label:
+        own = display.curve.name
+        name = f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
+    if small:
+        return report_figure(
+            display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
+        )
+    ax = display.draw(new_axes(5.2, 4.0, _LARGE))
+    ax.set_title("", loc="left")  # the page's own heading says it
+    return drawn_figure(ax, name, anchor, display.finding, display.table())
+
+
+def _null(display: NullDisplay, anchor: str) -> ReportFigure:
+    name = f"{title(display.result.statistic_name)}: replicates under the hypothesis"
+    return report_figure(display, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
+
 
 FIRST_VERDICTS = 4
 _HASH_LENGTH = 16

@@ -18,17 +18,19 @@ from credibly.evaluation import (
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.compact import summarised
 from credibly.report.comparison import render_comparison
-from credibly.report.curves import real_section, risk_coverage_section
-from credibly.report.figures import class_figures, main_figure, null_figures
+from credibly.report.content import class_figures, main_figure, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
-from credibly.report.methods import method_notes
-from credibly.report.predictive_checks import check_section
-from credibly.report.raters import rater_section
-from credibly.report.recalibration import recalibration_section
-from credibly.report.score import score_section
+from credibly.report.sections import (
+    check_section,
+    rater_section,
+    real_section,
+    recalibration_section,
+    risk_coverage_section,
+    score_section,
+)
 from credibly.report.sets import credal_section, validity_section
+from credibly.report.svg import summarised
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 

@@ -13,12 +13,10 @@ import numpy as np
 
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
-from credibly._arrays.namespace import is_array
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import is_array, tiles
 from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
 from credibly.predictions import Rows
-from credibly.scale.arrays import array_pieces, rows_and_axis, rows_per_chunk
-from credibly.scale.pieces import FilePiece, Piece
+from credibly.scale.pieces import FilePiece, Piece, array_pieces, rows_and_axis, rows_per_chunk
 
 
 def find_pieces(

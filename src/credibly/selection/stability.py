@@ -18,8 +18,7 @@ from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Ensemble, Point, as_pair, as_predictions, require_order
 from credibly.results.scores import ScoreStability
-from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.instance_scores import (
+from credibly.selection.score import (
     chosen_members,
     combined,
     distance_and_imprecision,
@@ -27,7 +26,7 @@ from credibly.selection.instance_scores import (
     spaced_rows,
     target_of,
 )
-from credibly.selection.settings import ScoreSettings, as_budget
+from credibly.selection.settings import ScoreMeasure, ScoreSettings, as_budget, require_measure
 from credibly.selection.standings import require_tradeoff
 
 EXACT = "all events"

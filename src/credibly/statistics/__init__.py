@@ -13,13 +13,12 @@ from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Statistic, Traits
-from credibly.statistics.registry import registered
+from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
-from credibly.statistics.user import statistic
 
 __all__ = [
     "BrierDecomposition",

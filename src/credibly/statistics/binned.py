@@ -18,17 +18,18 @@ from typing import Any, ClassVar
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, Rows
-from credibly.statistics.bins import (
+from credibly.statistics.cells import (
     Binning,
+    Cells,
+    CellStatistic,
     Closed,
     bin_edges,
     bin_index,
     check_bins,
     width_edges,
 )
-from credibly.statistics.cells import Cells, CellStatistic
+from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
-from credibly.statistics.top_label import top_label
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,14 +8,12 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import like, namespace, to_host
-from credibly._arrays.special import softmax
+from credibly._arrays.namespace import like, namespace, softmax, to_host
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.curves import SimplexMap, lattice
 from credibly.statistics.kde import KdeCe
-from credibly.statistics.label_rows import label_values
 from credibly.statistics.pairwise import BandwidthPlan
-from credibly.statistics.protocol import Statistic
+from credibly.statistics.protocol import Statistic, label_values
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smoother import kernel_keys, with_one
 

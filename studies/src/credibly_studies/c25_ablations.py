@@ -15,7 +15,7 @@ from credibly.evaluation import shown
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.instance_scores import chosen_members
+from credibly.selection.score import chosen_members
 from credibly.selection.settings import Paper
 from credibly_studies.c25_measures import by_divergence, by_measure, measured
 from credibly_studies.c25_models import Models, digits_models

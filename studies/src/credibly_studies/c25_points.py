@@ -16,8 +16,7 @@ from credibly.plots.scores import ViolinDisplay
 from credibly.predictions import Point
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score, rank_models
-from credibly.selection.paper import CLIP
-from credibly.selection.settings import Paper
+from credibly.selection.settings import CLIP, Paper
 from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES

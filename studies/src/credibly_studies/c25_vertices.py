@@ -10,7 +10,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
-from credibly.selection.paper import paper_budget, paper_samples, paper_set
+from credibly.selection.settings import paper_budget, paper_samples, paper_set
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly_studies.c25_printed import VERTICES
 from credibly_studies.judging import holds, mean_interval, told

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.evaluation.predictive_checks import check_verdicts
+from credibly.evaluation.stages import check_verdicts
 from credibly.report.page import render_report
-from credibly.report.predictive_checks import check_section
+from credibly.report.sections import check_section
 
 pytestmark = pytest.mark.slow
 

@@ -184,7 +184,7 @@ def test_mlflow_gets_numbers_settings_and_the_report(
 def test_mlflow_is_asked_for_by_name_where_it_is_missing(
     evaluation: cr.Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("credibly.evaluation.rendering.find_spec", lambda name: None)
+    monkeypatch.setattr("credibly.evaluation.results.find_spec", lambda name: None)
     with pytest.raises(
         cr.MissingExtraError, match=r"needs mlflow; it is not installed. Install it: `pip install mlflow`"
     ):

@@ -11,8 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.plots import new_axes
-from credibly.report.compact import LONGEST_SERIES, compact_path, compact_picture, summarised
-from credibly.report.svg import inline_svg
+from credibly.report.svg import LONGEST_SERIES, compact_path, compact_picture, inline_svg, summarised
 
 
 def test_short_series_and_everything_else_stay_as_they_are() -> None:

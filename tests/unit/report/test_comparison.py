@@ -18,7 +18,7 @@ import pytest
 import credibly as cr
 from credibly.io.bundled import demo
 from credibly.report import render_report
-from credibly.report.comparison_tables import command_of
+from credibly.report.comparison import command_of
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ import pytest
 
 import credibly as cr
 from credibly.report import render_report, write_report
-from credibly.report.compact import summarised
 from credibly.report.html_parts import embedded_json
+from credibly.report.svg import summarised
 
 pytestmark = pytest.mark.slow
 

@@ -61,8 +61,8 @@ def test_every_number_is_that_of_all_rows(case, chunks) -> None:
 
 
 def test_a_random_part_is_the_same_in_any_chunks(monkeypatch) -> None:
-    monkeypatch.setattr("credibly.evaluation.curves.MOST_ORDERED", 120)
-    monkeypatch.setattr("credibly.evaluation.score.MOST_ROWS", 50)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ORDERED", 120)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ROWS", 50)
     whole = cr.evaluate(cr.Ensemble(PROBS), LABELS, tests=False)
     cut = cr.evaluate(cr.scan(PROBS, LABELS, chunk_rows=41), tests=False)
     assert whole.curves.risk_coverage["confidence"].n == 120
@@ -88,7 +88,7 @@ def test_recalibrations_of_few_rows_run_and_of_many_say_why_not(monkeypatch) -> 
     settings = {"tests": False, "n_resamples": 99, "recalibrate": ["temperature"]}
     whole = cr.evaluate(MEAN, LABELS, **settings)
     assert differences(whole.to_dict(), cr.evaluate(rows, **settings).to_dict()) == []
-    monkeypatch.setattr("credibly.evaluation.recalibration.MOST_ROWS", 100)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ROWS", 100)
     assert "rows in memory" in dict(cr.evaluate(rows, **settings).not_run)["recalibration"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.scale import Devices
-from credibly.statistics import pair_blocks
+from credibly.statistics import over_rows
 
 N, M, K = 211, 3, 4
 PAIRED = [
@@ -40,8 +40,8 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 @pytest.mark.parametrize("statistic", PAIRED, ids=NAMES)
 @pytest.mark.parametrize("rows", [211, 53, 30])
 def test_blocks_give_the_value_of_all_rows(data, pool, statistic, rows, monkeypatch) -> None:
-    monkeypatch.setattr(pair_blocks, "_LEAST_ROWS", 17)
-    monkeypatch.setattr(pair_blocks, "_MOST_ROWS", 17)  # parts of blocks, the last of them smaller
+    monkeypatch.setattr(over_rows, "_LEAST_ROWS", 17)
+    monkeypatch.setattr(over_rows, "_MOST_ROWS", 17)  # parts of blocks, the last of them smaller
     probs, labels = data
     whole = statistic(cr.Ensemble(probs), labels)
     cut = statistic(cr.scan(probs, labels, chunk_rows=rows, engine=pool))

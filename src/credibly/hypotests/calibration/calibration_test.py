@@ -31,9 +31,8 @@ from credibly.hypotests.resampling.loop import (
     paired_values,
     resampled,
 )
-from credibly.hypotests.resampling.members import consistent
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.predictions import (
     Classes,
     ClassPredictions,

@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, to_host
+from credibly._arrays.namespace import Array, HostArray, like, tiles, to_host
 from credibly._arrays.philox import Stream, Uniforms
-from credibly._arrays.tiles import tiles
 from credibly.hypotests.credal.combinations import ConstantCombination, Finding
 from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values, resampled_values

@@ -28,9 +28,17 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    like,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
 from credibly.hypotests.credal.task import CredalTask
 from credibly.hypotests.resampling.loop import paired_values, resampled_values

@@ -33,12 +33,21 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    beside,
+    like,
+    logsumexp,
+    memory_budget,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
-from credibly._arrays.tiles import memory_budget, tiles
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distances import nearest_distribution
 from credibly.credal.extreme_points import vertices

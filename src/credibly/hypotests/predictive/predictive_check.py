@@ -21,8 +21,10 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
 from credibly.hypotests.predictive.outcomes import (
+    Grouping,
+    crossed,
+    grouping_of,
     hypothesis_check,
     limits_of,
     of_any_member,
@@ -31,7 +33,7 @@ from credibly.hypotests.predictive.outcomes import (
 from credibly.hypotests.predictive.power import simulate_power
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import replicated, targets_of
-from credibly.hypotests.resampling.members import Hypothesis, LabelSource
+from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.predictions import (
     ClassPredictions,
     Dataset,

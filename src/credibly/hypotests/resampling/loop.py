@@ -19,13 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, namespace, on_accelerator, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    blas_threads,
+    like,
+    namespace,
+    on_accelerator,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.progress import Progress
-from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
 from credibly.hypotests.resampling.choices import bound_to, without_choices
-from credibly.hypotests.resampling.members import LabelSource
 from credibly.hypotests.resampling.pvalues import settled
-from credibly.hypotests.resampling.replicates import Draw, Drawing
+from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -42,8 +50,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import Sums, merged
 from credibly.statistics import Statistic
-from credibly.statistics.over_rows import Planned, planned
-from credibly.statistics.pair_blocks import Block, Pairs, meets_in_blocks
+from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks, planned
 from credibly.statistics.protocol import Bound, Plan, State
 from credibly.statistics.subsampled import Subsampled
 

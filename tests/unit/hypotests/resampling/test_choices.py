@@ -9,7 +9,7 @@ import scipy.stats
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests.resampling.choices import pooled
-from credibly.hypotests.resampling.members import LabelSource
+from credibly.hypotests.resampling.replicates import LabelSource
 from credibly.predictions import Dataset
 from credibly.predictions.regression import LeftOut
 from libraries import Library
