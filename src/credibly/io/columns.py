@@ -92,7 +92,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
     content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
-    content.id_name = roles.get("id")
+    content.id_name, content.positive = roles.get("id"), wide.positive
     content.table = None
     for note in (*notes, *wide.notes):
         content.note(note)
@@ -243,7 +243,7 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
         # One column of two classes: everybody means the probability of class 1.
         content.arrays["score"] = parts[suffixes[0]]
         if not suffixes[0].isdigit():
-            content.meta = {**content.meta, "positive_class": suffixes[0]}
+            content.positive = suffixes[0]
         return None
     numbers = numbers_of(suffixes)
     if numbers is not None:

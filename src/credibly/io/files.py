@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -187,13 +189,28 @@ def plain_path(path: str) -> str:
     return path.removeprefix(_LOCAL)
 
 
+def is_pattern(path: str) -> bool:
+    """Tell whether a path names several files; one that is there is itself, whatever its name holds."""
+    return glob.has_magic(path) and not Path(plain_path(path)).exists()
+
+
+def in_natural_order(paths: Sequence[str]) -> list[str]:
+    """Return paths by their names, numbers in them by value: shard_2 stands before shard_10."""
+    return sorted(
+        paths,
+        key=lambda path: [
+            (1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", path)
+        ],
+    )
+
+
 def matching_urls(pattern: str) -> list[str]:
     """Return the URLs that a pattern matches, in the order of their names."""
     files, inside = _file_system(pattern)
     before = pattern.removesuffix(inside.lstrip("/"))  # protocol and host, which names inside do not repeat
     with _asking(pattern):
         found = [str(one) for one in files.glob(inside)]
-    return sorted(f"{before}{one.lstrip('/')}" for one in found)
+    return in_natural_order([f"{before}{one.lstrip('/')}" for one in found])
 
 
 @contextmanager

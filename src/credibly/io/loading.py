@@ -538,7 +538,7 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
             return _checked_counts(predictions, labels, "soft_labels", known, said, content)
         labels = _signs(labels, predictions, content)
-        if content.label_order is not None and content.label_order != content.classes:
+        if content.label_order is not None and content.named_by is not None:
             labels = _in_order(labels, content)
         columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
         if content.named_by == "lines" and not ordered:

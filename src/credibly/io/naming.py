@@ -83,7 +83,7 @@ def _both_columns(scores: Array, content: Content, labels: Array | None) -> Arra
         )
     probs: Array = from_binary_scores(column).probs
     content.note("scores are read as the probability of class 1; class 0 has the rest")
-    positive = content.meta.get("positive_class")
+    positive = content.positive
     words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
     if positive is not None and positive in words and len(words) == 2:
         content.classes = (next(word for word in words if word != positive), str(positive))

@@ -365,7 +365,7 @@ class Content:
     holds the columns of a table until their roles are found, `index` the names of its rows where it is a data
     frame. `named_by` tells who named the classes: "columns", which have an order, "lines", which have none,
     or None where they were named in their order. `label_columns` names the columns of labels with several,
-    `label_order` is the order of the classes that the user said.
+    `label_order` is the order of the classes that the user said, `positive` the class of the only column.
     """
 
     format: str
@@ -383,6 +383,7 @@ class Content:
     headerless: bool = False
     kind: str | None = None
     id_name: str | None = None
+    positive: str | None = None
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
 
