@@ -110,7 +110,7 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
         return tuple(str(c) for c in range(k))
     if isinstance(classes, str):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
-    names = tuple(str(name) for name in classes)
+    names = tuple(_visible(str(name)) for name in classes)
     if len(names) != k:
         raise InputError(
             "`classes`",
@@ -124,6 +124,11 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
             "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
         )
     return names
+
+
+def _visible(name: str) -> str:
+    """Return a name without characters that are not seen but turn the text around them, as bidi marks do."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
 def has_counts(rows: Rows) -> bool:

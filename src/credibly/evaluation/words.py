@@ -288,7 +288,7 @@ def _confusion(probs: Any, batch: Classes) -> State:
         int((predicted[:-by] == observed[by:]).sum() if by > 0 else (predicted[-by:] == observed[:by]).sum())
         for by in _OFFSETS
     ]
-    return State(table=table, shifted=np.array(shifted), stated=float(confidence.sum()))
+    return State(table=table, shifted=np.array(shifted), stated=np.array(confidence.sum(dtype=np.float64)))
 
 
 def data_warnings(

@@ -148,6 +148,8 @@ def read_xarray(path: str) -> Content:
     """Read the variables of a netCDF file or zarr store; chains, draws and members become members."""
     xarray = require_module("xarray", f"'{path}'", pip("xarray"))
     engine = _engine(path)
+    if engine == "h5netcdf":
+        _require_own_storage(path)
     with reading(path, "netCDF or zarr"), xarray.open_dataset(path, engine=engine) as dataset:
         require_loadable(f"'{path}'", "its variables", int(dataset.nbytes))
         content = Content(".zarr" if engine == "zarr" else ".nc", {})
@@ -191,6 +193,30 @@ def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any
         raise
     except (OSError, KeyError):
         return {}
+
+
+def _require_own_storage(path: str) -> None:
+    """Raise where an HDF5 file takes its data from other files: it could show any that may be read here."""
+    h5py = require_module("h5py", f"'{path}'", pip("xarray"))
+
+    def look(group: Any) -> str | None:
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+                return f"{name!r} is a link into another file"
+            found = group.get(name)
+            if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+                return f"{name!r} is stored in another file"
+            inside = look(found) if isinstance(found, h5py.Group) else None
+            if inside is not None:
+                return inside
+        return None
+
+    with reading(path, "netCDF"), h5py.File(path, "r") as file:
+        problem = look(file)
+    if problem is not None:
+        raise FileError(
+            f"'{path}'", "must hold its own data", problem, "Copy the data into one file, and load that."
+        )
 
 
 def _engine(path: str) -> str:

@@ -24,6 +24,8 @@ from credibly.predictions.given import ROUTINE
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""What a spreadsheet takes for the start of a formula."""
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _LIST = re.compile(r"[\[(].*[\])]", re.DOTALL)
@@ -196,7 +198,7 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
     text_share = numbers.count(None) / len(numbers)
     role = may_hold_text(name)
     if named or (not numeric and (role or (text_share > 0.5 and not must_hold_numbers(name)))):
-        return text_array(f"'{path}'", f"column {name!r}", words)
+        return text_array(f"'{path}'", f"column {name!r}", [_unguarded(word) for word in words])
     line, cell = next(pair for pair, number in zip(cells, numbers, strict=True) if number is None)
     comma = cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
     raise FileError(
@@ -222,6 +224,11 @@ def _lists(name: str, cells: list[tuple[int, str]], path: str) -> Array:
             )
         rows.append(numbers)
     return np.array(rows, dtype=np.float64)
+
+
+def _unguarded(word: str) -> str:
+    """Take off the apostrophe that keeps a spreadsheet from running a cell; see `save`."""
+    return word[1:] if word[:1] == "'" and word[1:2] in FORMULA_STARTS and word[1:] else word
 
 
 def _is_integer(cell: str) -> bool:
@@ -291,6 +298,8 @@ def read_json(path: str) -> Content:
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a JSON file that holds one object."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError("`path`", "must be the path of a file", f"got {path!r}", "Name the file.")
     name = os.fspath(path)
     require_file(name)
     value = read_json_value(name)

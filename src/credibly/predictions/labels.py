@@ -226,7 +226,11 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     xp = namespace(weights)
     if bool(xp.any(weights < 0)):
         raise _wrong_weight(f"got minimum {float(xp.min(weights)):.6g}")
-    return as_float64(weights)[None, :]
+    weights = as_float64(weights)
+    largest = float(xp.max(weights)) if weights.shape[0] else 1.0
+    if largest > 1e100 or 0 < largest < 1e-100:  # sums of them would overflow, or their products vanish
+        weights = weights / largest
+    return weights[None, :]
 
 
 def no_weight() -> InputError:

@@ -1,6 +1,6 @@
 """Small files as people keep them: how each is written, and what `load` must make of it.
 
-Every row is one accepted or refused form. `test_corpus.py` reads all of them; `tools/make_files_page.py` makes
+Every row is one accepted or refused form. `test_corpus.py` reads all; `tools/make_files_page.py` makes
 the table of docs/files.md from the same rows.
 """
 
