@@ -93,6 +93,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
     content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
     content.id_name, content.positive = roles.get("id"), wide.positive
+    content.feature_names = wide.feature_names
     content.table = None
     for note in (*notes, *wide.notes):
         content.note(note)
@@ -266,6 +267,8 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
             names = tuple(suffixes)
     elif over_classes:
         names = tuple(suffixes)
+    elif field == "features":
+        content.feature_names = tuple(suffixes)
     if names is not None:
         suffixes = _agreed_classes(field, names, content)
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)

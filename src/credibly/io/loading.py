@@ -413,6 +413,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         classes=content.classes,
         classes_ordered=content.named_by is None,
         index=content.index if total == content.n else None,
+        feature_names=content.feature_names,
         meta=content.meta,
         notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,

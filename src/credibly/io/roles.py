@@ -384,6 +384,7 @@ class Content:
     kind: str | None = None
     id_name: str | None = None
     positive: str | None = None
+    feature_names: tuple[str, ...] | None = None
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
 

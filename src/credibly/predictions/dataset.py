@@ -69,6 +69,8 @@ class Dataset:
         Whether the classes were named in the order of integer labels, not only as columns of a table.
     index : object
         Names of the rows of a data frame.
+    feature_names : tuple of str or None
+        Names of the features.
     """
 
     predictions: Predictions
@@ -86,6 +88,7 @@ class Dataset:
     start: int = 0
     classes_ordered: bool = True
     index: Any = None
+    feature_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.predictions)

@@ -17,7 +17,7 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.convert import as_predictions, is_source, loaded, require_order
+from credibly.predictions.convert import as_predictions, is_frame, is_source, loaded, require_order
 from credibly.predictions.dataset import Dataset, InMemory, Rows, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
@@ -84,7 +84,8 @@ def as_rows(
         else with_notes(given, notes)
     )
     arrays = {name: _plain(name, value) for name, (value, _) in found.items()}
-    return InMemory(Dataset(plain, labels, classes=given.classes, index=index, **arrays))
+    names = _feature_names(features)
+    return InMemory(Dataset(plain, labels, classes=given.classes, index=index, feature_names=names, **arrays))
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -212,6 +213,10 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return with_notes(named(given, None), notes) if given.classes or notes else given, found
 
 
+def _feature_names(features: Any) -> tuple[str, ...] | None:
+    return tuple(str(name) for name in features.columns) if is_frame(features) else None
+
+
 def _plain(name: str, value: Any) -> Any:
     """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
     if name == "groups":
@@ -264,7 +269,8 @@ def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, fea
         for name, value in beside.items()
         if value is not None
     }
-    return InMemory(dataclasses.replace(data, predictions=given, labels=own, **new))
+    names = data.feature_names if features is None else _feature_names(features)
+    return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

@@ -107,6 +107,25 @@ def test_brier_of_two_classes_says_that_it_is_the_sum() -> None:
     assert not cr.brier([[0.5, 0.25, 0.25]], [0]).notes
 
 
+def test_names_of_features_and_classes_reach_the_report(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    members = 0.7 * PROBS[:, None] + 0.3 * RNG.dirichlet(np.ones(3), size=(N, 3))
+    features = pandas.DataFrame(RNG.normal(size=(N, 2)), columns=["age", "weight"])
+    evaluation = cr.evaluate(
+        members, NAMES[LABELS], classes=NAMES, features=features, statistics=["brier"], n_resamples=19
+    )
+    assert evaluation.classes == tuple(NAMES)
+    regions = evaluation.credal.regions
+    assert regions.columns == ("age", "weight")
+    assert any("age" in words or "weight" in words for words in regions.regions)
+    page = evaluation.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "cow" in page
+    assert "feature 0" not in page
+    table = {f"m{m}_p_{name}": members[:, m, c] for m in range(3) for c, name in enumerate(NAMES)}
+    frame = pandas.DataFrame(table | {"x_age": features["age"], "x_weight": features["weight"]})
+    assert cr.load(frame).feature_names == ("age", "weight")
+
+
 def test_labels_tell_where_the_members_are() -> None:
     members = 0.7 * PROBS[None] + 0.3 * RNG.dirichlet(np.ones(3), size=(5, N))
     right = float((members.mean(axis=0).argmax(axis=1) == LABELS).mean())
