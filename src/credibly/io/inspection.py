@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem
-from credibly.io.files import digest_of, path_text, read_content
+from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.loading import arranged, assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import Content, Said
@@ -151,7 +151,7 @@ def inspect(
     data: Dataset | None = None
     content = Content("", {}, source=path_text(path) or f"<{type(path).__name__}>")
     try:
-        content = read_content(path)
+        content = _read(path)
         arrays = _facts(content.arrays if content.table is None else content.table)
         is_table = content.table is not None
         given = arranged(content, said)
@@ -177,6 +177,18 @@ def inspect(
         problems=tuple(problems),
         notes=(*content.notes, *(() if data is None else data.predictions.notes)),
     )
+
+
+def _read(path: Any) -> Content:
+    """Read a file, or what has to be copied first, as `load` does."""
+    name = path_text(path)
+    if not is_elsewhere(name):
+        return read_content(path)
+    with local_copy(name) as copy:
+        content = read_content(copy)
+        content.paths = []
+    content.source = str(name)
+    return content
 
 
 def _facts(arrays: Mapping[str, Any]) -> tuple[ArrayFacts, ...]:
