@@ -232,6 +232,13 @@ def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> P
             "Binary logits z: `1 / (1 + numpy.exp(-z))`. Several classes: an (n, k) array. Real values: "
             "`Gaussian`, `Samples` or `Quantiles`.",
         )
+    if low == high == 1 and scores.ndim == 2:
+        raise InputError(
+            "predictions",
+            "must be probabilities of class 1 where they have one column",
+            f"all {len(host)} are 1, as the softmax of one column is",
+            "Use the sigmoid of one logit, or keep the columns of all classes.",
+        )
     xp = namespace(values)
     made = Point(xp.stack([1 - values, values], axis=-1))
     made._set(notes=(_SCORES, *made.notes), classes=classes)

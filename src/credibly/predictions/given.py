@@ -116,7 +116,7 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     shape, n = _shape(predictions), _length_of(labels)
     if is_list_of_members(predictions) or shape is None or n is None:
         return as_predictions(predictions), labels
-    if shape[0] != n == shape[1]:
+    if shape[0] != n == shape[1] > 1:
         note = f"{n} labels tell that axis 1 of shape {tuple(shape)} holds the instances, axis 0 the members"
         return with_notes(as_predictions(predictions, member_axis=0), (note,)), labels
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels

@@ -90,7 +90,7 @@ def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
     xp = namespace(labels)
     if not xp.isdtype(labels.dtype, "real floating"):
         return labels, ()
-    values = to_host(labels)
+    values = to_host(labels).astype(np.float64)  # half precision cannot be compared with large numbers
     missing = np.flatnonzero(~np.isfinite(values)).tolist()
     if missing:
         raise InvalidRowsError(
