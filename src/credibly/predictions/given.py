@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -219,7 +219,7 @@ def _feature_names(features: Any) -> tuple[str, ...] | None:
 
 def _plain(name: str, value: Any) -> Any:
     """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
-    if name == "groups":
+    if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value
 

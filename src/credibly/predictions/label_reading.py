@@ -18,6 +18,7 @@ from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_host
 from credibly.predictions.label_counts import LabelCounts
 
+ONE_COLUMN = "labels came as one column and are read as a vector"
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})", re.DOTALL)
 _RATERS = re.compile(
     r"(rater|annotator|coder|judge|expert|reader|worker|reviewer|labell?er|grader|r|a)[_ .-]?(\w{1,12})?",
@@ -67,7 +68,7 @@ def without_axis(labels: Array, n_classes: int) -> tuple[Array, tuple[str, ...]]
     if labels.ndim != 2:
         return labels, ()
     if labels.shape[1] == 1:
-        return labels[:, 0], ("labels came as one column and are read as a vector",)
+        return labels[:, 0], (ONE_COLUMN,)
     if labels.shape[1] == n_classes and is_one_hot(labels):
         xp = namespace(labels)
         words = "labels came as one-hot rows and are read as the class of their 1"

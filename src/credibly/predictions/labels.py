@@ -23,6 +23,7 @@ from credibly.predictions.label_checks import (
 )
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import (
+    ONE_COLUMN,
     from_table,
     label_values,
     named_classes,
@@ -179,7 +180,7 @@ def read_labels(
     values = label_values(labels)
     if not isinstance(predictions, ClassPredictions):
         column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
-        return (values[:, 0] if column else values), joined
+        return (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
     k, names = predictions.n_classes, predictions.classes
     text = is_numpy(values) and values.dtype.kind == "U"
     array = values if text else as_array(values, "labels", NAMED_CLASSES)
