@@ -66,12 +66,12 @@ TESTS: dict[str, dict[str, Any]] = {
     "split 0.5, no refit": {"split": 0.5, "refit": False},
     "2 folds, no refit": {"cv": 2, "refit": False},
     "2 folds": {"cv": 2},
-    "omnibus": {"statistic": "omnibus"},
+    "omnibus": {"statistics": "omnibus"},
     "gating": {"learner": "gating"},
     "tilting": {"learner": "tilting"},
     "constant": {"weights": "constant"},
     "paper M23, HL": {"paper": "M23"},
-    "paper M23, classwise ECE": {"paper": "M23", "statistic": "classwise_ece"},
+    "paper M23, classwise ECE": {"paper": "M23", "statistics": "classwise_ece"},
     "paper J25": {"paper": "J25"},
 }
 KNOWN: dict[str, tuple[str, int]] = {
@@ -121,7 +121,7 @@ def run(job: tuple[str, str, int]) -> tuple[str, float, float]:
         settings["n_resamples"] = RESAMPLES
     began = time.perf_counter()
     found = cr.credal_test(
-        sample.predictions, sample.labels, sample.features, rng=repetition, **settings, **TESTS[test]
+        sample.predictions, sample.labels, features=sample.features, rng=repetition, **settings, **TESTS[test]
     )
     return f"{test}|{world}|{repetition}", found.pvalue, time.perf_counter() - began
 
@@ -132,7 +132,7 @@ def known_point(test: str, sample: WorldSample, repetition: int) -> tuple[float,
     began = time.perf_counter()
     point = cr.Point(sample.truth.in_set[:n])
     found = cr.calibration_test(
-        point, sample.labels[:n], statistic=statistic, n_resamples=RESAMPLES, rng=repetition
+        point, sample.labels[:n], statistics=statistic, n_resamples=RESAMPLES, rng=repetition
     )
     return found.pvalue, time.perf_counter() - began
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from credibly.hypotests.credal import credal_test
+from credibly.learners import NeuralLearner
 from credibly.results.power import PowerStudy
 from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
 from credibly_studies.credal_tests import CredalTest
@@ -20,8 +23,11 @@ TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for 
 
 
 def cheaper(name: str) -> Study[PowerSize]:
-    """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %."""
-    study = STUDIES[name]
+    """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %.
+
+    Of the tests that do neither two data sets per world are enough.
+    """
+    study = dataclasses.replace(STUDIES[name], small=PowerSize(80, 2, 1))
     assert isinstance(study.work, PowerWork)
     costly = {
         key: dataclasses.replace(test, n_resamples=19)
@@ -33,12 +39,20 @@ def cheaper(name: str) -> Study[PowerSize]:
 
 
 @pytest.fixture(scope="module")
-def fig3() -> StudyResult:
+def few_epochs() -> Iterator[None]:
+    """The network of J25 learns for 40 epochs instead of up to 300."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(credal_test.LEARNERS, "neural", NeuralLearner(max_epochs=40))
+        yield
+
+
+@pytest.fixture(scope="module")
+def fig3(few_epochs: None) -> StudyResult:
     return cheaper("j25-fig3").run("small")
 
 
 @pytest.fixture(scope="module")
-def fig4() -> StudyResult:
+def fig4(few_epochs: None) -> StudyResult:
     return cheaper("j25-fig4").run("small")
 
 

@@ -96,7 +96,7 @@ def fit_file(
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
     with _warnings_as_notes(output):
-        chosen.fit(data.predictions, data.labels, data.features if chosen.takes_features else None)
+        chosen.fit(data.predictions, data.labels, features=data.features if chosen.takes_features else None)
     written = chosen.save(out, overwrite=force)
     if output.as_json:
         output.json({**chosen.to_dict(), "written": str(written)})
@@ -173,7 +173,7 @@ def apply_file(
     data = reading.dataset(output)
     with warnings.catch_warnings():  # the same words stand in the notes of what is made
         warnings.simplefilter("ignore", UserWarning)
-        made = chosen.apply(data.predictions, _features(chosen, data.features))
+        made = chosen.apply(data.predictions, features=_features(chosen, data.features))
     written = save(
         out,
         made,

@@ -16,6 +16,7 @@ from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.hypotests import calibration_test, credal_test, validity_test
 from credibly.hypotests.calibration.calibration_test import default_statistic
+from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows
 from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
 from credibly.statistics import Statistic
@@ -164,21 +165,26 @@ def test_file(
     output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
         result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
-    results, deciding = _shown(result)
+    results, answers = _shown(result)
     if output.as_json:
         output.json(result.to_dict())
     else:
-        output.table(_table(results, data.sample.predictions.n_members))
+        output.table(_table(results, answers, data.sample.predictions.n_members))
         told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult) else []
         if isinstance(result, CredalTestResult) and result.validity is not None:
             told = [f"hypothesis: {result.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
-    leave(fail_on, (one.verdict(LEVEL) for one in deciding))
+    leave(fail_on, (one.verdict(LEVEL) for one in answers))
 
 
 def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
-    """Return the rows of the table, and those among them that a conflict may come from."""
+    """Return the rows of the table, and those that answer a question.
+
+    Only answers have a verdict, which is printed and decides the exit code: one list for both. A set has two:
+    that of the witness (does it hold the truth?), then that of both together (is some combination
+    calibrated?). The weights alone are evidence for the second.
+    """
     rows = [*result.components.values(), result]
     if not isinstance(result, CredalTestResult) or result.validity is None or result.calibration is None:
         return rows, rows
@@ -216,7 +222,7 @@ def _tested(
             names = statistic or [default_statistic(some)]
             result = calibration_test(
                 *data.arguments,
-                statistic=_statistics(names, n_bins),
+                statistics=_statistics(names, n_bins),
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
                 rng=seed,
                 progress=told,
@@ -236,12 +242,11 @@ def _set_test(
     told: Progress | None,
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
-    chosen = statistic or ([default_statistic(data.sample.predictions)] if weights == "mean" else None)
     mean_alone = weights == "mean" and set(given) == {"weights"}
-    if mean_alone and chosen is not None and data.loaded() is None:
+    if mean_alone and data.loaded() is None:
         return calibration_test(
             data,
-            statistic=_statistics(chosen, n_bins),
+            statistics=_statistics(statistic or [SET_STATISTIC], n_bins),
             n_resamples=RESAMPLES if n_resamples is None else n_resamples,
             rng=seed,
             progress=told,
@@ -250,8 +255,8 @@ def _set_test(
     return credal_test(
         whole.predictions,
         whole.labels,
-        whole.features if weights == "learned" or given.get("given") == "features" else None,
-        statistic=None if chosen is None else _statistics(chosen, n_bins),
+        features=whole.features if weights == "learned" or given.get("given") == "features" else None,
+        statistics=None if statistic is None else _statistics(statistic, n_bins),
         n_resamples=n_resamples,
         rng=seed,
         progress=told,
@@ -282,8 +287,9 @@ def _failing(result: HypotestResult) -> list[str]:
     return [f"instances that stand out after adjustment, worst first: {few}{more}"]
 
 
-def _table(results: Iterable[HypotestResult], members: int) -> Table:
+def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> Table:
     """One row per test; everything that belongs to a verdict stands beside it."""
+    answering = {id(one) for one in answers}
     rows = [
         (
             result.statistic_name,
@@ -297,7 +303,7 @@ def _table(results: Iterable[HypotestResult], members: int) -> Table:
             result.n,
             members,
             result.n_resamples,
-            result.verdict(LEVEL),
+            result.verdict(LEVEL) if id(result) in answering else None,
         )
         for result in results
     ]

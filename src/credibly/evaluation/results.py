@@ -310,7 +310,9 @@ class Evaluation(Reported):
             f"evaluation[{name!r}]",
             "must name a statistic that was computed",
             f"got {name!r}" if reason is None else f"this one was not, because {reason}",
-            called_here(str(name)) or nearest(name, self.estimates),
+            called_here(str(name)) or nearest(name, self.estimates)
+            if reason is None
+            else f"Computed were: {', '.join(self.estimates)}.",
         )
 
     def __iter__(self) -> Iterator[str]:

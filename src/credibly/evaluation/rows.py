@@ -46,6 +46,8 @@ class PredictionSummary(Result):
         Number of classes; None for real-valued predictions.
     dtype : str
         Stored precision.
+    rated : bool
+        Whether labels are counts over raters; tests then see one rater per instance.
     """
 
     kind: str
@@ -53,6 +55,12 @@ class PredictionSummary(Result):
     m: int
     k: int | None
     dtype: str
+    rated: bool = False
+
+    @property
+    def whose(self) -> str:
+        """Words behind a tested statistic: "of one rater per instance", where there are several."""
+        return " of one rater per instance" if self.rated else ""
 
 
 def checked_rows(
@@ -98,6 +106,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         m=predictions.n_members,
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
+        rated=has_counts(rows),
     )
 
 

@@ -81,6 +81,7 @@ class CredalParts(Part):
         found = super().to_dict()
         for long in _PER_ROW:
             found["validity"].pop(long)
+        found["validity"]["impossible_rows"] = self.validity.impossible_rows[:_MOST_LISTED].tolist()
         found["validity"]["evidence_rows"] = self.validity.evidence_rows().tolist()
         for name, test in self.tests.items():
             found["tests"][name].pop("validity")
@@ -178,7 +179,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
             found[weights] = credal_test(
                 predictions,
                 labels,
-                columns if learned else None,
+                features=columns if learned else None,
                 weights=weights,
                 n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
                 rng=work.seed,
@@ -220,7 +221,7 @@ def _regions(
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.regions(predictions[rows], seen, chosen, **work.drawn)
+    return test.regions(predictions[rows], seen, features=chosen, **work.drawn)
 
 
 def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
@@ -282,9 +283,12 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     if word == "conflict":
         finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
     elif word == "no conflict found":
-        finding = "No conflict found: labels do not show that the set misses the truth given the predictions."
+        shown_by = f"labels{work.summary.whose}"
+        finding = (
+            f"No conflict found: {shown_by} do not show that the set misses the truth given the predictions."
+        )
     else:
-        finding = "Cannot tell whether the set holds the truth: too few instances for any labels to show it."
+        finding = f"Cannot tell whether the set holds the truth: {result.why_not(work.level)}."
     exact = shown(result.exact_pvalue)
     told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
     return Verdict(
@@ -303,6 +307,8 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
     decided, word = _decided(result, level)
     if result.calibration is not None:  # the witness has a verdict and a p-value of its own
         decided, _ = _decided(result.calibration, level)
+    if result.validity is not None and result.validity.impossible_rows.size:
+        return _verdict(word, "credal_test", result.sentence(level), decided, work)
     if result.outcome(level) == "weights alone" and result.validity is not None:
         finding = f"{result.sentence(level)} A conflict takes both."
         return _verdict(word, "credal_test", finding, decided, work)
@@ -313,7 +319,7 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
         return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
         shown_range(decided.acceptance_region),
-        f"{title(result.statistic_name)} {shown(result.statistic)}",
+        f"{title(result.statistic_name)} {shown(result.statistic)}{work.summary.whose}",
     )
     if word == "conflict":
         finding = (

@@ -101,7 +101,7 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
 def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
-        return "with its default label kernel it equals skce; name it with another kernel"
+        return "with its default label kernel it equals skce; name it with another `label_kernel`"
     if compares_pairs(statistic) and n < 2:
         return "it compares pairs, and there is one instance"
     return None
@@ -186,7 +186,7 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
     try:
         together = calibration_test(
             *work.single.arguments,
-            statistic=testable,
+            statistics=testable,
             **work.drawn,
             progress=lambda done, total: work.tell("tests", done, total),
         )

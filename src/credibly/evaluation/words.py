@@ -163,7 +163,7 @@ def _verdict(
 
 
 def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float) -> str:
-    start = f"{title(name)} {shown(result.statistic)}"
+    start = f"{title(name)} {shown(result.statistic)}{summary.whose}"
     region = shown_range(result.acceptance_region)
     if word == "conflict":
         story = story_of(name)

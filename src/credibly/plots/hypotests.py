@@ -534,6 +534,8 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     def finding(self) -> str:
         """The picture in one sentence."""
         told, pvalue = self.result.where(self.class_names), shown(self.result.pvalue)
+        if self.result.impossible_rows.size:
+            return f"{self.result.impossible_words()}."
         if not told:
             return f"No class happens more or less often than the set allows (p = {pvalue})."
         return f"Where the witness points most clearly {told} (p = {pvalue} of the whole test)."

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 Part = Literal["distance", "imprecision", "total"]
 Scores = Ranking | EpistemicScore | Mapping[str, EpistemicScore]
 _TITLES = {"distance": "Distance", "imprecision": "Imprecision", "total": "Score E"}
-_BINS = 40
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_BINS, _QUANTILES = 40, (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):

@@ -30,6 +30,7 @@ from credibly._arrays.namespace import (
     rows_within_budget,
     tiles,
 )
+from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
@@ -248,6 +249,7 @@ class AffineScaling(Recalibration):
         return with_scores(predictions, mapped(values, weights, intercepts), note)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class VectorScaling(AffineScaling):
     """A weight and an intercept per class: softmax(w * log p + b).
@@ -307,6 +309,7 @@ class VectorScaling(AffineScaling):
         return np.full(2 * k, 2.0 / k)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class MatrixScaling(AffineScaling):
     """A full matrix and intercepts: softmax(W log p + b), off-diagonals and intercepts penalised (ODIR).

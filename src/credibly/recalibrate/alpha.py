@@ -30,6 +30,7 @@ from scipy.special import betaln, digamma, gammaln
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
@@ -245,6 +246,7 @@ def require_equal_weights(predictions: ClassPredictions) -> None:
 Kind = Literal["scalar", "linear", "neural"]
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class AlphaCalibration(Recalibration):
     """Learn the concentration of a Dirichlet around predictions that stay as they are.
@@ -345,7 +347,7 @@ class AlphaCalibration(Recalibration):
         kind = "linear" if len(sizes) == 2 else "neural"
         return f"AlphaCalibration, {kind} in {sizes[0]} features"
 
-    def alpha0(self, predictions: Any, features: Any = None) -> Array:
+    def alpha0(self, predictions: Any, *, features: Any = None) -> Array:
         """Return the concentration of every instance (the factor, for Dirichlet predictions).
 
         Parameters

@@ -335,7 +335,7 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
 def _tests(
     predictions: ClassPredictions, labels: Any, chosen: list[Statistic], n_resamples: int, seed: Any
 ) -> dict[str, HypotestResult]:
-    result = calibration_test(predictions, labels, statistic=chosen, n_resamples=n_resamples, rng=seed)
+    result = calibration_test(predictions, labels, statistics=chosen, n_resamples=n_resamples, rng=seed)
     return dict(result.components)
 
 
@@ -348,14 +348,14 @@ def _fitted(
 ) -> tuple[Recalibration, ClassPredictions]:
     """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
     own = features if method.takes_features else None
-    whole = method.unfitted().fit(given, labels, own)
+    whole = method.unfitted().fit(given, labels, features=own)
     moved = []
     for kept, held_out in _splits(parts):
         part = method.unfitted()
         with warnings.catch_warnings():  # the fit on all data has said it
             warnings.simplefilter("ignore", UserWarning)
-            part.fit(given[kept], _rows(labels, kept), _rows(own, kept))
-            moved.append(part.apply(given[held_out], _rows(own, held_out)))
+            part.fit(given[kept], _rows(labels, kept), features=_rows(own, kept))
+            moved.append(part.apply(given[held_out], features=_rows(own, held_out)))
     return whole, stitched(moved, parts)
 
 

@@ -389,11 +389,15 @@ class CredalTestResult(HypotestResult):
         return super().plot(ax, kind=kind, label=label, **options)
 
     def outcome(self, level: float = 0.05) -> Outcome:
-        """Return which of the two tests reject at `level`."""
+        """Return which of the two tests reject at `level`.
+
+        A label that every distribution of the set rules out rejects both: no combination is calibrated.
+        """
         weights = self if self.method == "weights" else self.calibration
+        impossible = self.validity is not None and self.validity.impossible_rows.size > 0
         rejects = (
             self.validity is not None and self.validity.rejects(level),
-            weights is not None and weights.pvalue <= level,
+            weights is not None and (impossible or weights.pvalue <= level),
         )
         outcomes: dict[tuple[bool, bool], Outcome] = {
             (True, True): "both",
@@ -434,6 +438,8 @@ class CredalTestResult(HypotestResult):
             What was rejected, and where the set misses the truth.
         """
         found = self.outcome(level)
+        if self.validity is not None and self.validity.impossible_rows.size:
+            return f"{self.validity.impossible_words()}: the set misses the truth, as does every combination."
         seen = "the predictions" if self.validity is None else f"the {self.validity.given}"
         where = "" if self.validity is None else self.validity.where(class_names)
         pointed = f": {where}" if where else ""
@@ -450,7 +456,8 @@ class CredalTestResult(HypotestResult):
                 told = "The mean of the set is not calibrated"
             return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
         if self.verdict(level) == "cannot tell":
-            return "Cannot tell: too few instances or replicates, or too wide a set, to find a conflict."
+            why = "" if self.validity is None else self.validity.why_not(level)
+            return f"Cannot tell: {why or 'too few instances or replicates, or too wide a set'}."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:
@@ -460,7 +467,7 @@ class CredalTestResult(HypotestResult):
             return str(self.validity)
         return f"{self.verdict()}: {self.sentence()} {self.validity}; weights: {self.calibration}"
 
-    def combine(self, predictions: Any, features: Any = None) -> Any:
+    def combine(self, predictions: Any, *, features: Any = None) -> Any:
         """Return the combination that was found, for any instances of the same model.
 
         Parameters
@@ -477,7 +484,7 @@ class CredalTestResult(HypotestResult):
         """
         return self.combination.apply(predictions, features)
 
-    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+    def score(self, predictions: Any, labels: Any, *, features: Any = None) -> dict[str, Estimate]:
         """Return accuracy, proper scores and the tested statistic of the combination on any split.
 
         Parameters
@@ -501,8 +508,8 @@ class CredalTestResult(HypotestResult):
         self,
         predictions: Any,
         labels: Any,
-        features: Any = None,
         *,
+        features: Any = None,
         space: Any = None,
         n_resamples: int = 999,
         rng: Any = 0,

@@ -80,7 +80,7 @@ class CalibrationTest:
                 )
             predictions = Point(sample.truth.in_set)
         result = calibration_test(
-            predictions, sample.labels, statistic=self.statistic, n_resamples=self.n_resamples, rng=rng
+            predictions, sample.labels, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng
         )
         return result.pvalue
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
@@ -320,6 +320,14 @@ class CentralShares(CoverageShares):
         return xp.flip(inside, axis=1) / state["weight"][:, None]
 
 
+def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
+    """Return the places of levels l and 1 - l that are both predicted, the widest interval first."""
+    own = to_host(as_float64(predictions.levels))
+    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
+    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+    return low, partner[low].argmax(axis=1) if low.size else low
+
+
 def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares:
     """Bind intervals that hold j / M of the probability, or those between symmetric quantiles.
 
@@ -340,8 +348,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         raise InputError("`levels`", f"must be at most {MOST_LEVELS}", f"got {number}", "Try 50.")
     if isinstance(predictions, Quantiles):
         own = to_host(as_float64(predictions.levels))
-        partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
-        low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+        low, high = symmetric_levels(predictions)
         if not low.size:
             raise UnsupportedError(
                 "central intervals of `Quantiles`",
@@ -349,10 +356,10 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
                 "Predict symmetric levels, 0.05 and 0.95 say.",
             )
-        high = partner[low].argmax(axis=1)[::-1]
         table = as_float64(predictions.values)
         xp = namespace(table)
-        ends = tuple(xp.take(table, like(np.ascontiguousarray(at), table), axis=1) for at in (low, high))
+        rising = np.ascontiguousarray(high[::-1])
+        ends = tuple(xp.take(table, like(at, table), axis=1) for at in (low, rising))
         held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), table)
         note = f"the {low.size} intervals between symmetric levels of the quantiles are used"
         return CentralShares((ends[0], ends[1]), held, (*predictions.notes, note))

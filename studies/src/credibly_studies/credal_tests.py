@@ -74,8 +74,8 @@ class CredalTest:
         return credal_test(
             sample.predictions,
             sample.labels,
-            None if self.paper == "M23" else sample.features,
-            statistic=statistic,
+            features=None if self.paper == "M23" else sample.features,
+            statistics=statistic,
             method="weights",  # the papers ask about combinations alone
             paper=self.paper,
             n_resamples=self.n_resamples,

@@ -77,7 +77,7 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
                 calibration_test(
                     Point(world.truth.in_set),
                     world.labels,
-                    statistic=statistic,
+                    statistics=statistic,
                     n_resamples=size.n_resamples,
                     rng=_seed(run, 5, 1),
                 )

@@ -180,7 +180,7 @@ def _data_set(task: _Task) -> _Found:
     if task.data_set == 0:
         functions = {
             f"functions-{name.partition(',')[0].replace(' ', '-')}": member_functions(
-                predictions[name], x, labels, rng=0
+                predictions[name], labels, x=x, rng=0
             )
             for name in ("exact posterior", "ensemble", "dropout")
         }

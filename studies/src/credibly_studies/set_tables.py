@@ -25,10 +25,10 @@ LEVEL = 0.05
 
 WAYS: dict[str, dict[str, Any]] = {
     "mean, SKCE": {"weights": "mean"},
-    "M23, confidence ECE": {"paper": "M23", "statistic": "confidence_ece"},
-    "M23, classwise ECE": {"paper": "M23", "statistic": "classwise_ece"},
-    "J25, KDE L2": {"paper": "J25", "statistic": "kde_ce"},
-    "J25, KDE KL": {"paper": "J25", "statistic": "kl_ce"},
+    "M23, confidence ECE": {"paper": "M23", "statistics": "confidence_ece"},
+    "M23, classwise ECE": {"paper": "M23", "statistics": "classwise_ece"},
+    "J25, KDE L2": {"paper": "J25", "statistics": "kde_ce"},
+    "J25, KDE KL": {"paper": "J25", "statistics": "kl_ce"},
     "learned (default), SKCE": {"method": "weights"},
 }
 """How a set is tested, and thereby combined."""

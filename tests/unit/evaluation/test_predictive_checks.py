@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +16,14 @@ from credibly.report.sections import check_section
 pytestmark = pytest.mark.slow
 
 NAMES = ["accuracy", "brier", "confidence_ece"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_learned_weights() -> Iterator[None]:
+    """The sets' own tests have other tests, and would take most of the time here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
+        yield
 
 
 @pytest.fixture(scope="module")

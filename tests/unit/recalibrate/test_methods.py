@@ -38,7 +38,7 @@ def test_every_method_has_a_case() -> None:
 def test_fit_returns_the_object_and_converges(case) -> None:
     method, predictions, labels, features = case
     assert not method.is_fitted
-    assert method.fit(predictions, labels, features) is method
+    assert method.fit(predictions, labels, features=features) is method
     assert method.convergence.converged
     assert method.convergence.loss_after <= method.convergence.loss_before + 1e-12
     assert (method.n, method.n_classes) == (400, 3)
@@ -46,13 +46,15 @@ def test_fit_returns_the_object_and_converges(case) -> None:
 
 def test_a_saved_one_gives_the_same_bits(case, tmp_path: Path) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions[:300], labels[:300], part(features, slice(0, 300)))
+    method.fit(predictions[:300], labels[:300], features=part(features, slice(0, 300)))
     path = method.save(tmp_path / "method.json")
     again = cr.recalibrate.load(path)
     assert type(again) is type(method)
     assert again.to_dict() == method.to_dict()
     assert json.loads(path.read_text()) == method.to_dict()
-    first, second = (one.apply(predictions[300:], part(features, slice(300, 400))) for one in (method, again))
+    first, second = (
+        one.apply(predictions[300:], features=part(features, slice(300, 400))) for one in (method, again)
+    )
     for name in first.row_fields:
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
@@ -71,11 +73,11 @@ def test_it_speaks_scikit_learn() -> None:
 
 def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions, labels, features)
+    method.fit(predictions, labels, features=features)
     with pytest.warns(UserWarning, match="applied to the predictions it was fitted on"):
-        same = method.apply(predictions, features)
+        same = method.apply(predictions, features=features)
     assert any("fitted on; what is measured" in note for note in same.notes)
-    other = method.apply(predictions[1:], part(features, slice(1, 400)))
+    other = method.apply(predictions[1:], features=part(features, slice(1, 400)))
     assert not any("fitted on; what is measured" in note for note in other.notes)
     assert any("fitted on 400 instances" in note for note in other.notes)
 
@@ -83,18 +85,18 @@ def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
 def test_nothing_is_applied_before_the_fit(case) -> None:
     method, predictions, _, features = case
     with pytest.raises(cr.InputError, match="must be fitted first"):
-        method.apply(predictions, features)
+        method.apply(predictions, features=features)
     with pytest.raises(cr.InputError, match="must be fitted first"):
         method.to_dict()
 
 
 def test_the_number_of_classes_is_that_of_the_fit(case) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions, labels, features)
+    method.fit(predictions, labels, features=features)
     other = np.full((4, 5), 0.2)
     given = cr.Ensemble(np.stack([other] * 3), member_axis=0) if predictions.n_members > 1 else other
     with pytest.raises(cr.InputError, match="3 classes of the fit; got 5"):
-        method.apply(given, part(features, slice(0, 4)))
+        method.apply(given, features=part(features, slice(0, 4)))
 
 
 def takes_weights(method: cr.recalibrate.Recalibration) -> bool:
@@ -112,11 +114,13 @@ def test_weights_equal_repeated_instances(case) -> None:
     weight = np.random.default_rng(2).integers(0, 3, size=400)
     again = np.repeat(rows, weight)
     kept = None if features is None else features[again]
-    weighted = method.unfitted().fit(predictions, labels, features, sample_weight=weight.astype(float))
-    repeated = method.unfitted().fit(predictions[again], labels[again], kept)
+    weighted = method.unfitted().fit(
+        predictions, labels, features=features, sample_weight=weight.astype(float)
+    )
+    repeated = method.unfitted().fit(predictions[again], labels[again], features=kept)
     new = predictions[:5]
-    first = weighted.apply(new, part(features, slice(0, 5)))
-    second = repeated.apply(new, part(features, slice(0, 5)))
+    first = weighted.apply(new, features=part(features, slice(0, 5)))
+    second = repeated.apply(new, features=part(features, slice(0, 5)))
     for name in first.row_fields:
         assert np.allclose(getattr(first, name), getattr(second, name), rtol=1e-4, atol=1e-6)
 
@@ -385,7 +389,7 @@ def test_kinds_that_a_method_does_not_know(method, predictions, said: str) -> No
 def test_bad_input() -> None:
     probs, labels = world(10)
     with pytest.raises(cr.InputError, match="uses no features"):
-        cr.recalibrate.TemperatureScaling().fit(probs, labels, np.ones((10, 1)))
+        cr.recalibrate.TemperatureScaling().fit(probs, labels, features=np.ones((10, 1)))
     with pytest.raises(cr.InputError, match="must have one entry per prediction"):
         cr.recalibrate.TemperatureScaling().fit(probs, labels[:9])
     with pytest.raises(cr.InputTypeError, match="Swap them"):
@@ -425,7 +429,7 @@ def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> N
 
 def test_learned_numbers_of_files_are_checked(case, tmp_path: Path) -> None:
     method, predictions, labels, features = case
-    found = method.unfitted().fit(predictions, labels, features).to_dict()
+    found = method.unfitted().fit(predictions, labels, features=features).to_dict()
     first = found["settings"]["steps"][0] if found["method"] == "chain" else found
     name = next(name for name, value in first["learned"].items() if value is not None)
     path = tmp_path / "damaged.json"

@@ -36,7 +36,7 @@ def test_the_acceptance_region_can_be_read_from_a_summary() -> None:
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(3), size=100)
     labels = rng.integers(0, 3, size=100)
-    result = cr.calibration_test(probs, labels, statistic="brier", n_resamples=999, rng=0)
+    result = cr.calibration_test(probs, labels, statistics="brier", n_resamples=999, rng=0)
     quantiles = summarised(result.to_dict())["null_distribution"]["quantiles"]
     null = result.null_distribution
     assert null is not None

@@ -81,7 +81,7 @@ def test_a_point_with_one_label_has_neither() -> None:
 
 
 def test_the_first_screen_has_a_place_for_each_question() -> None:
-    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=99)
+    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=39)
     first, own = first_verdicts(found)
     assert (len(first), own) == (4, 2)
     assert found.credal is not None

@@ -60,7 +60,9 @@ _RADII = (0.5, 0.005)  # first and last share of the way from the best weights t
 
 _ENOUGH = 1e-3  # decrease, in units of how much the statistic varies, that is not worth another step
 
-_REFIT_ENOUGH = 0.03  # the same for replicates, in standard deviations of their values
+_REFIT_ENOUGH = 0.05  # the same for replicates, in standard deviations of their values
+
+_BEND = 60.0  # about the curvature of replicates in these units; the solver first supposes it to be 1
 
 _CONVEX_ENOUGH = 1e-12  # the same for proper scores, whose steps cost little
 
@@ -136,11 +138,13 @@ class WeightSearch:
         """
         if self._slope(_one(labels, 0), exact=False) is None:
             return smallest_of_many(self, labels, known, _REFIT_CHAINS, generator)[0]
-        enough = _CONVEX_ENOUGH if isinstance(self.statistic, LogLoss | Brier) else _REFIT_ENOUGH
+        convex = isinstance(self.statistic, LogLoss | Brier)
         starts = np.concatenate([known, self.centre[None], np.eye(self.centre.size)])
         values = np.stack([self.values(weights, labels) for weights in starts])  # (starts, b)
         first: HostArray = starts[values.argmin(axis=0)]
-        unit = float(np.std(values[0]))
+        unit, enough = float(np.std(values[0])), _CONVEX_ENOUGH
+        if not convex:
+            unit, enough = _BEND * unit, _REFIT_ENOUGH / _BEND
         found = np.empty_like(first)
         for d in range(len(labels)):
             slope = self._slope(_one(labels, d), exact=False)

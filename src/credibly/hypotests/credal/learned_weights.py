@@ -194,7 +194,7 @@ def require_enough(n: int, cv: int | None) -> None:
             "learned weights",
             f"need at least {least} instances, 2 per part",
             f"got {n}",
-            'Use fewer folds, or weights="constant", which does not split the data.',
+            'Use method="witness", which has no folds, or weights="constant", which does not split the data.',
         )
 
 

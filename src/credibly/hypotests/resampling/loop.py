@@ -49,17 +49,13 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics import Statistic
 from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks, planned
-from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
-
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-
 _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
-
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -569,15 +565,13 @@ def _in_blocks(
 ) -> Resampled:
     """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
     plan = Planned(statistic, statistic.plan(rows))
-    pairs = Pairs.over(plan, rows)
+    pairs, bound = Pairs.over(plan, rows), plan.bind(rows.sample.predictions)
     values: list[HostArray] = []
-    bound = plan.bind(rows.sample.predictions)
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
         values.append(to_host(pairs.bound.finish(state)))
-        # of all rows, in place of the few that it is bound to
-        bound.notes = (*said, *pairs.notes_of(state))
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     return Resampled(bound, np.concatenate(values))
 
 

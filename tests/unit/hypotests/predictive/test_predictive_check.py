@@ -139,7 +139,7 @@ def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
 def test_one_member_is_the_consistency_test(name: str) -> None:
     members, labels = world(m=1)
     check = cr.predictive_check(members, labels, statistics=[name], n_resamples=99, rng=5)
-    test = cr.calibration_test(members[:, 0], labels, statistic=name, n_resamples=99, rng=5)
+    test = cr.calibration_test(members[:, 0], labels, statistics=name, n_resamples=99, rng=5)
     for hypothesis in BOTH:
         result = check.under(hypothesis).checks[name]
         assert np.allclose(result.null_distribution, test.null_distribution, rtol=0, atol=1e-13)
