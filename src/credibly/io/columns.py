@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -98,9 +98,9 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     for note in (*notes, *wide.notes):
         content.note(note)
     if members is not None:
-        shown = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
+        some = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
         per = "row per instance and member" if "member" in roles else "column per member and class"
-        content.note(f"one {per}; {len(members)} members: {shown}")
+        content.note(f"one {per}; {len(members)} members: {some}")
         content.member_axis = 1
 
 
@@ -170,7 +170,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
         _stack_chosen(table, chosen, content)
         unused = [name for name in table if name not in (*roles.values(), *chosen)]
         if unused:
-            content.note(f"not used: columns {_shown(unused)}")
+            content.note(f"not used: columns {shown(unused)}")
         return content
     for name, column in table.items():
         named = field_of(name)
@@ -224,7 +224,7 @@ def _stack_chosen(table: Columns, chosen: Sequence[str], content: Content) -> No
     numbers = numbers_of(names)
     if numbers is None or numbers != list(range(len(names))):
         content.classes, content.named_by = tuple(names), "columns"
-    content.note(f"columns {_shown(chosen)} are read as one class each")
+    content.note(f"columns {shown(chosen)} are read as one class each")
 
 
 def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | None:
@@ -250,7 +250,7 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
     if numbers is not None:
         in_order = [suffixes[j] for j in np.argsort(numbers)]
         if in_order != suffixes and over_classes:
-            content.note(f"the columns of `{field}` are ordered by their numbers: {_shown(in_order)}")
+            content.note(f"the columns of `{field}` are ordered by their numbers: {shown(in_order)}")
         suffixes, numbers = in_order, sorted(numbers)
         start = 1 if numbers[0] == 1 else 0
         if numbers != list(range(start, start + len(numbers))):
@@ -291,8 +291,8 @@ def levels_of(suffixes: list[str], content: Content) -> Array:
     if digits:
         whole = 1 in lengths  # q5, q50, q95 are percent; q05, q50, q975 stand behind the point
         levels = [int(word) / 100 if whole else float(f"0.{word}") for word in words]
-        shown = _shown([f"{one:g}" for one in levels])
-        content.note(f"quantile columns {_shown(suffixes)} are read as levels {shown}")
+        words = [f"{one:g}" for one in levels]
+        content.note(f"quantile columns {shown(suffixes)} are read as levels {shown(words)}")
         return np.array(levels)
     try:
         return np.array([float(word) for word in words])
@@ -349,11 +349,11 @@ def _place_plain(plain: dict[str, Array], content: Content) -> None:
             order = np.argsort(levels, kind="stable")
             content.arrays["values"] = np.stack([numeric[names[j]] for j in order], axis=-1)
             content.arrays["levels"] = levels[order]
-            content.note(f"columns {_shown(names)} are read as quantiles at these levels")
+            content.note(f"columns {shown(names)} are read as quantiles at these levels")
         else:
             _place_classes(numeric, names, content)
     if plain:
-        content.note(f"not used: columns {_shown(plain)}")
+        content.note(f"not used: columns {shown(plain)}")
 
 
 def _place_classes(numeric: dict[str, Array], names: list[str], content: Content) -> None:
@@ -368,17 +368,18 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
     if numbers is not None:
         in_order = [names[j] for j in np.argsort(numbers)]
         if in_order != names:
-            content.note(f"columns are ordered by their numbers: {_shown(in_order)}")
+            content.note(f"columns are ordered by their numbers: {shown(in_order)}")
         names = in_order
     content.arrays["columns"] = np.stack([numeric[name] for name in names], axis=-1)
     content.lone = "columns"
     counted = numbers is not None and sorted(numbers) == list(range(len(names)))
     if not (counted and all(name.isdigit() for name in names)):
         content.classes, content.named_by = tuple(names), "columns"
-    content.note(f"columns {_shown(names)} are read as one class each")
+    content.note(f"columns {shown(names)} are read as one class each")
 
 
-def _shown(names: Any) -> str:
+def shown(names: Any) -> str:
+    """Return the first names, and how many there are."""
     words = list(names)
     return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
 
@@ -434,7 +435,7 @@ def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[s
         raise InputError(
             "a table with a `class` column",
             "must have an `id` column and one value column (p, logit, alpha, ...)",
-            f"found columns {_shown(table)}",
+            f"found columns {shown(table)}",
             "Rename the columns.",
         )
     keys = ["id", *(["member"] if "member" in roles else [])]
@@ -451,7 +452,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         raise InputError(
             "a table with a `member` column",
             "must have an `id` column that tells the instances apart",
-            f"found columns {_shown(table)}",
+            f"found columns {shown(table)}",
             "Add it.",
         )
     rows, members = _grid(table, [roles["id"]], roles["member"])
@@ -504,99 +505,6 @@ def _constant(name: str, column: Array, rows: Array) -> Array:
             "Correct the rows.",
         )
     return first
-
-
-# A table of labels: what is no id and no index holds them
-
-
-def label_table(table: Columns, said: Said, taken: Iterable[str] = ()) -> tuple[dict[str, Array], list[str]]:
-    """Return the labels of a table by role, with their ids, and what was read; see `Content.label_columns`.
-
-    Parameters
-    ----------
-    table : mapping of str to array
-        Columns of a file or data frame.
-    said : Said
-        What the user says about the file.
-    taken : iterable of str
-        Class names of the predictions, which columns of counts or one-hot labels repeat.
-
-    Returns
-    -------
-    arrays : dict of str to array
-        ``y``, ``label_counts`` or ``raters``, perhaps with ``id``; ``y`` may have several columns.
-    notes : list of str
-        What was read.
-    """
-    columns = {name: column for name, column in table.items() if name not in set(said.exclude)}
-    roles = roles_of(columns, said) if said.id in (None, *columns) else {}
-    notes: list[str] = []
-    arrays: dict[str, Array] = {}
-    ids = columns.get(roles["id"]) if "id" in roles else None
-    left = {name: column for name, column in columns.items() if name not in roles.values()}
-    left = {name: column for name, column in left.items() if name.lower() not in ROW_NUMBERS}
-    if "rater" in roles and ids is not None:
-        return _rater_lines(columns, roles, left)
-    fields: dict[str, dict[str, Array]] = {}
-    for name, column in left.items():
-        named = field_of(name)
-        if named is not None and named[0] in ("label_counts", "counts", "raters"):
-            fields.setdefault("raters" if named[0] == "raters" else "label_counts", {})[named[1]] = column
-    if "y" in roles:
-        arrays["y"] = columns[roles["y"]]
-        if roles["y"] != "y":
-            notes.append(f"column {roles['y']!r} is read as the label")
-        if left:
-            notes.append(f"not used: columns {_shown(left)}")
-    elif len(fields) == 1:
-        ((role, parts),) = fields.items()
-        known = list(taken)
-        order = list(parts)
-        numbers = numbers_of(order)
-        if role == "label_counts" and known and set(known) == set(order):
-            order = known
-        elif numbers is not None:
-            order = [order[j] for j in np.argsort(numbers)]
-        arrays[role] = np.stack([parts[name] for name in order], axis=-1)
-        notes.append(f"columns {_shown(f'{name}' for name in order)} are read as {ROLES[role].meaning}")
-    elif len(left) == 1:
-        ((name, column),) = left.items()
-        arrays["y"] = column
-        notes.append(f"column {name!r} is read as the label")
-    elif not left and ids is not None and len(columns) == 1:
-        arrays["y"], ids = ids, None  # one column, whatever it is called
-    if ids is not None:
-        arrays["id"] = ids
-    return arrays, notes
-
-
-def _rater_lines(
-    columns: Columns, roles: Mapping[str, str], left: Mapping[str, Array]
-) -> tuple[dict[str, Array], list[str]]:
-    """Turn one row per instance and rater into one row per instance, with a blank where a rater gave none."""
-    name = roles.get("y") or (next(iter(left)) if len(left) == 1 else None)
-    if name is None:
-        raise InputError(
-            "a table with a `rater` column",
-            "must have one column with the label",
-            f"found {_shown(columns)}",
-            "Name it `label`.",
-        )
-    ids, raters, labels = (columns[one].tolist() for one in (roles["id"], roles["rater"], name))
-    instances = {one: i for i, one in enumerate(dict.fromkeys(ids))}
-    people = {one: j for j, one in enumerate(dict.fromkeys(raters))}
-    cells: list[list[Any]] = [[""] * len(people) for _ in instances]
-    for one, who, label in zip(ids, raters, labels, strict=True):
-        if cells[instances[one]][people[who]] != "":
-            raise InputError(
-                "a table of raters",
-                "must hold one label per instance and rater",
-                f"rater {who!r} labelled {one!r} twice",
-                "Remove one.",
-            )
-        cells[instances[one]][people[who]] = str(label)
-    note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
-    return {"raters": np.array(cells, dtype=np.str_), "id": np.array(list(instances))}, [note]
 
 
 def extra_column(array: Array, names: Sequence[str]) -> str | None:

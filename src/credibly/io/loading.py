@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import InvalidRowsError, as_array, as_real, require_finite
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
-from credibly._arrays.namespace import Array, is_numpy, to_host
+from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
+from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import Note
-from credibly.io.columns import label_table, roles_of, tabulate
+from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
+from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all
 from credibly.io.limits import located, reworded
 from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
-from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
 from credibly.predictions import ClassPredictions, Dataset, LabelCounts, Point, Predictions, as_labels
-from credibly.predictions.convert import is_frame
 from credibly.predictions.dataset import named
 from credibly.predictions.given import ROUTINE
-from credibly.predictions.joining import order_by_index, order_by_name
 from credibly.predictions.label_reading import (
     counts_of_raters,
     counts_of_shares,
-    label_values,
     named_classes,
     numbers_of,
 )
@@ -162,11 +158,11 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
-    _set_aside(content)
-    source = None if said.labels is None else _label_source(said.labels, content)
+    set_aside_all(content)
+    source = None if said.labels is None else label_source(said.labels, content)
     given = None
     if isinstance(source, str) and content.table is None:
-        given = {_label_role(source): content.arrays.pop(source)}
+        given = {label_role(source): content.arrays.pop(source)}
         content.note(f"labels are the file's array {source!r}")
     tabulate(content, said, source if isinstance(source, str) else None)
     for name in said.exclude if content.table is None else ():
@@ -176,7 +172,7 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     use_canonical_names(content)
     if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
-    return given if source is None or isinstance(source, str) else _joined(source, content, said)
+    return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
 
 
 def _name_classes(content: Content, names: list[str]) -> None:
@@ -217,161 +213,6 @@ def rows_of(
     with located(f"{name}, rows {first} to {first + n - 1}", first):
         assign_roles(content, said, given)
         return assemble(content, said)
-
-
-# Labels that are given beside the file, and what a file says about itself
-
-
-def _label_source(given: Any, content: Content) -> str | Content:
-    """Return the name of a column or array of the same file, or what holds the labels outside it."""
-    text = path_text(given)
-    if text is None:
-        return _labels_in_memory(given)
-    aliases = ROLES[text].aliases if text in ROLES else ()
-    held = content.arrays if content.table is None else content.table
-    for name in (text, *aliases, *(["counts"] if text == "label_counts" else [])):
-        if name in held:
-            return name
-    if content.table is not None and text in ROLES and ROLES[text].prefixes:
-        return Content("", {}, notes=[], meta={"role": text})  # several columns make it up
-    if not Path(text).exists() and not Path(text).suffix:
-        raise InputError(
-            "`labels`",
-            "must name a file or an array of the predictions' file",
-            f"there is no file {text!r}, and the arrays are {', '.join(held)}",
-            nearest(text, held),
-        )
-    other = read_content(text)
-    content.paths.append(text)
-    return other
-
-
-def _labels_in_memory(given: Any) -> Content:
-    """Return labels in Python as what a file would hold: columns of a frame, or one array with its index."""
-    if isinstance(given, LabelCounts):
-        return Content("", {"label_counts": to_host(given.counts)})
-    if is_frame(given):
-        return read_content(given)
-    index = getattr(given, "index", None)
-    index = None if callable(index) or not hasattr(given, "iloc") else index
-    return Content("", {"y": text_or_numbers(given, "labels")}, index=index)
-
-
-def _joined(other: Content, content: Content, said: Said) -> dict[str, Array]:
-    """Return the labels of another file or table, in the order of the predictions."""
-    if "role" in other.meta:
-        role = str(other.meta["role"])
-        found = next((one for one in (role, "counts") if one in content.arrays), role)
-        return {_label_role(role): content.arrays.pop(found)}
-    outside = bool(other.source)
-    _set_aside(other)
-    named: str | None = None
-    if other.table is not None:
-        names = [name for name in other.table if name.lower() in ROW_NUMBERS]
-        arrays, notes = label_table(other.table, said, content.classes or ())
-        others = roles_of(other.table, said) if said.id in (None, *other.table) else {}
-        named = others.get("id", names[0] if names else None)
-        if set(arrays) <= {"id"}:
-            arrays |= _several_columns(other, content, named)
-        other.arrays, other.table = arrays, None
-        other.notes.extend(notes)
-    else:
-        use_canonical_names(other)
-        named = other.id_name or ("id" if "id" in other.arrays else None)
-        if said.id is not None and said.id in other.arrays:
-            other.arrays["id"] = other.arrays.pop(said.id)
-    if outside:
-        for note in other.notes:
-            content.note(f"labels file: {note}")
-    given = _chosen_labels(other)
-    order = _order(content, other, named, outside)
-    return given if order is None else {name: array[order] for name, array in given.items()}
-
-
-def _several_columns(other: Content, content: Content, named: str | None) -> dict[str, Array]:
-    """Return all columns of a table that does not say which is the label, for their values to tell."""
-    table = other.table or {}
-    left = [name for name in table if name != named and name.lower() not in ROW_NUMBERS]
-    columns = [table[name] for name in left]
-    if not columns:
-        return {}
-    content.label_columns = tuple(left)
-    if any(column.dtype.kind == "U" for column in columns):
-        columns = [column.astype(np.str_) for column in columns]
-    return {"y": np.stack(columns, axis=-1)}
-
-
-def _chosen_labels(other: Content) -> dict[str, Array]:
-    for name in ("y", "label_counts", "raters", "soft_labels", "counts", str(other.lone)):
-        if name in other.arrays:
-            return {_label_role(name): other.arrays[name]}
-    left = {name: array for name, array in other.arrays.items() if name != "id"}
-    if len(left) == 1:
-        return {"y": next(iter(left.values()))}
-    raise InputError(
-        f"the labels file '{other.source}'" if other.source else "`labels`",
-        "must hold labels under `y` or `label_counts`",
-        f"found {described(dict(list(other.arrays.items())[:8]))}",
-        "Rename the array or column.",
-    )
-
-
-def _order(content: Content, other: Content, named: str | None, outside: bool) -> Array | None:
-    """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
-    own, theirs = content.arrays.get("id"), other.arrays.get("id")
-    if own is not None and theirs is not None:
-        if content.counts_rows or (named or "").lower() in ROW_NUMBERS:
-            order, notes = order_by_index(own, theirs, what="labels")
-        else:
-            remedy = "Select the same instances in both, or leave the ids out of one: `exclude=[...]`."
-            order = order_by_name(own, theirs, what="the labels", remedy=remedy)
-            notes = () if order is None else (f"labels are joined with the predictions by {named or 'id'!r}",)
-    elif content.index is not None and other.index is not None:
-        order, notes = order_by_index(content.index, other.index, what="labels")
-    else:
-        if theirs is not None and other.arrays.get("raters") is not None:
-            content.note(
-                "the predictions have no ids: raters' labels are paired in the order of first appearance"
-            )
-        return None
-    for note in notes:
-        content.note(note)
-    return order
-
-
-def _label_role(name: str) -> str:
-    if name in ("label_counts", "label_count", "counts"):
-        return "label_counts"
-    return name if name in ("raters", "soft_labels") else "y"
-
-
-def text_or_numbers(values: Any, name: str) -> Array:
-    """Return values beside the predictions as an array of numbers or of text."""
-    array = label_values(values)
-    if is_numpy(array) and array.dtype.kind == "U":
-        return array
-    return to_host(as_array(array, name))
-
-
-def _set_aside(content: Content) -> None:
-    """Move `classes`, `meta` and `member_axis` from the arrays to where they belong."""
-    classes, meta, axis = (content.arrays.pop(name, None) for name in ("classes", "meta", "member_axis"))
-    if classes is not None:
-        if classes.ndim != 1 or classes.dtype.kind not in "Uiu":
-            found = described({"classes": classes})
-            raise InputTypeError("`classes`", "must be a list of names", f"got {found}", "Save strings.")
-        content.set_aside("classes", classes.tolist())
-    if meta is not None:
-        text = str(meta.ravel()[0]) if meta.size == 1 and meta.dtype.kind == "U" else None
-        try:
-            value = json.loads(text or "")
-        except (ValueError, RecursionError):
-            value = None
-        if not content.set_aside("meta", value):
-            content.note("`meta` is not a JSON object; it is kept as text")
-            content.set_aside("meta", {} if text is None else {"text": text})
-    if axis is not None and axis.size == 1 and axis.dtype.kind in "iu":
-        content.set_aside("member_axis", int(axis.ravel()[0]))
 
 
 # From roles to checked predictions and labels; rows are dropped on purpose only, and on the record

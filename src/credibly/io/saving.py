@@ -22,7 +22,8 @@ from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array, to_host
 from credibly.io.extras import pip, require_module
-from credibly.io.loading import assemble, text_or_numbers
+from credibly.io.labelling import text_or_numbers
+from credibly.io.loading import assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
 from credibly.io.text import FORMULA_STARTS
