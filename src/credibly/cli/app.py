@@ -202,16 +202,20 @@ def root(
         return
     path = options_file or (Path(CONFIG) if Path(CONFIG).is_file() else None)
     if path is not None and not context.resilient_parsing:
-        _use_config(path, context)
+        _use_config(path, context, found=options_file is None)
 
 
-def _use_config(path: Path, context: Any) -> None:
-    """Give the verb its options from a file, and say so."""
+def _use_config(path: Path, context: Any, *, found: bool) -> None:
+    """Give the verb its options from a file, and say so; one that was only found may not set all."""
     context.default_map = config.read_config(path, context.command)
+    refused = config.without_trusted(context.default_map) if found else set()
     used = context.default_map[context.invoked_subcommand]
     for word in context.obj:  # down to the verb of a verb
         used = used[word] if isinstance(used.get(word), dict) else used
     silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
+    if refused and not silent:
+        names = ", ".join(sorted(refused))
+        sys.stderr.write(f"note: {path} does not set {names}: type them, or name the file with `--config`\n")
     if used and not silent:
         from credibly.cli.output import printable  # loads NumPy, which `--version` and Tab do without
 

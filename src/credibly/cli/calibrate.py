@@ -15,7 +15,7 @@ from credibly._arrays.errors import FileError
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
-from credibly.io import require_target, require_writable, save
+from credibly.io import labels_beside, require_target, require_writable, save
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration
@@ -53,6 +53,14 @@ def fit_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     method: Method = "temperature",
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -63,7 +71,21 @@ def fit_file(
 
     Features in the file are used by methods that take them.
     """
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     output = Output(as_json, quiet)
     chosen = named_recalibration(method)
     seed = require_integer(seed, "rng", 0)
@@ -104,6 +126,14 @@ def apply_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -112,9 +142,25 @@ def apply_file(
 
     Labels, features, groups and names of the file are kept.
     """
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     output = Output(as_json, quiet)
-    reading.require_elsewhere(out)
+    reading.require_elsewhere(out, recalibration)
+    if out.suffix.lower() == ".npy":
+        reading.require_elsewhere(labels_beside(out), recalibration)
     require_target(out, overwrite=force)
     if recalibration.suffix != ".json" and Path(reading.file).suffix == ".json":
         raise FileError(
@@ -153,6 +199,14 @@ def compare_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
@@ -166,7 +220,21 @@ def compare_file(
 
     Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
     """
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     output = Output(as_json, quiet)
     data = reading.labelled(output)
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +17,8 @@ from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
 from credibly.evaluation import Comparison, compare, joined, standing_rows
-from credibly.io import load_budget, require_writable
-from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
+from credibly.io import is_pattern, load_budget, require_writable
+from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
 COLUMNS = (
     "tradeoff",
@@ -93,6 +92,14 @@ def compare_files(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -119,11 +126,28 @@ def compare_files(
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
-    readings = [Reading(file, labels, kind, member_axis, drop_invalid) for file in files]
+    readings = [
+        Reading(
+            file,
+            labels,
+            kind,
+            member_axis,
+            drop_invalid,
+            normalise,
+            columns,
+            exclude,
+            ignore_label,
+            n_raters,
+            id_column,
+            classes,
+            levels,
+        )
+        for file in files
+    ]
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     if out is not None:
-        require_place(readings, out, force)
+        require_place(readings, out, force, budget)
     sets = None if budget is None else load_budget(budget)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
     named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
@@ -154,10 +178,10 @@ def compare_files(
     _print(comparison, output, out)
 
 
-def require_place(readings: Sequence[Reading], out: Path, force: bool) -> None:
-    """Raise unless a report of these files can be written to `out`."""
+def require_place(readings: Sequence[Reading], out: Path, force: bool, *others: Path | None) -> None:
+    """Raise unless a report of these files can be written to `out`, which is none that is read."""
     for reading in readings:
-        reading.require_elsewhere(out)
+        reading.require_elsewhere(out, *others)
     require_writable(out, overwrite=force)
 
 
@@ -200,7 +224,8 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         with streaming.running() as engine:
             yield [streaming.scanned(reading, engine, output) for reading in readings]
     else:
-        data = [reading.dataset(output) for reading in readings]
+        first, *others = [reading.dataset(output) for reading in readings]
+        data = [first, *(matched(one, first, Path(one.source).name) for one in others)]
         labels = _common_labels([reading.file for reading in readings], data)
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
@@ -246,7 +271,7 @@ def _table(comparison: Comparison) -> Table:
 
 def _names(files: Sequence[str]) -> list[str]:
     """Return the files' names without ending; whole paths of patterns, and where names are not distinct."""
-    stems = [file if glob.has_magic(file) else Path(file).stem for file in files]
+    stems = [file if is_pattern(file) else Path(file).stem for file in files]
     names = stems if len(set(stems)) == len(stems) else list(files)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

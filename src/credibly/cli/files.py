@@ -24,6 +24,14 @@ def inspect_files(
     labels: options.Labels = None,
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -32,12 +40,27 @@ def inspect_files(
     Exits with 2 where a file has problems.
     """
     output = Output(as_json, quiet)
+    reading = Reading(
+        "",
+        labels,
+        kind,
+        member_axis,
+        False,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
     for file in files:
         try:
-            found = inspect(file, labels=labels, kind=kind, member_axis=member_axis)
+            found = inspect(str(file), **reading.said)
         except CrediblyError as error:  # one unreadable file must not hide the others
             failed = True
             sys.stderr.write(f"credibly: {sentence(error)}\n")
@@ -65,12 +88,34 @@ def convert_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """The same predictions and labels in another format."""
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     output = Output(as_json, quiet)
     reading.require_elsewhere(out)
     if out.suffix.lower() == ".npy":

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
 from credibly._arrays.errors import CrediblyError, Remedy
+from credibly.predictions.point import ROUNDED
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
@@ -37,8 +38,31 @@ _UNBROKEN = 19
 _ANY_WIDTH = 100_000
 
 _SEVERAL = ("method", "model", "statistic", "tradeoff", "alternative")
-_ALIKE = ("kind", "labels", "measure", "divergence", "budget", "paper", "hypothesis")
-_LONGER = ("member_axis", "n_bins", "n_resamples", "chunk_rows", "drop_invalid", "skip_bad_shards")
+_ALIKE = (
+    "kind",
+    "labels",
+    "normalise",
+    "columns",
+    "exclude",
+    "classes",
+    "levels",
+    "id",
+    "measure",
+    "divergence",
+    "budget",
+    "paper",
+    "hypothesis",
+)
+_LONGER = (
+    "member_axis",
+    "n_bins",
+    "n_resamples",
+    "chunk_rows",
+    "drop_invalid",
+    "skip_bad_shards",
+    "ignore_label",
+    "n_raters",
+)
 FLAGS: dict[str, str] = {
     "rng": "--seed",
     "overwrite": "--force",
@@ -47,7 +71,7 @@ FLAGS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100
@@ -239,7 +263,8 @@ def sentence(error: CrediblyError) -> str:
     subject, rule, remedy = with_flags(error.subject), with_flags(error.rule), with_flags(error.remedy)
     if isinstance(error, InvalidRowsError):
         remedy += all_rows(error.rows)
-        if "--drop-invalid" not in remedy:
+        rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
+        if "--drop-invalid" not in remedy and not rounded:
             remedy += " To leave these rows out: `--drop-invalid`."
     return printable(f"{subject} {rule}; {error.evidence}. {remedy}")
 

@@ -80,6 +80,14 @@ def check_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -103,7 +111,21 @@ def check_file(
     Does the model expect the statistics it shows?
     Groups of the file are checked too, with p-values adjusted over all of them.
     """
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)

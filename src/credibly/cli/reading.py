@@ -6,6 +6,7 @@ one model; several arguments name several models.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import glob
 import shlex
@@ -18,7 +19,7 @@ from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import memory_budget
 from credibly.cli.output import Output, with_flags
-from credibly.io import is_remote, load
+from credibly.io import is_pattern, is_remote, load
 from credibly.predictions import Dataset, InMemory, Rows
 from credibly.scale import scan
 
@@ -32,16 +33,35 @@ class Reading:
     kind: str | None = None
     member_axis: int | None = None
     drop_invalid: bool = False
+    normalise: bool = False
+    columns: str | None = None
+    exclude: str | None = None
+    ignore_label: str | None = None
+    n_raters: int | None = None
+    id_column: str | None = None
+    classes: str | None = None
+    levels: str | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said about the file, as `load` and `inspect` take it."""
+        return {
+            "kind": self.kind,
+            "labels": self.labels,
+            "member_axis": self.member_axis,
+            "normalise": self.normalise,
+            "columns": None if self.columns is None else _names(self.columns),
+            "exclude": () if self.exclude is None else _names(self.exclude),
+            "ignore_label": self.ignore_label,
+            "n_raters": self.n_raters,
+            "id": self.id_column,
+            "classes": None if self.classes is None else _names(self.classes),
+            "levels": None if self.levels is None else [_number(one) for one in _names(self.levels)],
+        }
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
-        data = load(
-            self.file,
-            kind=self.kind,
-            labels=self.labels,
-            member_axis=self.member_axis,
-            drop_invalid=self.drop_invalid,
-        )
+        data = load(self.file, drop_invalid=self.drop_invalid, **self.said)
         output.notes(map(with_flags, data.notes))
         return data
 
@@ -57,9 +77,10 @@ class Reading:
             )
         return data
 
-    def require_elsewhere(self, target: Path) -> None:
+    def require_elsewhere(self, target: Path, *others: Path | None) -> None:
         """Raise if `target` is one of the files that are read: `--force` must not destroy the data."""
-        for source in (self.file, *([] if self.labels is None else [self.labels])):
+        read = [self.file, self.labels, *(None if one is None else str(one) for one in others)]
+        for source in (one for one in read if one is not None):
             if any(_same_file(Path(path), target) for path in [source, *glob.glob(source)]):  # noqa: PTH207
                 raise InputError(
                     f"'{target}'",
@@ -77,7 +98,16 @@ class Reading:
             typed += ["--kind", self.kind]
         if self.member_axis is not None:
             typed += ["--member-axis", str(self.member_axis)]
-        return [*typed, "--drop-invalid"] if self.drop_invalid else typed
+        return [*typed, *(["--drop-invalid"] if self.drop_invalid else []), *self._special()]
+
+    def _special(self) -> list[str]:
+        """Return the options that few files need, as they are typed."""
+        typed = ["--normalise"] if self.normalise else []
+        for name in ("columns", "exclude", "ignore_label", "n_raters", "id_column", "classes", "levels"):
+            value = getattr(self, name)
+            flag = "--id" if name == "id_column" else f"--{name.replace('_', '-')}"
+            typed += [] if value is None else [flag, str(value)]
+        return typed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +130,7 @@ class Streaming:
 
     def takes(self, reading: Reading) -> bool:
         """Tell whether a file is read in chunks: where that was asked for, of patterns, and of large .npy."""
-        return self != Streaming() or glob.has_magic(reading.file) or _is_large(reading.file)
+        return self != Streaming() or is_pattern(reading.file) or _is_large(reading.file)
 
     @contextmanager
     def running(self) -> Iterator[Engine]:
@@ -135,6 +165,13 @@ class Streaming:
                 "leaves out rows of files that are read whole",
                 f"'{reading.file}' is read in chunks",
                 "Leave it out; `--skip-bad-shards` leaves out whole files.",
+            )
+        if reading._special():
+            raise InputError(
+                f"`{reading._special()[0]}`",
+                "is for files that are read whole",
+                f"'{reading.file}' is read in chunks",
+                "Leave it out, or `credibly convert` the files first.",
             )
         rows = scan(
             reading.file,
@@ -180,6 +217,20 @@ def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
     if whole is None:
         raise InputError(what, rule, f"'{rows.sample.source}' is read in chunks", remedy)
     return whole
+
+
+def _names(text: str) -> list[str]:
+    """Return names that are separated by commas; one with a comma in it stands in quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            "`--levels`", "must be numbers", f"got {text!r}", "Write `--levels 0.05,0.95`."
+        ) from None
 
 
 def _is_large(file: str) -> bool:

@@ -55,6 +55,14 @@ def report_files(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -75,7 +83,24 @@ def report_files(
 
     Of several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
-    readings = [Reading(one, labels, kind, member_axis, drop_invalid) for one in file]
+    readings = [
+        Reading(
+            one,
+            labels,
+            kind,
+            member_axis,
+            drop_invalid,
+            normalise,
+            columns,
+            exclude,
+            ignore_label,
+            n_raters,
+            id_column,
+            classes,
+            levels,
+        )
+        for one in file
+    ]
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)

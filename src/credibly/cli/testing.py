@@ -99,6 +99,14 @@ def test_file(
     kind: options.Kind = None,
     member_axis: options.MemberAxis = None,
     drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -127,7 +135,21 @@ def test_file(
     With counts of several raters' labels: from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
-    reading = Reading(file, labels, kind, member_axis, drop_invalid)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     of_sets: dict[str, Any] = {
         "method": method,

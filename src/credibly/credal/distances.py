@@ -45,6 +45,7 @@ from credibly.predictions import (
     LabelCounts,
     Point,
     as_labels,
+    as_pair,
     as_point,
     as_predictions,
     require_order,
@@ -60,7 +61,7 @@ DISTANCE_TOLERANCE = 1e-9
 @takes_rng
 def distance(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     divergence: Divergence = "kl",
     to: To = "nearest",
@@ -122,6 +123,7 @@ def distance(
     one_of("`to`", to, ("nearest", "farthest", "mean"))
     require_tolerance(tolerance)
     require_order(predictions, labels)
+    predictions, labels = as_pair(predictions, labels)
     if to == "mean":
         credal: CredalSet = as_point(as_predictions(predictions))[0]
     else:

@@ -110,6 +110,13 @@ def require_positive_number(value: Any, name: str, remedy: str) -> None:
 def require_tolerance(tolerance: float) -> None:
     """Raise unless a certificate of this size can be asked for."""
     require_positive_number(tolerance, "tolerance", "Use 1e-6.")
+    if tolerance < 1e-15:
+        raise InputError(
+            "`tolerance`",
+            "must be at least 1e-15, what double precision can certify",
+            f"got {tolerance:g}",
+            "Use 1e-6.",
+        )
 
 
 def as_credal(predictions: Any, n_samples: int, rng: Any) -> CredalSet:

@@ -19,7 +19,7 @@ from credibly.evaluation.stages import Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import StandingRow, standing_rows
 from credibly.evaluation.words import joined, shown, shown_range, source_warnings
-from credibly.predictions import Rows
+from credibly.predictions import Rows, matched_models
 from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
@@ -212,7 +212,7 @@ def compare(
         # models are counted first, then draws, of which there are many more
         progress=lambda done, total: tell("scores", done, total),
     )
-    given = {str(name): checked_rows(one, labels) for name, one in models.items()}
+    given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)

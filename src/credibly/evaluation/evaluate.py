@@ -160,9 +160,11 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features)
-    names = class_names(rows.sample.predictions, classes or rows.sample.classes)
-    recorded = origin(source)
+    rows = checked_rows(predictions, labels, groups, features, classes)
+    own = rows.sample.classes
+    renamed = classes is not None and set(map(str, classes)) != set(own or ())
+    names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
+    recorded = origin(source or _read_from(rows))
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
@@ -190,13 +192,15 @@ def evaluate(
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
     told = (note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes))
+    read = set() if source else set(recorded.get("notes", ()))
+    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(
         predictions=work.summary,
         classes=names,
         verdicts=verdicts(found["tests"], work.summary, level)
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=data_warnings(rows, survey, names, recorded),
-        notes=(*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ())),
+        notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
@@ -215,6 +219,14 @@ def evaluate(
         source=recorded,
         **found,
     )
+
+
+def _read_from(rows: Rows) -> dict[str, Any] | None:
+    """Return where rows came from that were read from a file here."""
+    some = rows.sample
+    if not some.source or rows.loaded() is None:
+        return None
+    return {"path": some.source, "digest": some.digest, "dropped": some.dropped, "notes": some.notes}
 
 
 def _notes(

@@ -6,6 +6,7 @@ Tests that take longer than seconds are left out unasked; the answers of the oth
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -195,7 +196,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
     if tested is None:
         regions = _regions(alone, predictions, labels, None, work)
     else:
-        regions = _regions(tested, predictions, labels, columns, work)
+        regions = _named(_regions(tested, predictions, labels, columns, work), whole.feature_names)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
@@ -221,6 +222,17 @@ def _regions(
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
     return test.regions(predictions[rows], seen, features=chosen, **work.drawn)
+
+
+def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
+    """Call features by their names, where the data have some and features were cut."""
+    if names is None or found.columns != tuple(f"feature {j}" for j in range(len(names))):
+        return found
+
+    def told(words: str) -> str:
+        return re.sub(r"feature (\d+)", lambda match: names[int(match[1])], words)
+
+    return dataclasses.replace(found, columns=names, regions=tuple(map(told, found.regions)))
 
 
 def _has_raters(rows: Rows, work: Work) -> str | None:

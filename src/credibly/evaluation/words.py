@@ -238,6 +238,8 @@ def joined(names: Sequence[str], most: int = 8) -> str:
 
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
+_MOST_CLASSES = 2048
+_OFFSETS = (-3, -2, -1, 1, 2, 3)
 
 _ONE_DISTRIBUTION = (
     "there is one distribution per instance; where these are averages of an ensemble, the members are "
@@ -269,14 +271,32 @@ def count_oddities(chunk: Dataset) -> Sums:
     if isinstance(chunk.batch, Classes):
         counts = count_cells(chunk.batch.values, chunk.batch.n_classes)
         states["labels"] = State(counts=to_host(counts)[0])
+        if chunk.batch.n_classes <= _MOST_CLASSES:
+            states["confusion"] = _confusion(point.probs, chunk.batch)
     return Sums(states, notes)
+
+
+def _confusion(probs: Any, batch: Classes) -> State:
+    """Count predicted against observed classes, also of the rows before and after, and add up confidence."""
+    xp = namespace(probs)
+    confidence = to_host(xp.max(probs, axis=-1))
+    predicted, observed = to_host(xp.argmax(probs, axis=-1)), to_host(batch.values)[0].astype(np.int64)
+    k = batch.n_classes
+    table = np.bincount(predicted * k + observed, minlength=k * k)
+    # label i + by beside prediction i
+    shifted = [
+        int((predicted[:-by] == observed[by:]).sum() if by > 0 else (predicted[-by:] == observed[:by]).sum())
+        for by in _OFFSETS
+    ]
+    return State(table=table, shifted=np.array(shifted), stated=np.array(confidence.sum(dtype=np.float64)))
 
 
 def data_warnings(
     rows: Rows, survey: Sums, classes: Sequence[str], source: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return one sentence per oddity, those of the reading of the file first."""
-    found = list(source_warnings(source))
+    found = list(_misread(survey, rows.n, classes))
+    found += source_warnings(source)
     found += [note for note in rows.notes if note not in found]
     if rows.n < FEW_INSTANCES:
         found.append(f"There are only {rows.n} instances: expect wide intervals and wide acceptance regions.")
@@ -287,6 +307,47 @@ def data_warnings(
         if "labels" in survey.states:
             found += _labels(survey.states["labels"]["counts"], classes)
     return tuple(found)
+
+
+def _misread(survey: Sums, n: int, classes: Sequence[str]) -> tuple[str, ...]:
+    """Say it where another order of the classes, or labels a few rows off, would explain a poor accuracy.
+
+    Far below what the model states means by a fifth and by six standard errors; explained, that the other
+    reading makes up for two thirds of the gap. Of classes each has to be renamed by at least a few instances.
+    """
+    if "confusion" not in survey.states or n < FEW_INSTANCES:
+        return ()
+    counts = survey.states["confusion"]
+    k = len(classes)
+    table = np.asarray(counts["table"]).reshape(k, k)
+    accuracy, stated = float(np.trace(table)) / n, float(counts["stated"]) / n
+    gap = stated - accuracy
+    if gap < max(0.2, 6 * math.sqrt(stated * (1 - stated) / n)):
+        return ()
+    shifted = np.asarray(counts["shifted"]) / n
+    best = int(np.argmax(shifted))
+    if shifted[best] - accuracy >= 2 / 3 * gap and shifted[best] - accuracy >= 0.2:
+        by = _OFFSETS[best]
+        where = f"{abs(by)} row{'s' * (abs(by) > 1)} {'later' if by > 0 else 'earlier'}"
+        words = (
+            f"Check the rows first: the accuracy is {accuracy:.1%} where the model states {stated:.1%}, and "
+            f"with labels {where} it would be {shifted[best]:.1%}. Labels and predictions seem offset."
+        )
+        return (words,)
+    from scipy.optimize import linear_sum_assignment  # slow to load, and few data need it
+
+    rows, columns = linear_sum_assignment(-table)
+    permuted = float(table[rows, columns].sum()) / n
+    if n < 10 * k or permuted - accuracy < max(0.2, 2 / 3 * gap):
+        return ()
+    moved = [(classes[i], classes[j]) for i, j in zip(rows, columns, strict=True) if i != j]
+    shown = ", ".join(f"{one} for {other}" for one, other in moved[:4]) + (", ..." if len(moved) > 4 else "")
+    words = (
+        f"Check the order of the classes first: the accuracy is {accuracy:.1%} where the model states "
+        f"{stated:.1%}, and with other names it would be {permuted:.1%} (predicted {shown}). Columns and "
+        "labels are probably in a different order."
+    )
+    return (words,)
 
 
 def n_dropped(source: Mapping[str, Any]) -> int:

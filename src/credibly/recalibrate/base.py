@@ -52,7 +52,9 @@ class Recalibration(ABC):
     n_members: int | None = dataclasses.field(default=None, init=False, repr=False)
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
 
-    def fit(self, predictions: Any, labels: Any, *, features: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, predictions: Any, labels: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn the parameters.
 
         Parameters

@@ -20,7 +20,7 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.learners.basis import check_features
-from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, require_order
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, paired
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
@@ -172,7 +172,7 @@ MOST_PAIRED_ROWS = 2500
 @takes_rng
 def recalibration_report(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     methods: Sequence[str | Recalibration] = ("temperature", "vector"),
     *,
     cv: int = 5,
@@ -240,7 +240,7 @@ def recalibration_report(
     >>> change.difference.interval()[1] < 0
     True
     """
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     given = checked(predictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)

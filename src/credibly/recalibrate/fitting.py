@@ -41,7 +41,7 @@ from credibly.predictions import (
     Predictions,
     as_labels,
     as_predictions,
-    require_order,
+    paired,
 )
 from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
 from credibly.results.base import Result
@@ -134,7 +134,7 @@ def checked(predictions: Any) -> ClassPredictions:
 
 def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitData:
     """Check predictions and labels, and bring labels into the form of counts."""
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     given = checked(predictions)
     scores = scores_of(given)
     if is_torch(scores.values):  # parameters are plain numbers: nothing goes backward through a fit

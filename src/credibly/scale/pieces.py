@@ -206,7 +206,7 @@ def _array_pieces(
         n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
     for name, other in (
         ("labels", n_labels),
-        ("sample_weight", n if weight is None else int(weight.shape[0])),
+        ("sample_weight", n if weight is None else _length(weight)),
     ):
         if other != n:
             raise InputError(
@@ -216,6 +216,10 @@ def _array_pieces(
         own = None if weight is None else weight[rows]
         start, stop = offset + rows.start, offset + rows.stop
         yield ArrayPiece(start, stop, cut(array, rows, axis), labels[rows], kind, axis, weight=own)
+
+
+def _length(weight: Any) -> int:
+    return int(weight.shape[0]) if weight.ndim else 1
 
 
 def _in_memory(value: Any, name: str) -> Any:

@@ -24,7 +24,16 @@ from credibly._arrays.sums import count_cells
 from credibly.credal.distances import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Ensemble, Labels, Point, Rows, as_point, as_rows
+from credibly.predictions import (
+    ClassPredictions,
+    Ensemble,
+    Labels,
+    Point,
+    Rows,
+    as_point,
+    as_rows,
+    matched_models,
+)
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
 from credibly.selection.score import (
@@ -122,6 +131,7 @@ def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
             f"{sum(labelled)} of {len(labelled)} are chunks, which bring their labels",
             "Make chunks of the others, too: `scan(predictions, labels)`.",
         )
+    found = matched_models(found)
     (first_name, first), *_ = found.items()
     for name, given in found.items():
         if (given.n, n_classes[name]) != (first.n, n_classes[first_name]):

@@ -15,6 +15,8 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, Rows
@@ -44,7 +46,7 @@ class BinnedStatistic(CellStatistic):
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)
-        if not isinstance(self.p, (int, float)) or not 1 <= self.p < math.inf:
+        if not isinstance(self.p, (int, float, np.number)) or not 1 <= self.p < math.inf:
             raise InputError("`p`", "must be a finite number of at least 1", f"got {self.p!r}", "Use 1 or 2.")
         one_of("`debiased`", self.debiased, (True, False))
         if self.debiased and self.p != 2:

@@ -36,8 +36,7 @@ from credibly.predictions import (
     RealPredictions,
     Reals,
     as_labels,
-    as_predictions,
-    require_order,
+    paired,
 )
 from credibly.results.base import require_level
 from credibly.statistics.proper import share_moments
@@ -380,7 +379,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
     return CentralShares((both[:, : number - 1], both[:, number - 1 :]), held, predictions.notes)
 
 
-def pit(predictions: Any, labels: Any) -> Array:
+def pit(predictions: Any, labels: Any = None) -> Array:
     """Return F(y) of every label under its predicted distribution.
 
     Parameters
@@ -406,8 +405,7 @@ def pit(predictions: Any, labels: Any) -> Array:
     >>> cr.pit(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [0.0, 1.0]).round(4)
     array([0.5   , 0.8413])
     """
-    require_order(predictions, labels)
-    given = as_predictions(predictions)
+    given, labels = paired(predictions, labels)
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
             "`pit`",

@@ -237,6 +237,9 @@ class HitBound(ScoreBound):
         return share_moments(self.state(labels))
 
 
+_BOTH_CLASSES = "the Brier score is the sum over both classes, twice scikit-learn's brier_score_loss"
+
+
 @dataclasses.dataclass(frozen=True)
 class ConfidenceGap(Statistic):
     """Mean confidence minus accuracy: how much too sure the model is on average, negative where too unsure.
@@ -276,7 +279,11 @@ class ConfidenceGap(Statistic):
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ProperScore):
-    """Mean squared distance between the predicted distribution and the label, over all classes.
+    """Mean squared distance between the predicted distribution and the label, summed over all classes.
+
+    Notes
+    -----
+    Of two classes it is the sum over both, twice `brier_score_loss` of scikit-learn, which takes one of them.
 
     Examples
     --------
@@ -303,6 +310,10 @@ class Brier(ProperScore):
             "brier_score_loss": "which for two classes is twice the number of scikit-learn",
         },
     )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return ScoreBound(self, point.probs, plan, (*notes, _BOTH_CLASSES) if point.n_classes == 2 else notes)
 
     def table(self, probs: Array) -> Array:
         """|p|^2 - 2 p_c + 1."""

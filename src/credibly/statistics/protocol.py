@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
 from credibly._arrays.namespace import Array, device, is_numpy, namespace, to_host
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
@@ -313,7 +313,18 @@ class Statistic(ABC):
                     argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
-        return dataclasses.replace(self, **settings)
+        try:
+            return dataclasses.replace(self, **settings)
+        except CrediblyError:
+            raise
+        except (TypeError, ValueError) as error:  # a text or None where a number is compared
+            got = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+            raise InputTypeError(
+                f"the settings of `{self.name}`",
+                "must be of the kinds that its documentation names",
+                f"got {got[:200]}",
+                f"Its own: `{self._call()}`.",
+            ) from error
 
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""

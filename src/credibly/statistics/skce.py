@@ -223,11 +223,12 @@ class KernelError(Statistic):
                     f"got estimator={self.estimator!r}",
                     "Leave it out.",
                 )
-            if self.block_size < 2:
+            whole = isinstance(self.block_size, (int, np.integer)) and not isinstance(self.block_size, bool)
+            if not whole or self.block_size < 2:
                 raise InputError(
                     "`block_size`",
-                    "must be at least 2",
-                    f"got {self.block_size}",
+                    "must be an integer of at least 2",
+                    f"got {self.block_size!r}",
                     'Blocks of 2 are estimator="linear".',
                 )
 

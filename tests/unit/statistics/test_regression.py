@@ -253,7 +253,6 @@ every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
         ([[0.5, 0.5]], [0], "needs real-valued predictions; got Point"),
         (cr.LabelCounts([[1, 2]]), [0.0], "needs real-valued predictions; got LabelCounts"),
         (ALL["gaussian"], Y[:-1], "must have one entry per prediction"),
-        (ALL["gaussian"], Y[:, None], "Flatten them"),
         (ALL["gaussian"], np.where(np.arange(N) == 3, np.nan, Y), "`labels` must be finite; row 3 holds nan"),
         (ALL["gaussian"], np.full(N, np.inf), "`labels` must be finite"),
         (ALL["gaussian"], ["a"] * N, "`labels` must hold numbers"),

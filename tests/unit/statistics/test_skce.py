@@ -185,7 +185,7 @@ def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:
         cr.skce(probs, labels, estimator="block", block_size=7)
     with pytest.raises(cr.InputError, match='belongs to estimator="block"'):
         cr.skce(probs, labels, block_size=3)
-    with pytest.raises(cr.InputError, match="`block_size` must be at least 2"):
+    with pytest.raises(cr.InputError, match="`block_size` must be an integer of at least 2"):
         cr.skce(probs, labels, estimator="block", block_size=1)
 
 

@@ -28,7 +28,7 @@ from credibly.hypotests.credal.credal_test import credal_test
 from credibly.learners.basis import set_features
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
-from credibly.predictions import Point, Predictions, as_predictions, require_order
+from credibly.predictions import Point, Predictions, as_predictions, paired
 from credibly.results.base import Result, require_level
 from credibly.results.tests import CredalTestResult, Method
 
@@ -214,7 +214,7 @@ class Inflation(Result):
 @takes_rng
 def inflate(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     features: Any = None,
     by: By = "vacuous",
@@ -290,7 +290,7 @@ def inflate(
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
     of_weights = [name for name in settings if name not in ("method", "given")]

@@ -65,6 +65,7 @@ from credibly.predictions import (
     LabelCounts,
     Point,
     as_labels,
+    as_pair,
     as_predictions,
     require_order,
 )
@@ -236,7 +237,7 @@ _Z = 1.645  # the level that most verdicts use, in standard deviations
 @takes_rng
 def validity_test(
     predictions: Any,
-    counts: Any,
+    counts: Any = None,
     *,
     n_resamples: int = 999,
     rng: Any = None,
@@ -304,6 +305,7 @@ def validity_test(
     require_resamples(n_resamples)
     report = as_progress(progress)
     require_order(predictions, counts)
+    predictions, counts = as_pair(predictions, counts)
     credal, seed = _as_set(predictions), as_seed(rng)
     observed = counts
     if not isinstance(counts, LabelCounts):
