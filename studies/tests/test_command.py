@@ -20,7 +20,16 @@ from unit.cli.runs import Command
 
 pytestmark = pytest.mark.slow
 
-FILES = {"rates.tsv", "rejections.tsv", "result.json", "result.md", "power.json", "power.svg", "distance.svg"}
+FILES = {
+    "curves.tsv",
+    "rates.tsv",
+    "rejections.tsv",
+    "result.json",
+    "result.md",
+    "power.json",
+    "power.svg",
+    "distance.svg",
+}
 
 
 def random_test(sample: simulate.WorldSample, rng: np.random.Generator) -> float:
@@ -50,7 +59,7 @@ def test_list(credibly: Command) -> None:
     ran = credibly("study", "list")
     assert ran.code == 0
     assert [row["name"] for row in ran.rows] == list(STUDIES)
-    assert {row["reference"] for row in ran.rows} >= {"M23 Fig. 1", "J25 Fig. 3", "J25 Fig. 4"}
+    assert {row["reference"] for row in ran.rows} >= {"M23 Sec. 4.1, Fig. 1", "J25 Sec. 4.1, Fig. 3"}
     found = json.loads(credibly("study", "list", "--json").out)
     assert [entry["name"] for entry in found["entries"]] == list(STUDIES)
 

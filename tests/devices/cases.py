@@ -99,7 +99,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
         )
 
     for method in ("moments", "bound"):
-        yield f"calibration_test {method}", calibration(statistic="skce", method=method)
+        yield f"calibration_test {method}", calibration(statistics="skce", method=method)
     yield (
         "calibration_test asymptotic",
         lambda make: cr.calibration_test(
@@ -109,8 +109,8 @@ def _tests() -> Iterator[tuple[str, Case]]:
             method="asymptotic",
         ),
     )
-    yield "calibration_test instances", calibration(resample="instances", statistic="brier")
-    yield "calibration_test omnibus", calibration(statistic="omnibus")
+    yield "calibration_test instances", calibration(resample="instances", statistics="brier")
+    yield "calibration_test omnibus", calibration(statistics="omnibus")
     for name, given in (("samples", samples), ("quantiles", quantiles)):
         yield (
             f"calibration_test {name}",
@@ -126,7 +126,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
         yield f"credal_test {weights}", credal(weights=weights)
     for learner in ("boundary", "tilting", "gating"):
         yield f"credal_test {learner}", credal(weights="learned", learner=learner, refit=False, split=0.5)
-    yield "credal_test omnibus", credal(weights="mean", statistic=("skce", "brier"))
+    yield "credal_test omnibus", credal(weights="mean", statistics=("skce", "brier"))
     yield (
         "validity_test",
         lambda make: cr.validity_test(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=39, rng=7),

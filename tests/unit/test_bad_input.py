@@ -38,7 +38,7 @@ def a_test(predictions, labels, **settings):
 
 
 def an_omnibus_test(predictions, labels, **settings):
-    return a_test(predictions, labels, statistic=("brier", "confidence_ece"), **settings)
+    return a_test(predictions, labels, statistics=("brier", "confidence_ece"), **settings)
 
 
 def a_curve(predictions, labels, **settings):
@@ -386,7 +386,7 @@ def test_many_classes(statistic):
 )
 def test_wrong_statistics(name, words):
     with pytest.raises(cr.CrediblyError, match=words.replace("?", r"\?")):
-        a_test(PROBS, LABELS, statistic=name)
+        a_test(PROBS, LABELS, statistics=name)
 
 
 @pytest.mark.parametrize(

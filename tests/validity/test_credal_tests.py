@@ -112,7 +112,7 @@ def test_power_of_the_default() -> None:
 @pytest.mark.parametrize("statistic", ["hosmer_lemeshow", "classwise_ece", "confidence_ece"])
 def test_m23_is_conservative_in_s1_for_errors_bounded_below_by_zero(statistic: str) -> None:
     world = EnsembleWorld("S1", n_members=5, n_classes=4, spread=0.1)
-    found = pvalues(world, paper="M23", statistic=statistic)
+    found = pvalues(world, paper="M23", statistics=statistic)
     for level in (0.05, 0.2):
         assert (found <= level + 1e-12).sum() <= worlds.bounds(REPETITIONS, level)[1]
 
@@ -126,7 +126,15 @@ def test_constant_weights_are_conservative_without_refits() -> None:
 
 def test_weights_by_member_alone_fail_the_control() -> None:
     """Why "boundary" is the default: the truth on the boundary is in the set, but not in reach of gating."""
-    world = MulticlassWorld("H1", delta=0.0, corner="closest", n_members=10, n_classes=5)
+    world = MulticlassWorld(
+        "H1",
+        corner="closest",
+        n_members=10,
+        n_classes=5,
+        prior="dataset",
+        prior_concentration=0.5,
+        sharpness=5.0,
+    )
     rejected = [
         cr.credal_test(
             sample.predictions,

@@ -123,7 +123,7 @@ def verdicts(
         # beyond all replicates p-values differ by their tails only; the distance still orders them
         sides = 2 if result.tail == "two-sided" else 1
         beyond = result.pvalue <= sides / (result.n_resamples + 1)
-        distance = math.inf if math.isnan(result.z_score) else -abs(result.z_score)
+        distance = math.inf if math.isnan(result.z_score) else -round(abs(result.z_score), 6)
         return _ORDER[verdict.word], 0.0 if beyond else result.deciding_pvalue, distance
 
     return tuple(verdict for verdict, _ in sorted(made, key=badness))

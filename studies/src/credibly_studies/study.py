@@ -118,7 +118,7 @@ class Study(Generic[S]):
     full: S
     work: Callable[[S, Run], Findings]
     needs: tuple[str, ...] = ()
-    design: Design | None = None
+    design: Design = ""
 
     def entry(self) -> dict[str, str]:
         """Return what a list of studies says about this one."""
@@ -168,8 +168,7 @@ class Study(Generic[S]):
             Checkpoints(out).begin(settings)
         findings = self.work(chosen, run)
         claims = [
-            dataclasses.replace(one, design=self.design) if one.design is None else one
-            for one in findings.claims
+            dataclasses.replace(one, design=self.design) if not one.design else one for one in findings.claims
         ]
         findings = dataclasses.replace(findings, claims=claims)
         return StudyResult(self.name, self.title, self.reference, size, settings, findings)

@@ -33,14 +33,14 @@ def test_fit_and_apply_do_what_the_library_does(folder: Path, capsys: pytest.Cap
     fit, new = cr.load("fit.npz"), cr.load("new.npz")
     own = cr.recalibrate.TemperatureScaling().fit(fit.predictions, fit.labels)
     assert printed[0] == "t.json"
-    assert printed[1] == f"fitted\tTemperatureScaling, T = {own.temperature:.4g}"
+    assert printed[1] == f"fitted\ttemperature {own.temperature:.3g}"
     assert "converged\tyes" in printed
     assert main(["calibrate", "apply", "t.json", "new.npz", "out.npz"]) == 0
     made = cr.load("out.npz")
     assert np.array_equal(made.predictions.probs, own.apply(new.predictions).probs)
     assert np.array_equal(made.labels, new.labels)
     assert np.array_equal(made.groups, new.groups)
-    assert "TemperatureScaling" in made.meta["recalibration"]
+    assert "temperature" in made.meta["recalibration"]
 
 
 def test_the_data_of_the_fit_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

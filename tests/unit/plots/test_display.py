@@ -199,7 +199,7 @@ def test_models_straight_from_data() -> None:
     with pytest.raises(cr.InputError, match="`data` must hold at least one model"):
         cr.plots.reliability({}, LABELS)
     with pytest.raises(cr.UnsupportedError, match="`label` of a NullDisplay"):
-        cr.plots.null(PROBS, LABELS, label="a", statistic="brier", n_resamples=19, rng=0)
+        cr.plots.null(PROBS, LABELS, label="a", statistics="brier", n_resamples=19, rng=0)
 
 
 def test_options_of_the_picture_and_settings_of_the_result_go_their_ways() -> None:

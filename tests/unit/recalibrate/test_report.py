@@ -202,7 +202,7 @@ def test_the_section_of_the_report(sharp) -> None:
     assert "temperature moves Log loss from" in page
     assert "alpha could not be fitted" in page
     assert tuple(name for name, _ in evaluation.not_run if "alpha" in name) == ("recalibration by alpha",)
-    plain = cr.evaluate(*sharp, statistics=["log_loss"], n_resamples=39)
+    plain = cr.evaluate(*sharp, statistics=["log_loss"], n_resamples=39, recalibrate=[])
     assert plain.recalibration is None
     assert "What would recalibration change?" not in render_report(plain)
 

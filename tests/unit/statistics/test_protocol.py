@@ -48,7 +48,7 @@ def test_an_unknown_setting_is_told_the_nearest() -> None:
     ("name", "paper", "settings"),
     [
         ("confidence_ece", "C25", {"n_bins": 10, "closed": "right"}),
-        ("confidence_ece", "P21", {"n_bins": 10, "closed": "right"}),
+        ("confidence_ece", "P21", {"closed": "right"}),
         ("confidence_ece", "M23", {"n_bins": 10}),
         ("classwise_ece", "M23", {"n_bins": 10}),
         ("hosmer_lemeshow", "M23", {"n_bins": 5, "binning": "equal_mass"}),
