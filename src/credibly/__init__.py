@@ -125,6 +125,7 @@ if _TYPE_CHECKING:
         confidence_ece,
         crps,
         decompose_brier,
+        ecce,
         gaussian_log_loss,
         hosmer_lemeshow,
         interval_score,
@@ -139,8 +140,12 @@ if _TYPE_CHECKING:
         risk_coverage_curve,
         rmse,
         skce,
+        smooth_ece,
+        spiegelhalter_z,
         statistic,
+        t_cal,
         top_label_ece,
+        truthful_ce,
     )
 
 __version__ = "0.1.0"
@@ -207,6 +212,7 @@ _HOMES = {
         "confidence_ece",
         "crps",
         "decompose_brier",
+        "ecce",
         "gaussian_log_loss",
         "hosmer_lemeshow",
         "interval_score",
@@ -221,8 +227,12 @@ _HOMES = {
         "risk_coverage_curve",
         "rmse",
         "skce",
+        "smooth_ece",
+        "spiegelhalter_z",
         "statistic",
+        "t_cal",
         "top_label_ece",
+        "truthful_ce",
     ),
 }
 
@@ -297,6 +307,7 @@ __all__ = [
     "crps",
     "decompose_brier",
     "deterministic",
+    "ecce",
     "epistemic_score",
     "evaluate",
     "from_posterior_predictive",
@@ -324,8 +335,12 @@ __all__ = [
     "save",
     "scan",
     "skce",
+    "smooth_ece",
+    "spiegelhalter_z",
     "statistic",
+    "t_cal",
     "top_label_ece",
+    "truthful_ce",
     "uncertainty",
     "validity_test",
 ]

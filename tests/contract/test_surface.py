@@ -88,7 +88,7 @@ def test_the_surface_is_the_snapshot() -> None:
 
 
 def test_the_top_is_short_and_rooms_are_sorted() -> None:
-    assert len(cr.__all__) <= 65  # nouns, the verbs of the README, statistics, errors
+    assert len(cr.__all__) <= 70  # nouns, the verbs of the README, statistics, errors
     for room in ROOMS:
         names = importlib.import_module(f"credibly.{room}").__all__
         assert names == sorted(names)

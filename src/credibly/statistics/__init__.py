@@ -1,5 +1,6 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
+from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.coverage import (
     interval_score,
@@ -19,7 +20,10 @@ from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
+from credibly.statistics.smooth import smooth_ece
+from credibly.statistics.spiegelhalter import spiegelhalter_z
 from credibly.statistics.user import statistic
+from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
     "BrierDecomposition",
@@ -32,6 +36,7 @@ __all__ = [
     "confidence_ece",
     "crps",
     "decompose_brier",
+    "ecce",
     "error_over_simplex",
     "error_over_weights",
     "gaussian_log_loss",
@@ -49,6 +54,10 @@ __all__ = [
     "risk_coverage_curve",
     "rmse",
     "skce",
+    "smooth_ece",
+    "spiegelhalter_z",
     "statistic",
+    "t_cal",
     "top_label_ece",
+    "truthful_ce",
 ]
