@@ -82,6 +82,7 @@ if _TYPE_CHECKING:
     )
     from credibly.hypotests import (
         calibration_test,
+        corp_curve,
         coverage_curve,
         credal_test,
         inflate,
@@ -173,6 +174,7 @@ _HOMES = {
     ),
     "credibly.hypotests": (
         "calibration_test",
+        "corp_curve",
         "coverage_curve",
         "credal_test",
         "inflate",
@@ -302,6 +304,7 @@ __all__ = [
     "classwise_ece",
     "compare",
     "confidence_ece",
+    "corp_curve",
     "coverage_curve",
     "credal_test",
     "crps",

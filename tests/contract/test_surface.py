@@ -32,6 +32,7 @@ NOT_CALLED_BY_USERS = {
     "CheckResult",
     "Comparison",
     "Convergence",
+    "CorpCurve",
     "CredalTestResult",
     "Dataset",
     "DisagreementDecomposition",

@@ -148,6 +148,10 @@ def _tests() -> Iterator[tuple[str, Case]]:
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
     )
     yield (
+        "corp_curve",
+        lambda make: cr.corp_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
+    )
+    yield (
         "inflate",
         lambda make: cr.inflate(
             ensemble(make), make(LABELS), weights="constant", resolution=0.5, n_resamples=19, n_draws=1, rng=7
@@ -347,6 +351,7 @@ BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
 LEAVES: dict[str, str] = {
     "risk_coverage_curve": "the order of answers by confidence",
+    "corp_curve": "isotonic regression",
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
     "sample hull": DRAWS_OF_SETS,

@@ -1,6 +1,7 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
 from credibly.results.curves import (
+    CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
     ReliabilityCurve,
@@ -19,6 +20,7 @@ from credibly.results.witness import WitnessDirection, WitnessResult
 __all__ = [
     "Change",
     "CheckResult",
+    "CorpCurve",
     "CredalTestResult",
     "DisagreementDecomposition",
     "EnvelopeCurve",
