@@ -45,6 +45,7 @@ NOT_CALLED_BY_USERS = {
     "HypothesisCheck",
     "Inflation",
     "Learner",
+    "LogisticCalibration",
     "LossDecomposition",
     "MassFunction",
     "MemberFunctions",

@@ -148,6 +148,12 @@ def _tests() -> Iterator[tuple[str, Case]]:
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
     )
     yield (
+        "logistic_calibration",
+        lambda make: cr.statistics.logistic_calibration(
+            make(MEMBERS[:, 0, :2] / MEMBERS[:, 0, :2].sum(1, keepdims=True)), make(LABELS % 2)
+        ),
+    )
+    yield (
         "corp_curve",
         lambda make: cr.corp_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
     )
@@ -352,6 +358,7 @@ PICTURES = "what only pictures show"
 LEAVES: dict[str, str] = {
     "risk_coverage_curve": "the order of answers by confidence",
     "corp_curve": "isotonic regression",
+    "logistic_calibration": OPTIMISERS,
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
     "sample hull": DRAWS_OF_SETS,

@@ -180,6 +180,24 @@ def true_skill(exponent: float) -> float:
     return share * (1 - share) - loss
 
 
+def slopes(exponent: float) -> Callable[[int], Numbers]:
+    """Two classes whose true logit is the predicted one times the exponent."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([25, seed])
+        predicted = rng.beta(2, 2, size=300)
+        probs = np.stack([1 - predicted, predicted], axis=1)
+        labels = worlds.draw(worlds.temper(probs, exponent), rng)
+        found = cr.statistics.logistic_calibration(probs, labels)
+        return {
+            "slope": held(found.slope, exponent),
+            "intercept": held(found.intercept, 0.0),
+            "in the large": held(found.in_the_large, 0.0),
+        }
+
+    return run
+
+
 def entropy_mean(seed: int) -> Numbers:
     """The mean entropy of a uniform distribution over the simplex with k classes: 1/2 + ... + 1/k."""
     probs = worlds.predictions(300, 3, np.random.default_rng([20, seed]))
@@ -262,6 +280,10 @@ INTERVAL_ROWS = [
     *(
         Row("corp_curve", f"n = {n}, exponent {exponent:g}", "interval", isotonic(n, exponent), True, 0.03)
         for n, exponent in ((100, 1.0), (400, 2.0), (400, 1.0))
+    ),
+    *(
+        Row("logistic_calibration", f"exponent {exponent:g}", "interval", slopes(exponent), slack=0.03)
+        for exponent in (0.5, 1.0, 2.0)
     ),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),

@@ -11,6 +11,7 @@ from credibly.statistics.coverage import (
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, log_loss
 from credibly.statistics.protocol import Statistic, Traits
@@ -27,6 +28,7 @@ from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
     "BrierDecomposition",
+    "LogisticCalibration",
     "RunningStatistic",
     "Statistic",
     "Traits",
@@ -45,6 +47,7 @@ __all__ = [
     "kde_ce",
     "kl_ce",
     "log_loss",
+    "logistic_calibration",
     "mae",
     "mmd_ce",
     "picp",
