@@ -28,6 +28,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "Certificate",
     "Change",
     "CheckResult",
     "Comparison",

@@ -153,6 +153,13 @@ def _tests() -> Iterator[tuple[str, Case]]:
             make(MEMBERS[:, 0, :2] / MEMBERS[:, 0, :2].sum(1, keepdims=True)), make(LABELS % 2)
         ),
     )
+    for bins in (1, 4):
+        yield (
+            f"certificate {bins}",
+            lambda make, bins=bins: cr.hypotests.certificate(
+                ensemble(make), make(LABELS), statistic=cr.confidence_ece.with_(n_bins=bins)
+            ),
+        )
     yield (
         "corp_curve",
         lambda make: cr.corp_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),

@@ -198,6 +198,40 @@ def slopes(exponent: float) -> Callable[[int], Numbers]:
     return run
 
 
+CERTIFIED = {
+    "mean gap": cr.confidence_ece.with_(n_bins=1),
+    "confidence_ece": cr.confidence_ece,
+    "classwise_ece": cr.classwise_ece,
+    "smooth_ece": cr.smooth_ece.with_(target="classwise"),
+    "ecce": cr.ecce.with_(target="classwise"),
+}
+
+
+def certificates(exponent: float, k: int) -> Callable[[int], Numbers]:
+    """Whether the error of the true distributions, in place of labels, is below its bound."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([26, seed])
+        probs = worlds.predictions(200, k, rng)
+        truth = worlds.temper(probs, exponent)
+        labels, true = worlds.draw(truth, rng), shares(truth)
+        return {
+            name: float(
+                float(one(probs, true)) <= cr.hypotests.certificate(probs, labels, statistic=one).upper
+            )
+            for name, one in CERTIFIED.items()
+        }
+
+    return run
+
+
+def shares(truth: np.ndarray) -> cr.LabelCounts:
+    """The true distributions as shares of a million raters."""
+    counts = np.floor(1e6 * truth).astype(int)
+    counts[:, 0] += 1_000_000 - counts.sum(axis=1)
+    return cr.LabelCounts(counts)
+
+
 def entropy_mean(seed: int) -> Numbers:
     """The mean entropy of a uniform distribution over the simplex with k classes: 1/2 + ... + 1/k."""
     probs = worlds.predictions(300, 3, np.random.default_rng([20, seed]))
@@ -284,6 +318,10 @@ INTERVAL_ROWS = [
     *(
         Row("logistic_calibration", f"exponent {exponent:g}", "interval", slopes(exponent), slack=0.03)
         for exponent in (0.5, 1.0, 2.0)
+    ),
+    *(
+        Row("certificate", f"exponent {e:g}, k = {k}", "interval", certificates(e, k), True, few=4)
+        for e, k in ((1.0, 2), (0.5, 5))
     ),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),

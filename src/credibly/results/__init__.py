@@ -14,10 +14,11 @@ from credibly.results.power import PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.tests import Certificate, CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "Certificate",
     "Change",
     "CheckResult",
     "CorpCurve",
