@@ -1,7 +1,7 @@
 """Spiegelhalter's z: the Brier score minus what the predictions expect of it, in units of its spread.
 
     z = sum_i (b_i - E b_i) / sqrt(sum_i Var b_i),   b = ||p - e_y||^2,   E b = 1 - ||p||^2,
-    Var b = 4 (sum_c p_c^3 - ||p||^4)
+    Var b = 4 sum_c p_c (p_c - ||p||^2)^2
 
 For two classes this is sum (y - p)(1 - 2 p) / sqrt(sum (1 - 2 p)^2 p (1 - p)).   Spiegelhalter 1986.
 """
@@ -110,14 +110,13 @@ class SpiegelhalterZ(Statistic):
         p = as_float64(point.probs)
         xp = namespace(p)
         square = xp.sum(p * p, axis=-1)
-        # |p|^2 - 2 p_y + 1 - (1 - |p|^2)
+        # |p|^2 - 2 p_y + 1 - (1 - |p|^2); of uniform predictions nothing but rounding is left
         table = 2.0 * (square[:, None] - p)
-        variance = 4.0 * (xp.sum(p**3, axis=-1) - square**2)
-        # certain and uniform predictions have none; rounding would give some
-        variance = xp.where(variance > _NOTHING, variance, xp.zeros_like(variance))
+        table = xp.where(xp.abs(table) > _ROUNDING * square[:, None], table, xp.zeros_like(table))
+        variance = xp.sum(p * table**2, axis=-1)
         return ZBound(self, table, variance, plan, notes)
 
 
-_NOTHING = 16 * float(np.finfo(np.float64).eps)
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 spiegelhalter_z = SpiegelhalterZ()
