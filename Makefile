@@ -123,6 +123,6 @@ environment = @test -n "$(PYTHON)" || { echo "no Python 3.11 or newer on PATH; s
 	@touch $@
 
 # PyTorch stays at the release of constraints.txt, of which one may have the small CPU build at hand.
-.venv-newest/.ready: pyproject.toml constraints.txt
-	$(call environment,.venv-newest,$$(grep '^torch==' constraints.txt) -e '.[dev]')
+.venv-newest/.ready: pyproject.toml studies/pyproject.toml constraints.txt
+	$(call environment,.venv-newest,$$(grep '^torch==' constraints.txt) -e '.[dev]' -e ./studies)
 	@touch $@

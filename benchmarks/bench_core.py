@@ -89,7 +89,7 @@ def _consistency_test(threads: int) -> Iterator[Row]:
     replicates = Replicates(point.probs, (1, 2))
 
     def test() -> cr.results.HypotestResult:
-        return cr.calibration_test(point, labels, statistic="confidence_ece", n_resamples=1000, rng=0)
+        return cr.calibration_test(point, labels, statistics="confidence_ece", n_resamples=1000, rng=0)
 
     def draw() -> None:
         for start in range(0, 1000, 100):

@@ -19,7 +19,7 @@ def rows(threads: int) -> Iterator[Row]:
 
     def test(features: Any = sample.features, **settings: Any) -> Callable[[], object]:
         settings = {"n_resamples": RESAMPLES, **settings}
-        return lambda: cr.credal_test(sample.predictions, sample.labels, features, rng=0, **settings)
+        return lambda: cr.credal_test(sample.predictions, sample.labels, features=features, rng=0, **settings)
 
     tasks = {
         "the default (4 folds, refits)": (test(), 3.0),

@@ -77,7 +77,7 @@ def _pairs(threads: int) -> Iterator[Row]:
         yield _against(task, ours, 1.0, threads)
         observed = labels.values[0, :]
         ours = seconds_on_device(
-            lambda: cr.calibration_test(point, observed, statistic=statistic, n_resamples=VECTORS, rng=0), 2
+            lambda: cr.calibration_test(point, observed, statistics=statistic, n_resamples=VECTORS, rng=0), 2
         )
         yield _against(
             f"calibration_test of kde_ce, n = {PAIR_ROWS:,}, {VECTORS} resamples drawn there",

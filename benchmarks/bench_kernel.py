@@ -63,7 +63,7 @@ def _kde_test(threads: int) -> Iterator[Row]:
     statistic = cr.kde_ce.with_(bandwidth=BANDWIDTH)
 
     def ours() -> cr.results.HypotestResult:
-        return cr.calibration_test(point, labels, statistic=statistic, n_resamples=resamples, rng=0)
+        return cr.calibration_test(point, labels, statistics=statistic, n_resamples=resamples, rng=0)
 
     def theirs() -> np.ndarray:
         drawn = Replicates(point.probs, tuple(ours().settings["seed"])).labels(slice(0, resamples)).values
@@ -86,7 +86,7 @@ def _kde_test_large(threads: int) -> Iterator[Row]:
     statistic = cr.kde_ce.with_(bandwidth=BANDWIDTH)
 
     def ours() -> cr.results.HypotestResult:
-        return cr.calibration_test(point, labels, statistic=statistic, n_resamples=resamples, rng=0)
+        return cr.calibration_test(point, labels, statistics=statistic, n_resamples=resamples, rng=0)
 
     found = best_of(1, ours=ours, product=_product(n, resamples))
     ratio = found["product"] / found["ours"]
@@ -109,7 +109,7 @@ def _skce(threads: int) -> Iterator[Row]:
     yield Row(f"skce once, n = {n:,}, k = {K}", once, 0.06, "60 ms", ">= 1", once <= 0.06, threads)
 
     def ours() -> cr.results.HypotestResult:
-        return cr.calibration_test(point, labels, statistic="skce", n_resamples=resamples, rng=0)
+        return cr.calibration_test(point, labels, statistics="skce", n_resamples=resamples, rng=0)
 
     found = best_of(2, ours=ours, product=_product(n, resamples))
     ratio = found["product"] / found["ours"]

@@ -95,7 +95,7 @@ def end_to_end(name: str, n: int) -> dict[str, Any]:
 
     def test(precision: str) -> cr.results.HypotestResult:
         return cr.calibration_test(
-            point, labels, statistic=statistic.with_(precision=precision), n_resamples=VECTORS, rng=0
+            point, labels, statistics=statistic.with_(precision=precision), n_resamples=VECTORS, rng=0
         )
 
     with cr.memory_limit(40 * GIB):
@@ -109,12 +109,12 @@ def end_to_end(name: str, n: int) -> dict[str, Any]:
             host = cr.calibration_test(
                 cr.Point(probs.cpu().numpy()),
                 labels.cpu().numpy(),
-                statistic=statistic.with_(precision="float64"),
+                statistics=statistic.with_(precision="float64"),
                 n_resamples=50,
                 rng=0,
             )
             device = cr.calibration_test(
-                point, labels, statistic=statistic.with_(precision="float64"), n_resamples=50, rng=0
+                point, labels, statistics=statistic.with_(precision="float64"), n_resamples=50, rng=0
             )
             found["pvalue_host_50"], found["pvalue_device_50"] = host.pvalue, device.pvalue
     return found

@@ -23,7 +23,7 @@ def rows(threads: int) -> Iterator[Row]:
     statistics = ("picp", "quantile_calibration_error")
 
     def test() -> object:
-        return cr.calibration_test(given, labels, statistic=statistics, n_resamples=1000, rng=0)
+        return cr.calibration_test(given, labels, statistics=statistics, n_resamples=1000, rng=0)
 
     def curve() -> object:
         return cr.pit_test(given, labels, n_resamples=1000, rng=0)

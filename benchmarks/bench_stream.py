@@ -22,8 +22,13 @@ import numpy as np
 from harness import Row, best_of
 
 import credibly as cr
-from credibly._arrays.memory_order import mean_entropy_of_members, mean_of_members, summary_of_rows
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    mean_entropy_of_members,
+    mean_of_members,
+    summary_of_rows,
+    tiles,
+)
 from credibly.credal.means import MeasuresTask
 from credibly.predictions import Rows
 from credibly.predictions.passes import leaf_rows, one_pass

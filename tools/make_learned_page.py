@@ -19,9 +19,11 @@ STUDIES = Path(__file__).resolve().parent.parent / "docs" / "studies"
 
 HEAD = """# What we learned
 
-Every claim of the five papers that a study here checked, with the paper's number and ours. A claim is
-judged by the study's own numbers when it runs, at the size named; the pages of the papers say how, and
-where designs differ. This page is made by `tools/make_learned_page.py` from `docs/studies/results`.
+Every claim of the five papers that a study here checked, with its place, the paper's number and ours. "By its
+own numbers" says what the paper's printed numbers make of the claim, "our design" whether our experiment is
+the printed one, a smaller one of the same kind or another, "outcome" what our numbers make of it, at the size
+named; the pages of the papers say how. This page is made by `tools/make_learned_page.py` from
+`docs/studies/results`.
 """
 
 
@@ -46,10 +48,15 @@ def learned(folder: Path) -> str:
     claims = [Claim(**claim) for result in found for claim in result["claims"]]
     counts = Counter(claim.outcome for claim in claims)
     parts = [HEAD, _sum_of(counts), _sources(found)]
-    for paper in dict.fromkeys(claim.place.split()[0] for claim in claims):
-        own = [claim for claim in claims if claim.place.split()[0] == paper]
+    for paper in dict.fromkeys(map(_paper, claims)):
+        own = [claim for claim in claims if _paper(claim) == paper]
         parts.append(f"## {paper}\n\n{claims_table(own).markdown()}\n")
     return "\n".join(parts)
+
+
+def _paper(claim: Claim) -> str:
+    """Return the paper's key, which a place begins with: one section per paper."""
+    return claim.place[:3]
 
 
 def _sum_of(counts: Counter[str]) -> str:

@@ -211,9 +211,9 @@ def tests() -> Iterator[Case]:
     """Yield every test and check."""
     classes, ensemble = Given("point", "classes"), Given("ensemble", "classes")
     for name in STATISTICS:
-        yield from over("calibration_test", ensemble, ROWS, statistic=name, **FEW)
+        yield from over("calibration_test", ensemble, ROWS, statistics=name, **FEW)
     for name in REAL_STATISTICS:
-        yield from over("calibration_test", Given("gaussians", "reals"), ROWS, statistic=name, **FEW)
+        yield from over("calibration_test", Given("gaussians", "reals"), ROWS, statistics=name, **FEW)
     for kind in CLASS_KINDS:
         yield from over("calibration_test", Given(kind, "classes"), ROWS, **FEW)
     for kind in REAL_KINDS:
@@ -226,17 +226,17 @@ def tests() -> Iterator[Case]:
             statistic=statistic,
             **FEW,
         )
-        yield from over("calibration_test", classes, ROWS, statistic=statistic, resample="instances", **FEW)
-    yield from over("calibration_test", classes, ROWS, statistic="omnibus", **FEW)
+        yield from over("calibration_test", classes, ROWS, statistics=statistic, resample="instances", **FEW)
+    yield from over("calibration_test", classes, ROWS, statistics="omnibus", **FEW)
     yield from over(
         "calibration_test", ensemble, EVERYWHERE, statistic=["skce", "brier", "classwise_ece"], **FEW
     )
     for method in ("moments", "bound"):
-        yield from over("calibration_test", classes, ROWS, statistic="skce", method=method)
+        yield from over("calibration_test", classes, ROWS, statistics="skce", method=method)
     yield "calibration_test/asymptotic", asymptotic
     yield (
         "calibration_test/user",
-        lambda: cr.calibration_test(cr.Point(MEAN), COLUMNS["classes"], statistic=user_statistic(), **FEW),
+        lambda: cr.calibration_test(cr.Point(MEAN), COLUMNS["classes"], statistics=user_statistic(), **FEW),
     )
 
     learnt = Given("ensemble", "classes", ("features",))
@@ -253,7 +253,7 @@ def tests() -> Iterator[Case]:
     yield from over("credal_test", learnt, ("numpy",), cv=3, refit=False, n_resamples=9, rng=7)
     for paper in ("M23", "J25"):
         yield from over("credal_test", ensemble, ("numpy",), paper=paper, n_resamples=19, n_draws=3, rng=7)
-    yield from over("credal_test", ensemble, MEMORY, weights="mean", statistic=("skce", "brier"), **FEW)
+    yield from over("credal_test", ensemble, MEMORY, weights="mean", statistics=("skce", "brier"), **FEW)
     for name in ("BoundaryLearner", "TiltingLearner", "GatingLearner", "NeuralLearner"):
         yield f"credal_test/{name}", functools.partial(learned, name)
     for name in ("combine", "score", "regions"):
@@ -293,7 +293,7 @@ def tests() -> Iterator[Case]:
 def asymptotic() -> Any:
     """Return a test by a normal limit, which needs more rows than the others."""
     rows = cr.Point(np.tile(MEAN, (4, 1))), np.tile(COLUMNS["classes"], 4)
-    return cr.calibration_test(*rows, statistic=cr.skce.with_(estimator="linear"), method="asymptotic")
+    return cr.calibration_test(*rows, statistics=cr.skce.with_(estimator="linear"), method="asymptotic")
 
 
 def learned(name: str) -> Any:
@@ -302,7 +302,7 @@ def learned(name: str) -> Any:
     return cr.credal_test(
         cr.Ensemble(MEMBERS),
         COLUMNS["classes"],
-        COLUMNS["features"],
+        features=COLUMNS["features"],
         learner=getattr(cr, name)(**settings),
         refit=False,
         n_resamples=9,
@@ -378,7 +378,7 @@ def curves() -> Iterator[Case]:
         yield (
             f"member_functions/{kind}",
             lambda kind=kind: cr.member_functions(
-                KINDS[kind](as_numpy), COLUMNS["features"][:, 0], COLUMNS["reals"], rng=7
+                KINDS[kind](as_numpy), COLUMNS["reals"], x=COLUMNS["features"][:, 0], rng=7
             ),
         )
 
@@ -860,11 +860,11 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "weights of parts": lambda: cr.scan([(MEAN, COLUMNS["classes"])], sample_weight=np.ones(N)),
     "fair score without draws": lambda: cr.crps(cr.Gaussian(MEANS, STDS), COLUMNS["reals"], estimator="fair"),
     "no bins": lambda: cr.confidence_ece(MEAN, COLUMNS["classes"], n_bins=0),
-    "unknown statistic": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], statistic="nonsense"),
+    "unknown statistic": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], statistics="nonsense"),
     "unknown method": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], method="nonsense"),
     "no replicates": lambda: cr.calibration_test(MEAN, COLUMNS["classes"], n_resamples=0),
     "moments of brier": lambda: cr.calibration_test(
-        MEAN, COLUMNS["classes"], statistic="brier", method="moments"
+        MEAN, COLUMNS["classes"], statistics="brier", method="moments"
     ),
     "a Dirichlet as a set": lambda: cr.credal_vertices(cr.Dirichlet(6.0 * MEAN)),
     "credal test of chunks": lambda: cr.credal_test(cr.scan(MEMBERS, COLUMNS["classes"]), None),

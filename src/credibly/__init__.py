@@ -68,7 +68,7 @@ if _TYPE_CHECKING:
         MissingExtraError,
         UnsupportedError,
     )
-    from credibly._arrays.tiles import (
+    from credibly._arrays.namespace import (
         memory_limit,
     )
     from credibly.credal import (
@@ -124,6 +124,7 @@ if _TYPE_CHECKING:
         brier,
         classwise_ece,
         confidence_ece,
+        confidence_gap,
         crps,
         decompose_brier,
         ecce,
@@ -164,7 +165,7 @@ _HOMES = {
         "MissingExtraError",
         "UnsupportedError",
     ),
-    "credibly._arrays.tiles": ("memory_limit",),
+    "credibly._arrays.namespace": ("memory_limit",),
     "credibly.credal": ("uncertainty",),
     "credibly.evaluation": (
         "Comparison",
@@ -212,6 +213,7 @@ _HOMES = {
         "brier",
         "classwise_ece",
         "confidence_ece",
+        "confidence_gap",
         "crps",
         "decompose_brier",
         "ecce",
@@ -304,6 +306,7 @@ __all__ = [
     "classwise_ece",
     "compare",
     "confidence_ece",
+    "confidence_gap",
     "corp_curve",
     "coverage_curve",
     "credal_test",

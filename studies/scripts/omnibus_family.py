@@ -74,7 +74,7 @@ def simulate(n: int, k: int, n_resamples: int, repetitions: int) -> dict[str, Ar
             steps = truth(probs, rng).cumsum(axis=1)[:, :-1]
             labels = (rng.random((n, 1)) >= steps).sum(axis=1)
             result = cr.calibration_test(
-                probs, labels, statistic=STATISTICS, n_resamples=n_resamples, rng=repetition
+                probs, labels, statistics=STATISTICS, n_resamples=n_resamples, rng=repetition
             )
             parts = [result.components[name] for name in STATISTICS]
             values = np.stack([np.append(part.statistic, part.null_distribution) for part in parts])

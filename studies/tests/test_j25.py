@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import numpy as np
 import pytest
 
-from credibly.results.power import PowerStudy
-from credibly_studies import STUDIES, PowerSize, PowerWork, Study, StudyResult
-from credibly_studies.credal_tests import CredalTest
-from credibly_studies.j25 import CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
-from credibly_studies.j25_figures import _beyond_its_null
+from credibly_studies import STUDIES, StudyResult
+from credibly_studies.j25 import BEST, CONTROL, ERRORS, LEARNED, fig3_claims, fig4_claims
+from credibly_studies.j25_figures import FigureSize, map_claims, null_claims
 from credibly_studies.power import Rates
-
-pytestmark = pytest.mark.slow
+from helpers.study_rates import Told, cheaper, outcome, studies_of
 
 TESTS = {f"{way}, {name}" for way in ("true weights", "mean", "J25", "M23") for name in ERRORS}
-
-
-def cheaper(name: str) -> Study[PowerSize]:
-    """The study with 19 replicates in the tests that learn or search: the least that can reject at 5 %."""
-    study = STUDIES[name]
-    assert isinstance(study.work, PowerWork)
-    costly = {
-        key: dataclasses.replace(test, n_resamples=19)
-        for key, test in study.work.costly.items()
-        if isinstance(test, CredalTest)
-    }
-    assert costly.keys() == study.work.costly.keys()
-    return dataclasses.replace(study, work=dataclasses.replace(study.work, costly=costly))
 
 
 @pytest.fixture(scope="module")
@@ -47,92 +28,83 @@ def figures() -> StudyResult:
     return STUDIES["j25-figures"].run("small")
 
 
-def rates_of(result: StudyResult) -> Rates:
-    return Rates({name: one for name, one in result.findings.details.items() if isinstance(one, PowerStudy)})
-
-
-def changed(rates: Rates, given: dict[tuple[str, str], float]) -> Rates:
-    """The same studies with 1000 data sets per world, 5 % rejected unless told otherwise."""
-    studies = {}
-    for name, study in rates.studies.items():
-        rejected = np.full(study.rejected.shape, 50)
-        for (world, test), rate in given.items():
-            if test in study.tests:
-                rejected[study.place(world, test)] = round(1000 * rate)
-        studies[name] = dataclasses.replace(study, rejected=rejected, repetitions=1000)
-    return Rates(studies)
-
-
+@pytest.mark.slow
 def test_four_errors_and_three_tests_in_every_world(fig3: StudyResult, fig4: StudyResult) -> None:
     for found, control in ((fig3, CONTROL), (fig4, "control, delta 0")):
-        rates = rates_of(found)
-        assert {test for study in rates.studies.values() for test in study.tests} > TESTS | {LEARNED}
-        for study in rates.studies.values():
+        studies = studies_of(found)
+        assert {test for study in studies.values() for test in study.tests} > TESTS | {LEARNED, BEST}
+        for study in studies.values():
             assert study.null[study.worlds.index(control)] is (found is fig4)
             assert {"H0,1", "H0,2"} < set(study.worlds)
+        assert len(found.to_dict()["tables"]["curves"]) == 6 * sum(len(one.tests) for one in studies.values())
 
 
-def test_binary_conclusions(fig3: StudyResult) -> None:
-    rates = rates_of(fig3)
-    for name in ("MMD", "KDE L2", "KDE KL"):
-        assert rates.of("H1,3", f"mean, {name}").rate == 1.0
-        assert rates.of("H1,3", f"J25, {name}").rate == 1.0
-    assert rates.of("H1,3", LEARNED).rate == 1.0
-    assert rates.of("H0,1", LEARNED).rate == 0.0
-    assert "not confirmed" not in {claim.outcome for claim in fig3.findings.claims}
-
-
-def test_multiclass_conclusions(fig4: StudyResult) -> None:
-    rates = rates_of(fig4)
-    assert rates.of("H1, delta 0.2", "mean, MMD").rate == 1.0
-    for world in ("H0,1", "H0,2", "control, delta 0"):
-        assert rates.of(world, "true weights, MMD").rate < 1.0
+@pytest.mark.slow
+def test_conclusions(fig3: StudyResult, fig4: StudyResult) -> None:
+    binary, many = Rates(studies_of(fig3)), Rates(studies_of(fig4))
+    assert binary.of("H1,3", BEST).rate > 0  # 3 data sets of 40 instances
+    assert many.of("H1, delta 0.2", BEST).rate > 0
+    for world in ("H0,1", "H0,2"):
+        assert binary.of(world, BEST).rate == many.of(world, BEST).rate == 0.0  # the truth is in the set
     assert "distance" in fig4.findings.drawings
+    assert all("Fig. 3" in claim.place for claim in fig3.findings.claims)
 
 
-def test_claims_follow_the_numbers(fig3: StudyResult, fig4: StudyResult) -> None:
-    def outcome(result: StudyResult, words: str, given: dict[tuple[str, str], float]) -> str:
-        claims = (fig3_claims if result is fig3 else fig4_claims)(changed(rates_of(result), given))
-        (found,) = [claim for claim in claims if words in claim.statement]
-        return found.outcome
+def test_claims_follow_the_numbers() -> None:
+    def of(claims: object, words: str, given: dict[tuple[str, str], float]) -> str:
+        return outcome(claims(Told(given)), words)  # type: ignore[operator]
 
-    assert outcome(fig4, "on the boundary of the set is not rejected", {}) == "confirmed"
-    rejected = {("control, delta 0", "J25, MMD"): 0.6}
-    assert outcome(fig4, "on the boundary of the set is not rejected", rejected) == "not confirmed"
-    assert outcome(fig4, "our default keeps", {("control, delta 0", LEARNED): 0.5}) == "not confirmed"
-    assert outcome(fig3, "test of M23 stays below", {("H0,2", "M23, KDE L2"): 0.5}) == "not confirmed"
-    assert outcome(fig3, "leaves the band", {}) == "cannot tell"
-    assert outcome(fig4, "less reliable", {("H1, delta 0.1", "true weights, MMD"): 0.9}) == "not confirmed"
-    assert outcome(fig4, "has power when", {("H1, delta 0.2", LEARNED): 0.01}) == "not confirmed"
-
-
-def test_null_distributions(figures: StudyResult) -> None:
-    rows = figures.table("null").records()
-    assert [row["error"] for row in rows] == [name for name in ERRORS for _ in range(2)]
-    by_error = {(row["error"], row["labels from"]): row for row in rows}
-    unbiased, biased = by_error["MMD", "H0,2"], by_error["KDE L2", "H0,2"]
-    low, high = unbiased["95 % of the null"]  # type: ignore[misc]
-    assert low < 0 < high  # an unbiased error of a calibrated prediction has both signs
-    assert float(biased["median of the null"]) > 0  # type: ignore[arg-type]
-    assert float(by_error["MMD", "H1, delta 0.2"]["p"]) <= 0.05  # type: ignore[arg-type]
+    assert of(fig3_claims, "close to the level", {}) == "confirmed"
+    assert of(fig3_claims, "close to the level", {("H0,2", "J25, CE_2"): 0.3}) == "not confirmed"
+    assert of(fig3_claims, "overly conservative", {}) == "confirmed"  # 5 % where 20 % were allowed
+    assert of(fig3_claims, "overly conservative", {("H0,1", "M23, CE_k"): 0.4}) == "not confirmed"
+    assert of(fig4_claims, "overly conservative", {("H0,1", "M23, CE_k"): 0.4}) == "confirmed"  # but for CE_k
+    assert of(fig4_claims, "does not keep the level", {}) == "cannot tell"
+    assert of(fig4_claims, "does not keep the level", {("H0,1", "mean, CE_2"): 0.01}) == "not confirmed"
+    assert of(fig3_claims, "almost no type II error", {}) == "not confirmed"
+    seen = {("H1,1", f"{way}, {name}"): 0.99 for way in ("J25", "mean") for name in ERRORS}
+    assert of(fig3_claims, "almost no type II error", seen) == "confirmed"
+    assert of(fig4_claims, "low power", {}) == "confirmed"
+    assert of(fig4_claims, "low power", {("H1, delta 0.1", "J25, CE_k"): 0.9}) == "not confirmed"
+    assert of(fig4_claims, "more power than the test of M23", {}) == "cannot tell"
 
 
-def test_each_error_is_judged_by_its_own_p_values() -> None:
-    assert _beyond_its_null("MMD", 0.5, 0.01).outcome == "confirmed"
-    assert _beyond_its_null("MMD", 0.5, 0.06).outcome == "not confirmed"
-    assert _beyond_its_null("MMD", 0.01, 0.01).outcome == "cannot tell"
-
-
-def test_maps_and_draws(figures: StudyResult) -> None:
-    calibrated, wrong = figures.table("simplex").records()
-    assert float(wrong["mean error where supported"]) > float(calibrated["mean error where supported"])  # type: ignore[arg-type]
-    brier = next(row for row in figures.table("weights").records() if row["statistic"] == "brier")
-    way, chance = brier["way from its minimum to the true weights"], brier["way of a weight at random"]
-    assert float(way) < float(chance)  # type: ignore[arg-type]
+@pytest.mark.slow
+def test_figures_as_printed(figures: StudyResult) -> None:
+    null = {row["error"]: row for row in figures.table("null").records()}
+    assert float(str(null["CE_2"]["mean in standard deviations"])) > 3  # biased
+    assert abs(float(str(null["CE_MMD"]["mean in standard deviations"]))) < 0.5  # 99 draws: 5 standard errors
+    maps = figures.table("maps").records()
+    assert [row["error"] for row in maps] == [*ERRORS, *ERRORS]
+    # of 2000 labels about a tenth, a tenth and eight tenths: the constant prediction nearest to them
+    assert {row["minimum at"] for row in maps if row["figure"] == 6} == {"0.1, 0.1, 0.8"}
     exact, weights, walk = figures.table("draws").records()
-    assert float(weights["standard errors from exact"]) < -3  # type: ignore[arg-type]
-    assert abs(float(walk["standard errors from exact"])) < 4  # type: ignore[arg-type]
+    assert float(str(weights["standard errors from exact"])) < -3
+    assert abs(float(str(walk["standard errors from exact"]))) < 4
     assert exact["draws"] == "rejection (exact)"
     places = [claim.place for claim in figures.findings.claims]
-    assert places == [*["J25 Fig. 5"] * 4, "J25 Fig. 6", "J25 Fig. 7", "J25 Fig. 8"]
+    assert places == [
+        f"J25 App. {one}" for one in ("A, Fig. 5",) * 3 + ("A, Fig. 6", "A, Fig. 7", "A, Fig. 7", "D, Fig. 8")
+    ]
     assert {f"fig{number}" for number in (5, 6, 7, 8)} == {name[:4] for name in figures.findings.drawings}
+
+
+def test_figures_are_judged_by_their_numbers() -> None:
+    size = FigureSize(1000, 500, 2000, 2000)
+    found = {
+        "CE_2": (11.0, 240.0, 0.0),
+        "CE_KL": (6.0, 130.0, 0.0),
+        "CE_MMD": (0.0, 0.3, 0.9),
+        "CE_k": (0.0, 0.3, 0.1),
+    }
+    assert [claim.outcome for claim in null_claims(found, size)] == ["confirmed"] * 3
+    found = dict.fromkeys(ERRORS, (0.0, 5.0, 1.0))
+    assert [claim.outcome for claim in null_claims(found, size)] == [
+        "confirmed",
+        "not confirmed",
+        "not confirmed",
+    ]
+    rows = [(figure, name, "", 0.0, share) for figure, share in ((6, 0.0), (7, 0.5)) for name in ERRORS]
+    outcomes = [claim.outcome for claim in map_claims(rows, {6: 0.9, 7: 0.5}, size)]
+    assert outcomes == ["confirmed", "not confirmed", "confirmed"]
+    assert {claim.design for claim in map_claims(rows, {6: 0.9, 7: 0.5}, size)} == {"as printed"}

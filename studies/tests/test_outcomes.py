@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than
+from credibly_studies.outcomes import Share, all_of, at_most, larger, more_than, most_of
 from credibly_studies.results import Outcome
 
 
@@ -47,3 +47,9 @@ def test_the_worst_part_counts() -> None:
     assert all_of("confirmed", "cannot tell") == "cannot tell"
     assert all_of("cannot tell", "not confirmed", "confirmed") == "not confirmed"
     assert all_of() == "confirmed"
+
+
+def test_most_parts_count() -> None:
+    assert most_of("confirmed", "confirmed", "not confirmed") == "confirmed"
+    assert most_of("not confirmed", "not confirmed", "cannot tell") == "not confirmed"
+    assert most_of("confirmed", "not confirmed") == "cannot tell"

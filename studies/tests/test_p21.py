@@ -13,7 +13,7 @@ import pytest
 import credibly as cr
 from credibly._arrays.engines import as_engine
 from credibly.simulate import QuadraticWorld
-from credibly_studies import Run, StudyResult, p21_uci
+from credibly_studies import Run, StudyResult, p21_printed, p21_uci
 from credibly_studies.outcomes import Share, more_often, near
 from credibly_studies.p21_corruption import CORRUPTION, corrupted
 from credibly_studies.p21_location import LOCATION, LocationSize, work
@@ -102,46 +102,39 @@ def test_workers_change_nothing() -> None:
     assert work(tiny, Run((1, 3))).tables[1].rows != alone.tables[1].rows
 
 
-def test_the_exact_posterior_passes_only_the_check_that_knows_it(quadratic: StudyResult) -> None:
-    error = "Quantile calibration error"
-    rate = {
-        (model, hypothesis): cells(
-            quadratic, "rates", "fails", model=model, hypothesis=hypothesis, check=error
-        )[0]
-        for model in ("exact posterior", "ensemble", "dropout, mask per instance", "single network")
-        for hypothesis in ("bayesian", "independent")
-    }
-    assert rate["exact posterior", "bayesian"] < 0.3 < rate["exact posterior", "independent"]
-    assert rate["ensemble", "bayesian"] <= rate["ensemble", "independent"]
-    # one member, or a member per instance: both hypotheses are the same
-    assert rate["single network", "bayesian"] == rate["single network", "independent"]
-    words = next(text for text in outcomes(quadratic) if "mask per instance" in text)
-    assert outcomes(quadratic)[words] == "confirmed"
+def test_the_gap_is_seen_by_members(quadratic: StudyResult) -> None:
+    rows = {(row["model"], row["where"]): row for row in quadratic.table("checks").records()}
+    assert len(rows) == 6
+    regions = ("in distribution", "in the gap")
+    ensemble = [rows["Bayesian ensemble", where]["sharpness, median"] for where in regions]
+    assert ensemble[1] > 3 * ensemble[0]  # printed: .008 and .396
+    alone = rows["independent ensemble", "in the gap"]
+    assert alone["sharpness, median"] < ensemble[1] / 3  # printed: .001 and .396
+    assert alone["p, median"] > 0.9  # printed: 1.0
+    assert rows["MC dropout", "in the gap"]["sharpness, printed"] == 1.319
+    assert {one.design for one in quadratic.findings.claims} == {"smaller"}
 
 
-def test_dropout_does_not_see_the_gap(quadratic: StudyResult) -> None:
-    found = outcomes(quadratic)
-    wider = {name.partition(":")[0]: found[name] for name in found if "in the gap" in name}
-    assert wider == {"exact posterior": "confirmed", "ensemble": "confirmed", "dropout": "not confirmed"}
-
-
-def test_regions_are_parts_of_the_whole(quadratic: StudyResult) -> None:
-    rows = quadratic.table("rates-by-region").records()
-    assert {row["where"] for row in rows} == {"all", "gap", "seen"}
-    assert len(rows) == 3 * len(quadratic.table("rates").rows)
+def test_printed_tables_of_checks() -> None:
+    result = p21_printed.PRINTED.run()
+    assert set(outcomes(result).values()) == {"confirmed"}
+    found = p21_printed.bounds()
+    assert found["yacht"] == (13, 0, 13)  # PICP 8 (19), Calib 8 (10)
+    assert sum(one[2] for one in found.values()) == 28
+    assert sum(p21_printed.TABLE_4["ECE"]["Bayesian"]) == 69
 
 
 def test_training_data_are_those_behind_the_posterior() -> None:
-    world = QuadraticWorld(n_train=30, n_members=4000)
+    world = QuadraticWorld(n_train=30, n_members=4000, noise=0.1)
     x, y = world.training_data(rng=5)
-    assert (np.abs(x) >= 0.5).all()
+    assert not ((x > -1.5) & (x < 0)).any()
     sample = world.draw(50, rng=5)
     powers = np.stack([np.ones_like(x), x, x**2], axis=1)
     ridge = powers.T @ powers + 0.1**2 * np.eye(3)  # noise 0.1, prior 1
     centre = np.linalg.solve(ridge, powers.T @ y)
     at = sample.features[:, 0]
     expected = np.stack([np.ones_like(at), at, at**2], axis=1) @ centre
-    np.testing.assert_allclose(sample.predictions.mean.mean(axis=1), expected, atol=0.005)
+    np.testing.assert_allclose(sample.predictions.mean.mean(axis=1), expected, atol=0.02)
 
 
 def test_corruption_hurts_every_model(corruption: StudyResult) -> None:
@@ -223,10 +216,10 @@ def test_networks_beat_a_line_on_yachts(uci: StudyResult) -> None:
 
 
 @pytest.mark.data
-def test_both_rules_agree_but_for_ties(uci: StudyResult) -> None:
+def test_both_rules_agree_but_for_the_number_of_replicates(uci: StudyResult) -> None:
     rows = uci.table("failures").records()
     assert {row["hypothesis"] for row in rows} == {"bayesian", "independent", "both (one member)"}
-    # ties count half in P21's p: it fails a little more often
+    # with 99 replicates the 2.5 % quantile is the third smallest, and 2 (1 + 2) / 100 is above 5 %
     gaps = [row["fails, P21"] - row["fails"] for row in rows]
     assert min(gaps) >= 0
     assert np.mean(gaps) < 0.15
@@ -238,7 +231,7 @@ def test_the_line_of_the_study_is_that_of_least_squares(
     """The study's own tables on a set that is drawn, without the networks, whose training is dear."""
     monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
     monkeypatch.setattr(p21_uci, "MODELS", {"Bayesian ridge": p21_uci.MODELS["Bayesian ridge"]})
-    size = UciSize(("yacht",), splits=2, members=1, draws=50, steps=(1, 1), replicates=39)
+    size = UciSize(("yacht",), splits=2, members=1, draws=50, steps=(1, 1), replicates=39, hidden=(50,))
     found = dataclasses.replace(UCI, small=size).run()
     splits, squares = splits_of("yacht", 2), []
     for x, y, new, labels in zip(splits.train_x, splits.train_y, splits.test_x, splits.test_y, strict=True):
@@ -249,7 +242,7 @@ def test_the_line_of_the_study_is_that_of_least_squares(
     assert errors["Bayesian ridge"] == pytest.approx(np.mean(squares), rel=0.05)
     rows = found.table("failures").records()
     assert {row["hypothesis"] for row in rows} == {"bayesian", "independent"}
-    assert min(row["fails, P21"] - row["fails"] for row in rows) >= 0  # ties count half in P21's p
+    assert min(row["fails, P21"] - row["fails"] for row in rows) >= 0
 
 
 def test_splits_are_those_of_the_file(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +282,7 @@ def test_outcomes_follow_the_checks(
 ) -> None:
     found = [claim.outcome for claim in claims(rows_of(bayesian, independent))]
     # 40 of 100: the interval reaches from 0.30 to 0.50, so "most" stays open
-    assert found == [*expected, "confirmed"]
+    assert found == expected
 
 
 def test_a_value_is_near_a_share_that_holds_it() -> None:

@@ -51,9 +51,9 @@ def test_quantiles_never_cross_and_pinball_loss_is_least_at_them() -> None:
     outputs = np.random.default_rng(0).normal(size=(100, len(QUANTILE_LEVELS)))
     assert (np.diff(ordered_quantiles(outputs), axis=1) > 0).all()
     y = torch.tensor(np.random.default_rng(1).random(20_000))  # quantiles of U(0, 1) are the levels
-    # softplus(s - 2) = 0.05 gives equal steps
-    step = 2.0 + np.log(np.expm1(0.05))
-    right = torch.tensor([0.05, *([step] * 18)], dtype=torch.float64)
+    # softplus(s - 2) = d gives a step of d
+    steps = 2.0 + np.log(np.expm1(np.diff(QUANTILE_LEVELS)))
+    right = torch.tensor([QUANTILE_LEVELS[0], *steps], dtype=torch.float64)
     np.testing.assert_allclose(ordered_quantiles(right.numpy()[None])[0], QUANTILE_LEVELS)
     losses = [
         float(quantile_loss((right + shift).expand(len(y), -1), y).mean()) for shift in (0.0, 0.05, -0.05)

@@ -19,8 +19,9 @@ from credibly_studies.set_tables import (
     TableSize,
     _better,
     _often,
-    _passes_more,
+    j25_claims,
     j25_table,
+    m23_claims,
 )
 from credibly_studies.study import Run
 
@@ -60,8 +61,8 @@ def test_m23_table() -> None:
 def test_j25_table() -> None:
     result = found_in("j25-table1")
     rows = result.table("sets").records()
-    assert {row["test"] for row in rows} == {MEAN, LEARNED, "J25, KDE L2", "J25, KDE KL"}
-    assert len(result.findings.claims) == 3
+    assert {row["test"] for row in rows} == {MEAN, LEARNED, "J25, CE_2", "J25, CE_KL"}
+    assert {claim.design for claim in result.findings.claims} == {"another"}
     assert "reliability" in result.findings.drawings
 
 
@@ -77,17 +78,37 @@ def table_of(verdicts: list[tuple[bool, bool, float, float]]) -> StudyTable:
 
 def test_claims_follow_the_numbers() -> None:
     better = table_of([(True, False, 0.5, 0.4)] * 6)
-    assert _passes_more(better)[0] == "confirmed"  # 6 of 6: 0.541 to 1
-    assert _better(better, "log loss", LEARNED)[0] == "confirmed"
-    worse = table_of([(False, True, 0.4, 0.5)] * 6)
-    assert _passes_more(worse)[0] == "not confirmed"
-    assert _better(worse, "log loss", LEARNED)[0] == "not confirmed"
+    assert _better(better, "log loss", LEARNED)[0] == "confirmed"  # 6 of 6: 0.541 to 1
+    assert _better(better, "log loss", LEARNED, larger=True)[0] == "not confirmed"
     same = table_of([(True, True, 0.4, 0.5), (True, True, 0.5, 0.4)])
-    assert _passes_more(same)[0] == "cannot tell"
     assert _better(same, "log loss", LEARNED)[0] == "cannot tell"
     assert _often([Share(3, 6), Share(6, 6)]) == "confirmed"
     assert _often([Share(0, 6), Share(0, 6)]) == "not confirmed"
     assert _often([Share(1, 6), Share(6, 6)]) == "cannot tell"
+
+
+def test_claims_about_real_sets_stand_beside_the_printed_numbers() -> None:
+    ways = {"M23, confidence ECE": 0.05, "M23, classwise ECE": 0.2, "J25, CE_2": 0.1, "J25, CE_KL": 0.1}
+    rows = []
+    for data in ("digits", "mnist", "snli"):
+        for model, error in (("dropout 0.6", 0.18), ("dropout 0.1", 0.02)):
+            for way, other in ((MEAN, error), *ways.items()):
+                rejected = way == "J25, CE_2"
+                rows.append((data, model, 10, way, 0.5, rejected, 0.9, (0.8, 1.0), other, 0.1, 0.5, 0.5))
+    table = StudyTable("sets", "", COLUMNS, rows)
+    often, weights, dropout = m23_claims(table, ("M23, confidence ECE", "M23, classwise ECE"))
+    assert (often.printed, often.outcome) == (
+        "rejected by ECE_conf 9 of 30, by ECE_cwise 25 of 30",
+        "not confirmed",
+    )
+    assert (weights.printed, weights.by_print) == ("smaller in 17 of 30", "confirmed")
+    assert (dropout.by_print, dropout.outcome) == (
+        "confirmed",
+        "not confirmed",
+    )  # 0.18 is no better than 0.02
+    fewest, accuracy = j25_claims(table)
+    assert (fewest.by_print, fewest.outcome) == ("confirmed", "confirmed")  # none against six
+    assert (accuracy.printed, accuracy.by_print) == ("up in 12 of 24", "not confirmed")
 
 
 @pytest.mark.slow

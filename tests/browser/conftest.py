@@ -18,7 +18,7 @@ HOSTILE = '<script>document.title = "run"</script>'
 
 
 def demo_report(path: Path) -> None:
-    assert main(["demo", "--out", str(path), "--quiet"]) == 0
+    assert main(["demo", "--out", str(path), "--n-resamples", "199", "--quiet"]) == 0
 
 
 def raters_report(path: Path) -> None:
@@ -27,7 +27,7 @@ def raters_report(path: Path) -> None:
     probs = rng.dirichlet(0.5 * np.ones(3), size=200)
     counts = cr.LabelCounts(rng.multinomial(5, probs))
     groups = np.where(np.arange(200) % 2, "odd", HOSTILE)
-    cr.evaluate(probs, counts, classes=[HOSTILE, "b", "c"], groups=groups).report(path)
+    cr.evaluate(probs, counts, classes=[HOSTILE, "b", "c"], groups=groups, n_resamples=199).report(path)
 
 
 def regression_report(path: Path) -> None:
@@ -35,7 +35,7 @@ def regression_report(path: Path) -> None:
     rng = np.random.default_rng(5)
     mean = rng.normal(size=(200, 4))
     labels = mean[:, 0] + rng.normal(size=200)
-    cr.evaluate(cr.Gaussian(mean, np.ones_like(mean)), labels).report(path)
+    cr.evaluate(cr.Gaussian(mean, np.ones_like(mean)), labels, n_resamples=199).report(path)
 
 
 def comparison_report(path: Path) -> None:

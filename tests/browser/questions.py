@@ -36,6 +36,9 @@ CONTRASTS = """(() => {
 })()"""
 """Contrast (WCAG 2.2, 1.4.3) of every visible text with the paper behind it."""
 
+OPEN = "document.querySelectorAll('details.part').forEach((one) => { one.open = true; })"
+"""Open the parts of the appendix."""
+
 REFERENCES = """(() => {
   const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
   const named = ["aria-labelledby", "aria-describedby", "headers", "for"].flatMap((name) =>
@@ -64,3 +67,36 @@ COLUMN = f"""(heading) => {{
   }};
 }}"""
 """Direction and cells of a column of the table of all tests."""
+
+WORDS = """(() => {
+  const copy = document.querySelector("main").cloneNode(true);
+  copy.querySelectorAll("details, svg").forEach((one) => one.remove());
+  return copy.textContent.trim().split(/\\s+/).length;
+})()"""
+"""Words that stand open on the page, without figures."""
+
+SMALL_TEXT = """[...document.querySelectorAll("svg text")]
+  .filter((one) => one.checkVisibility() && one.textContent.trim())
+  .map((one) => ({
+    text: one.textContent.trim(),
+    size: parseFloat(getComputedStyle(one).fontSize) * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b),
+  }))"""
+"""Text of every figure that is open, with the size at which it is seen, in pixels."""
+
+OVERLAPS = """[...document.querySelectorAll("svg")].filter((one) => one.checkVisibility()).flatMap((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const boxes = [...svg.querySelectorAll("text")]
+    .filter((one) => one.textContent.trim())
+    .map((one) => ({ text: one.textContent.trim(), box: one.getBoundingClientRect() }));
+  const found = boxes
+    .filter(({ box }) => box.left < frame.left - 1 || box.right > frame.right + 1
+      || box.bottom > frame.bottom + 1)
+    .map(({ text }) => `cut off: ${text}`);
+  boxes.forEach((one, place) => boxes.slice(place + 1).forEach((other) => {
+    const wide = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
+    const high = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
+    if (wide > 2 && high > 3) found.push(`${one.text} over ${other.text}`);
+  }));
+  return found;
+})"""
+"""Text of open figures that is cut off or lies over other text."""

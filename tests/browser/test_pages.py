@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from browser.chromium import Chromium, Page
-from browser.questions import CONTRASTS, HEADINGS, REFERENCES
+from browser.questions import CONTRASTS, HEADINGS, OPEN, OVERLAPS, REFERENCES, SMALL_TEXT, WORDS
 
 pytestmark = pytest.mark.browser
 
@@ -71,7 +71,9 @@ def test_headings_go_down_one_step_at_a_time(opened: Page) -> None:
 
 def test_a_screen_reader_finds_its_way(opened: Page) -> None:
     opened.look()
+    opened.evaluate(OPEN)
     names = names_by_role(opened)
+    opened.evaluate(OPEN.replace("true", "false"))
     pictures = opened.evaluate("document.querySelectorAll('svg').length")
     without_alt = opened.evaluate("document.querySelectorAll('img:not([alt])').length")
     assert names["main"] == [""]
@@ -107,13 +109,13 @@ def test_it_fits_the_screen(width: int, opened: Page, report: Path) -> None:
     (SCREENSHOTS / f"{report.stem}-{width}.png").write_bytes(picture)
 
 
-def test_the_first_screen_has_verdicts_numbers_and_the_figure(opened: Page, report: Path) -> None:
+def test_the_first_screen_has_the_answer_and_its_figures(opened: Page, report: Path) -> None:
     shown = "(name) => document.querySelector(name).getBoundingClientRect()"
-    own = (".advice dd", ".findings li", "#tradeoff", "#ranking tr:last-child")
+    own = (".advice dd", ".findings li", "#tradeoff", "#ranking tr:last-child", ".picture svg")
     if report.stem != "comparison":
-        own = (".verdict", ".verdicts li:last-child", ".cards li", ".cards li:last-child")
+        own = (".headline h2", ".headline .word", ".questions h2", ".question p", ".question svg")
     opened.look(width=1280, height=800)
-    for name in ("header h1", *own, ".picture svg"):
+    for name in ("header h1", *own):
         box = opened.evaluate(f"(({shown})({name!r})).toJSON()")
         assert box["top"] >= 0
         assert box["bottom"] <= 800, name
@@ -148,18 +150,39 @@ def test_nothing_is_missing_without_javascript(chromium: Chromium, report: Path)
         assert page.evaluate("document.querySelector('details').open") is True
 
 
-def test_it_prints_with_the_numbers_behind_its_figures(opened: Page, report: Path) -> None:
+def test_it_prints_what_is_open(opened: Page, report: Path) -> None:
     opened.look(media="print", width=794)
-    hidden = "[...document.querySelectorAll('details table')].filter((one) => !one.checkVisibility()).length"
-    heights = (
-        "[...document.querySelectorAll('details table')].map((one) => one.getBoundingClientRect().height)"
-    )
-    assert opened.evaluate("document.querySelectorAll('details table').length") > 0
-    assert opened.evaluate(hidden) == 0
-    assert min(opened.evaluate(heights)) > 0
     assert opened.evaluate("document.documentElement.scrollWidth") <= 794  # A4 at 96 dots per inch
     printed = opened.pdf()
     assert printed.startswith(b"%PDF-")
-    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 40
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert 1 <= pages <= 8
+    opened.evaluate(OPEN)
+    assert len(re.findall(rb"/Type\s*/Page\b", opened.pdf())) > pages
+    opened.evaluate(OPEN.replace("true", "false"))
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     (SCREENSHOTS / f"{report.stem}.pdf").write_bytes(printed)
+
+
+def test_figures_can_be_read_and_do_not_overlap(opened: Page) -> None:
+    opened.look(width=1280)
+    small = opened.evaluate(SMALL_TEXT)
+    assert [one for one in small if one["size"] < 9.0] == []
+    assert opened.evaluate(OVERLAPS) == []
+
+
+def test_the_page_is_short_before_the_appendix(opened: Page) -> None:
+    opened.look(width=1280)
+    assert opened.evaluate(WORDS) < 1500
+
+
+def test_the_contents_lead_to_parts_that_open(chromium: Chromium, report: Path) -> None:
+    with chromium.page(report) as page:
+        if report.stem == "comparison":
+            return  # its sections stand open
+        names = page.evaluate("[...document.querySelectorAll('.contents a')].map((one) => one.hash.slice(1))")
+        assert len(names) >= 5
+        page.evaluate("document.querySelector('.contents a').click()")
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
+        assert page.evaluate(f"document.getElementById({names[0]!r}).open") is True
+        assert page.evaluate(f"document.getElementById({names[-1]!r}).open") is False

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from browser.chromium import Chromium, Page
-from browser.questions import COLUMN, TESTS_TABLE
+from browser.questions import COLUMN, OPEN, TESTS_TABLE
 
 pytestmark = pytest.mark.browser
 
@@ -75,6 +75,7 @@ def test_ranges_sort_by_their_first_number(chromium: Chromium, demo: Path) -> No
 
 def test_the_keyboard_sorts_too(chromium: Chromium, demo: Path) -> None:
     with chromium.page(demo) as page:
+        page.evaluate(OPEN)  # what is folded away takes no focus
         page.evaluate(f"{button('observed')}.focus()")
         page.press("Enter", "\r")
         assert column(page, "observed")["sort"] == "ascending"

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import credibly
-from credibly.cli import catalogue, main, verbs
+from credibly.cli import app as verbs
+from credibly.cli import catalogue, main
 from credibly.simulate import CalibrationTest, EnsembleWorld
 from unit.cli.runs import few_digits
 
@@ -40,7 +41,17 @@ VERBS = (
 )
 GROUPED = ("calibrate fit", "calibrate apply", "calibrate compare")
 ALL_VERBS = (*VERBS, *GROUPED)
-READING = ("--labels", "--kind", "--member-axis")
+SETTLING = (
+    "--normalise",
+    "--columns",
+    "--exclude",
+    "--ignore-label",
+    "--n-raters",
+    "--id",
+    "--classes",
+    "--levels",
+)
+READING = ("--labels", "--kind", "--member-axis", *SETTLING)
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")

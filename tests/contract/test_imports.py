@@ -90,9 +90,9 @@ for name, statistic in cr.statistics.registered().items():
     kinds[real].append(name)
 cr.decompose_brier(probs, labels)
 cr.reliability_curve(probs, labels, n_resamples=9, rng=0)
-cr.calibration_test(reals, labels, statistic=kinds[True], n_resamples=9, rng=0)
+cr.calibration_test(reals, labels, statistics=kinds[True], n_resamples=9, rng=0)
 cr.pit_test(reals, labels, n_resamples=9, rng=0)
-print(cr.calibration_test(probs, labels, statistic=kinds[False], n_resamples=9, rng=0).n)
+print(cr.calibration_test(probs, labels, statistics=kinds[False], n_resamples=9, rng=0).n)
 """
     assert run(script).strip() == "3"
 

@@ -522,3 +522,28 @@ def test_slow_tests_without_the_marker_are_named(tmp_path: Path) -> None:
     done = run_tool("slow_tests.py", "none.xml", path=tmp_path)
     assert done.returncode == 1
     assert "does not say what a test cost" in done.stderr
+
+
+@pytest.mark.slow
+def test_sizes_of_draws_are_put_between_their_marks(tmp_path: Path) -> None:
+    rejections = {"crps": [200, 2, 30, 20], "picp": [200, 0, 8, 9]}  # runs, then at 1, 5 and 10 %
+    rows = [
+        {"kind": kind, "n": 100, "number": 2, "rejections": rejections} for kind in ("draws", "quantiles")
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "before\n<!-- draw sizes: begin -->old<!-- draw sizes: end -->\nafter\n", encoding="utf-8"
+    )
+    done = run_tool("draw_sizes.py", "--table", "rows.json", "--write", "page.md", path=tmp_path)
+    assert done.returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| 2 | .150 | .040 |" in text  # 30 and 8 of 200
+    assert "at 5 % at most 0.150, 2 beyond (crps of 2 draws, n = 100: 0.150;" in text
+    assert (text.startswith("before\n<!--"), text.endswith("-->\nafter\n"), "old" in text) == (
+        True,
+        True,
+        False,
+    )
+    page.write_text("no marks", encoding="utf-8")
+    assert run_tool("draw_sizes.py", "--table", "rows.json", "--write", "page.md", path=tmp_path).returncode

@@ -84,7 +84,7 @@ def _statistics() -> Iterator[tuple[str, Case]]:
             return one(given(make), make(labels), sample_weight=make(WEIGHTS))
 
         def test(make: Make, one: Any = one, given: Any = given, labels: Any = labels) -> Any:
-            return cr.calibration_test(given(make), make(labels), statistic=one, n_resamples=39, rng=7)
+            return cr.calibration_test(given(make), make(labels), statistics=one, n_resamples=39, rng=7)
 
         yield name, value
         if one.traits.multiplicities:
@@ -105,7 +105,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
         lambda make: cr.calibration_test(
             make(np.tile(MEMBERS[:, 0], (3, 1))),
             make(np.tile(LABELS, 3)),
-            statistic=cr.skce.with_(estimator="linear"),
+            statistics=cr.skce.with_(estimator="linear"),
             method="asymptotic",
         ),
     )
@@ -119,7 +119,7 @@ def _tests() -> Iterator[tuple[str, Case]]:
 
     def credal(**settings: Any) -> Case:
         return lambda make: cr.credal_test(
-            ensemble(make), make(LABELS), make(FEATURES), rng=7, n_resamples=9, **settings
+            ensemble(make), make(LABELS), features=make(FEATURES), rng=7, n_resamples=9, **settings
         )
 
     for weights in ("mean", "constant"):
@@ -172,7 +172,9 @@ def _tests() -> Iterator[tuple[str, Case]]:
     )
     yield (
         "member_functions",
-        lambda make: cr.hypotests.member_functions(gaussian(make), make(FEATURES[:, 0]), make(REALS), rng=7),
+        lambda make: cr.hypotests.member_functions(
+            gaussian(make), make(REALS), x=make(FEATURES[:, 0]), rng=7
+        ),
     )
 
 
@@ -332,9 +334,12 @@ def _others() -> Iterator[tuple[str, Case]]:
         "evaluate",
         lambda make: cr.evaluate(ensemble(make), make(LABELS), n_resamples=19, rng=7),
     )
+    few = slice(0, 7)  # too few to learn weights from, which `evaluate` above does
     yield (
         "evaluate counts",
-        lambda make: cr.evaluate(ensemble(make), cr.LabelCounts(make(COUNTS)), n_resamples=19, rng=7),
+        lambda make: cr.evaluate(
+            cr.Ensemble(make(MEMBERS[few])), cr.LabelCounts(make(COUNTS[few])), n_resamples=19, rng=7
+        ),
     )
     yield "evaluate reals", lambda make: cr.evaluate(gaussian(make), make(REALS), n_resamples=19, rng=7)
     yield (

@@ -61,6 +61,7 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             labels,
             None,
         ),
+        "vector of an ensemble": (cr.recalibrate.VectorScaling(penalty=0.1), ensemble, own, None),
         "matrix": (cr.recalibrate.MatrixScaling(), cr.Point(probs), labels, None),
         "members": (cr.recalibrate.MemberTemperatures(), ensemble, own, None),
         "credal": (

@@ -15,7 +15,7 @@ DRAWN = ("crps", "rmse", "mae", "picp", "quantile_calibration_error", "interval_
 CELLS = ("quantile_calibration_error",)
 DRAW_COUNTS = (1, 2, 3, 5, 10, 20, 100)
 LEVEL_COUNTS = (1, 2, 3, 9, 19, 39)
-SIZES = (100, 1000, 20_000)
+SIZES = (100, 400, 2000, 20_000)
 
 
 def _labels(rng: np.random.Generator, centre: np.ndarray, shift: float, spread: float) -> np.ndarray:
@@ -31,7 +31,7 @@ def _laplace(rng: np.random.Generator, centre: np.ndarray, *shape: int) -> np.nd
 
 
 def _tested(given: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
-    result = cr.calibration_test(given, labels, statistic=names, n_resamples=reps, rng=seed)
+    result = cr.calibration_test(given, labels, statistics=names, n_resamples=reps, rng=seed)
     found = {name: one.pvalue for name, one in result.components.items()}
     curve = cr.pit_test(given, labels, n_resamples=reps, rng=seed)
     return {**found, "omnibus": result.pvalue, "pit_test": curve.pvalue}
@@ -106,7 +106,7 @@ def quantiles(
     }
     if q > 1:
         widest = cr.picp.with_(level=float(1 - 2 * levels[0]))
-        found["picp"] = cr.calibration_test(given, labels, statistic=widest, **settings).pvalue
+        found["picp"] = cr.calibration_test(given, labels, statistics=widest, **settings).pvalue
         found["coverage_curve"] = cr.coverage_curve(given, labels, **settings).pvalue
     return found
 

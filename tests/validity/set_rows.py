@@ -108,7 +108,7 @@ def regions(seed: int) -> Numbers:
     """The smallest adjusted p-value of any region."""
     rng = np.random.default_rng([12, seed])
     probs, labels = worlds.tempered(1.0)(seed)
-    result = cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=1, rng=seed)
+    result = cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=seed)
     found = result.regions(probs, labels, space=rng.normal(size=(150, 2)), n_resamples=REPLICATES, rng=seed)
     return {"any region": next((p for p in (0.01, 0.05, 0.1) if len(found.failing(p))), 1.0)}
 

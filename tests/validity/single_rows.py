@@ -22,7 +22,7 @@ def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         probs, labels = world(seed)
         return components(
-            cr.calibration_test(probs, labels, statistic=CLASS_STATISTICS, n_resamples=REPLICATES, rng=seed)
+            cr.calibration_test(probs, labels, statistics=CLASS_STATISTICS, n_resamples=REPLICATES, rng=seed)
         )
 
     return run
@@ -30,17 +30,17 @@ def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
 
 LINEAR = cr.skce.with_(estimator="linear")
 METHODS: dict[str, dict[str, Any]] = {
-    "skce, moments": {"statistic": "skce", "method": "moments"},
-    "skce, asymptotic": {"statistic": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
-    "linear skce, asymptotic": {"statistic": LINEAR, "method": "asymptotic"},
-    "skce, bound": {"statistic": "skce", "method": "bound"},
-    "linear skce": {"statistic": LINEAR, "n_resamples": REPLICATES},
+    "skce, moments": {"statistics": "skce", "method": "moments"},
+    "skce, asymptotic": {"statistics": "skce", "method": "asymptotic", "n_resamples": REPLICATES},
+    "linear skce, asymptotic": {"statistics": LINEAR, "method": "asymptotic"},
+    "skce, bound": {"statistics": "skce", "method": "bound"},
+    "linear skce": {"statistics": LINEAR, "n_resamples": REPLICATES},
     "debiased confidence_ece": {
-        "statistic": cr.confidence_ece.with_(p=2, debiased=True),
+        "statistics": cr.confidence_ece.with_(p=2, debiased=True),
         "n_resamples": REPLICATES,
     },
     "equal-mass classwise_ece": {
-        "statistic": cr.classwise_ece.with_(binning="equal_mass", n_bins=5),
+        "statistics": cr.classwise_ece.with_(binning="equal_mass", n_bins=5),
         "n_resamples": REPLICATES,
     },
 }
@@ -118,7 +118,7 @@ def all_real_statistics(spread: float) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         given, labels = gaussians(np.random.default_rng([3, seed]), False, spread)
         return components(
-            cr.calibration_test(given, labels, statistic=REAL_STATISTICS, n_resamples=REPLICATES, rng=seed)
+            cr.calibration_test(given, labels, statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=seed)
         )
 
     return run

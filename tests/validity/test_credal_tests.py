@@ -15,16 +15,21 @@ from validity import worlds
 
 pytestmark = pytest.mark.validity
 
-REPETITIONS = worlds.repetitions(8, 300)
+REPETITIONS = worlds.repetitions(5, 300)
 N = 120 if worlds.FULL else 80
 
 
-def pvalues(world: World, **settings: object) -> np.ndarray:
+def pvalues(world: World, repetitions: int = REPETITIONS, **settings: object) -> np.ndarray:
     found = []
-    for repetition in range(REPETITIONS):
+    for repetition in range(repetitions):
         sample = world.draw(N, rng=np.random.default_rng([5, repetition]))
         result = cr.credal_test(
-            sample.predictions, sample.labels, sample.features, rng=repetition, n_resamples=39, **settings
+            sample.predictions,
+            sample.labels,
+            features=sample.features,
+            rng=repetition,
+            n_resamples=39,
+            **settings,
         )
         found.append(result.pvalue)
     return np.array(found)
@@ -87,7 +92,7 @@ def test_power_of_the_witness() -> None:
 @pytest.mark.parametrize("rule", ["cautious", "bold", "direction"])
 def test_learned_weights_follow_a_rule_that_picks_members(rule: str) -> None:
     """Weights on members by name and boundary points rejected .97, .34 and .61 of these at 5 %."""
-    runs = worlds.repetitions(4, 200)
+    runs = worlds.repetitions(3, 200)
     world = worlds.ruled(rule)
     rejected = 0
     for seed in range(runs):
@@ -114,8 +119,8 @@ def test_m23_is_conservative_in_s1_for_errors_bounded_below_by_zero(statistic: s
 
 def test_constant_weights_are_conservative_without_refits() -> None:
     world = EnsembleWorld("S1", n_members=4, n_classes=3, spread=0.1, weight_concentration=1.0)
-    kept = pvalues(world, weights="constant", refit=False)
-    assert (kept <= 0.2 + 1e-12).sum() <= worlds.bounds(REPETITIONS, 0.2)[1]
+    kept = pvalues(world, worlds.repetitions(8, 300), weights="constant", refit=False)
+    assert (kept <= 0.2 + 1e-12).sum() <= worlds.bounds(kept.size, 0.2)[1]
     assert kept.mean() > 0.5  # uniform p-values have mean 0.5
 
 
@@ -126,7 +131,7 @@ def test_weights_by_member_alone_fail_the_control() -> None:
         cr.credal_test(
             sample.predictions,
             sample.labels,
-            sample.features,
+            features=sample.features,
             method="weights",
             learner=learner,
             split=0.5,

@@ -30,7 +30,7 @@ def rates(n: int, exponent: float) -> dict[str, float]:
     for _ in range(REPETITIONS):
         probs = worlds.predictions(n, 3, rng)
         labels = worlds.draw(worlds.temper(probs, exponent), rng)
-        result = cr.calibration_test(probs, labels, statistic=NAMES, n_resamples=99, rng=rng)
+        result = cr.calibration_test(probs, labels, statistics=NAMES, n_resamples=99, rng=rng)
         rejected["omnibus"] += result.rejects(0.05)
         for name, component in result.components.items():
             rejected[name] += component.rejects(0.05)
@@ -58,6 +58,6 @@ def test_proper_scores_reject_a_model_that_is_too_good() -> None:
     probs = worlds.predictions(400, 3, rng)
     labels = worlds.draw(worlds.temper(probs, 3.0), rng)
     for name in ("brier", "log_loss"):
-        result = cr.calibration_test(probs, labels, statistic=name, n_resamples=199, rng=rng)
+        result = cr.calibration_test(probs, labels, statistics=name, n_resamples=199, rng=rng)
         assert result.rejects(0.05)
         assert result.statistic < result.acceptance_region[0]

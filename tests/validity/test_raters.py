@@ -211,7 +211,7 @@ def test_one_drawn_rater_keeps_the_level_where_all_of_them_do_not() -> None:
         rows = np.repeat(np.arange(100), 10)
         every = np.concatenate([np.repeat(np.arange(3), row) for row in counts.counts])
         for key, probs, labels in (("one", z, counts.draw(rng)), ("all", z[rows], every)):
-            result = cr.calibration_test(probs, labels, statistic="classwise_ece", n_resamples=99, rng=rng)
+            result = cr.calibration_test(probs, labels, statistics="classwise_ece", n_resamples=99, rng=rng)
             rejected[key] += result.rejects(0.05)
     assert rejected["one"] <= worlds.bounds(repetitions, 0.05)[1]
     assert rejected["all"] > repetitions / 2

@@ -41,7 +41,7 @@ def pvalues() -> dict[str, np.ndarray]:
     for _ in range(REPETITIONS):
         given = members(rng)
         result = cr.calibration_test(
-            given, labels_of(given, rng), statistic=REAL_STATISTICS, n_resamples=REPLICATES, rng=rng
+            given, labels_of(given, rng), statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=rng
         )
         found["omnibus"].append(result.pvalue)
         for name, component in result.components.items():
@@ -97,7 +97,7 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
         centre = rng.normal(size=(n, 1))
         given = cr.Samples(centre + rng.normal(size=(n, draws)))
         labels = centre[:, 0] + rng.normal(size=n)
-        result = cr.calibration_test(given, labels, statistic=name, n_resamples=REPLICATES, rng=rng)
+        result = cr.calibration_test(given, labels, statistics=name, n_resamples=REPLICATES, rng=rng)
         rejected += result.rejects(LEVEL)
         picked = rng.integers(draws, size=(REPLICATES, n))
         null = statistic.bind(given)(Reals(given.values[np.arange(n), picked]))
@@ -118,7 +118,9 @@ def test_size_with_dense_quantiles(name: str) -> None:
         centre = rng.normal(size=(80, 1))
         given = cr.Quantiles(centre + table, levels)
         labels = centre[:, 0] + rng.normal(size=80)
-        rejected += cr.calibration_test(given, labels, statistic=name, n_resamples=99, rng=rng).rejects(LEVEL)
+        rejected += cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng).rejects(
+            LEVEL
+        )
     low, high = worlds.bounds(FEWER, LEVEL)
     assert (0 if name in DISCRETE else low) <= rejected <= high
 
@@ -130,7 +132,7 @@ def test_power_in_both_directions(name: str) -> None:
     for spread in (2.0, 0.5):
         given = cr.Gaussian(np.zeros(400), np.ones(400))
         labels = spread * rng.normal(size=400)
-        assert cr.calibration_test(given, labels, statistic=name, n_resamples=99, rng=rng).rejects(0.05)
+        assert cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng).rejects(0.05)
 
 
 @pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error"}))

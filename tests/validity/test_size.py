@@ -29,7 +29,7 @@ def pvalues() -> dict[str, np.ndarray]:
     for _ in range(REPETITIONS):
         probs = worlds.predictions(N, K, rng)
         labels = worlds.draw(probs, rng)
-        result = cr.calibration_test(probs, labels, statistic=NAMES, n_resamples=REPLICATES, rng=rng)
+        result = cr.calibration_test(probs, labels, statistics=NAMES, n_resamples=REPLICATES, rng=rng)
         found["omnibus"].append(result.pvalue)
         for name, component in result.components.items():
             found[name].append(component.pvalue)
@@ -83,7 +83,7 @@ def test_size_with_other_settings_and_weights(statistic: cr.statistics.Statistic
         labels = worlds.draw(probs, rng)
         weights = rng.exponential(size=40) if weighted else None
         result = cr.calibration_test(
-            probs, labels, statistic=statistic, sample_weight=weights, n_resamples=39, rng=rng
+            probs, labels, statistics=statistic, sample_weight=weights, n_resamples=39, rng=rng
         )
         rejected += result.rejects(0.2)
     low, high = worlds.bounds(REPETITIONS, 0.2)
@@ -97,7 +97,7 @@ def test_an_ensemble_is_tested_against_its_mean() -> None:
     for _ in range(REPETITIONS):
         members = rng.dirichlet(np.ones(3), size=(30, 4))
         labels = worlds.draw(members.mean(axis=1), rng)
-        result = cr.calibration_test(members, labels, statistic="brier", n_resamples=39, rng=rng)
+        result = cr.calibration_test(members, labels, statistics="brier", n_resamples=39, rng=rng)
         rejected += result.rejects(0.2)  # 2 * 4 / 40
     low, high = worlds.bounds(REPETITIONS, 0.2)
     assert low <= rejected <= high

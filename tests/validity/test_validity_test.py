@@ -16,7 +16,8 @@ from validity import worlds
 pytestmark = pytest.mark.validity
 
 INSTANCES, REPLICATES = 12, 99
-REPETITIONS = worlds.repetitions(20, 2000)
+REPETITIONS = worlds.repetitions(12, 2000)
+TRIALS = worlds.repetitions(20, 40)  # draws that tell which corner is the hardest
 KINDS = ("point", "ensemble", "intervals", "belief")
 SETS = [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}]
 
@@ -40,7 +41,7 @@ def normal(probs: np.ndarray) -> np.ndarray:
 def hardest(credal: cr.Ensemble, raters: int, rng: np.random.Generator) -> np.ndarray:
     corners = normal(cr.credal.vertices(credal))
     means = [
-        deviances(credal, rng.multinomial(raters, corners[:, v], size=(40, INSTANCES))).mean(axis=0)
+        deviances(credal, rng.multinomial(raters, corners[:, v], size=(TRIALS, INSTANCES))).mean(axis=0)
         for v in range(corners.shape[1])
     ]
     return corners[np.arange(INSTANCES), np.argmax(means, axis=0)]

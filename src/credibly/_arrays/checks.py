@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.memory_order import summary_of_rows
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -17,10 +16,11 @@ from credibly._arrays.namespace import (
     is_numpy,
     is_torch,
     namespace,
+    summary_of_rows,
+    tiles,
     to_host,
 )
 from credibly._arrays.notes import Note
-from credibly._arrays.tiles import tiles
 
 NOISE = 1e-6
 """Row sums and bounds may be off by this much before it is an error; the prediction notes it."""

@@ -17,18 +17,23 @@ class Remedy(str):
         The same for those who do not write Python: on the command line, about a file.
     kind : str or None
         What the numbers look like, where they look like another kind of prediction.
+    code : str
+        What it is about, for those who would add to it.
     """
 
     elsewhere: str
     kind: str | None
+    code: str
 
-    def __new__(cls, text: str, elsewhere: str | None = None, kind: str | None = None) -> Remedy:
+    def __new__(
+        cls, text: str, elsewhere: str | None = None, kind: str | None = None, code: str = ""
+    ) -> Remedy:
         made = super().__new__(cls, text)
-        made.elsewhere, made.kind = text if elsewhere is None else elsewhere, kind
+        made.elsewhere, made.kind, made.code = text if elsewhere is None else elsewhere, kind, code
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return str(self), self.elsewhere, self.kind
+        return str(self), self.elsewhere, self.kind, self.code
 
 
 ONE_RATER = "Choose one rater per instance, and give the labels as one class each."

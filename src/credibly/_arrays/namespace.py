@@ -1,14 +1,30 @@
-"""Which array library a value belongs to, and the visible moves between library, device and host."""
+"""Which array library a value belongs to, where its numbers lie, and how many of them fit.
+
+Moves between library, device and host are visible words. Special functions that the array API standard lacks
+are here for NumPy and torch; other libraries go through the host.
+
+Members-first predictions are kept as views (n, m, k); slicing them by instance touches m distant places.
+Where rows along the last axis are all that matters, they can be taken in the order of memory instead.
+
+Large work goes in tiles: as many rows as fit a memory budget, with as many BLAS threads as a loop of them may
+use.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from functools import cache
 from typing import Any, TypeAlias
 
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
+import scipy.special
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError
 
 Array: TypeAlias = Any
 """An array of any library that follows the array API standard; the standard has no static type yet."""
@@ -116,3 +132,233 @@ def as_float64(array: Array) -> Array:
     """Return `array` in double precision, itself if it already is."""
     xp = array_api_compat.array_namespace(array)
     return array if array.dtype == xp.float64 else xp.astype(array, xp.float64)
+
+
+def _dispatch(name: str, torch_name: str | None = None) -> Callable[..., Array]:
+    on_host = getattr(scipy.special, name)
+
+    def function(*arrays: Array) -> Array:
+        first = arrays[0]
+        if is_numpy(first):
+            return on_host(*arrays)
+        if is_torch(first):
+            import torch
+
+            return getattr(torch.special, torch_name or name)(*arrays)
+        return like(on_host(*(to_host(array) for array in arrays)), first)
+
+    function.__name__ = name
+    function.__doc__ = f"``scipy.special.{name}`` for arrays of any supported library."
+    return function
+
+
+gammaln = _dispatch("gammaln")
+digamma = _dispatch("digamma")
+xlogy = _dispatch("xlogy")
+ndtr = _dispatch("ndtr")
+ndtri = _dispatch("ndtri")
+
+
+def logsumexp(values: Array, axis: int = -1) -> Array:
+    """Log sum exp along `axis`, shifted by the maximum; -inf rows stay -inf."""
+    xp = namespace(values)
+    top = xp.max(values, axis=axis, keepdims=True)
+    shift = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    total = xp.sum(xp.exp(values - shift), axis=axis, keepdims=True)
+    positive = total > 0
+    log = xp.log(xp.where(positive, total, xp.ones_like(total))) + shift
+    return xp.squeeze(xp.where(positive, log, top), axis=axis)
+
+
+def softmax(values: Array, axis: int = -1) -> Array:
+    """exp(z) / sum exp(z) along `axis`, shifted by the maximum."""
+    xp = namespace(values)
+    top = xp.max(values, axis=axis, keepdims=True)
+    # Halves cannot overflow where the difference of huge logits would; exp(-800) is 0 in every precision.
+    weights = xp.exp(2.0 * xp.clip(values / 2.0 - top / 2.0, -400.0, 0.0))
+    return weights / xp.sum(weights, axis=axis, keepdims=True)
+
+
+_LEAST_POSITIVE = 1e-300
+
+
+def rows_in_memory(array: Array) -> list[Array] | None:
+    """Return the rows of a NumPy array as views (r, k) in the order of memory; None where there are none.
+
+    One view holds all rows; of a slice of members-first predictions there is one for every member.
+    """
+    if not is_numpy(array) or array.ndim < 2:
+        return None
+    axes = _memory_axes(array)
+    ordered = array.transpose(*axes, array.ndim - 1)
+    if ordered.flags.c_contiguous:
+        return [ordered.reshape(-1, array.shape[-1])]
+    if axes == [1, 0] and ordered[0].flags.c_contiguous:
+        return list(ordered)
+    return None
+
+
+def _memory_axes(array: Array) -> list[int]:
+    """Return the axes but the last, the one with the longest steps first."""
+    return sorted(range(array.ndim - 1), key=lambda axis: -array.strides[axis])
+
+
+def summary_of_rows(array: Array) -> tuple[float, float] | None:
+    """Return smallest entry and largest |row sum - 1| in one pass; None where it takes a closer look."""
+    views = rows_in_memory(array)
+    if views is None or array.dtype not in (np.float32, np.float64):
+        return None
+    ones = np.ones(array.shape[-1])
+    rows_of_tile = max(1, CACHE_ELEMENTS // len(ones))
+    wide = np.empty((rows_of_tile, len(ones)))
+    lowest, worst = np.inf, 0.0
+    with np.errstate(invalid="ignore"):
+        for rows in views:
+            for tile in tiles(len(rows), rows_of_tile):
+                block = wide[: tile.stop - tile.start]
+                block[...] = rows[tile]
+                sums = block @ ones
+                off = max(float(sums.max()) - 1.0, 1.0 - float(sums.min()))
+                if not math.isfinite(off):  # as is every row with an entry that is not finite
+                    return None
+                lowest, worst = min(lowest, float(rows[tile].min())), max(worst, off)
+    return lowest, worst
+
+
+def entropy_of_rows(probs: Array) -> Array:
+    """Return -sum p log p along the last axis in double precision, 0 log 0 = 0."""
+    views = rows_in_memory(probs)
+    if views is None:
+        wide = as_float64(probs)
+        return 0.0 - namespace(wide).sum(xlogy(wide, wide), axis=-1)
+    axes, ones = _memory_axes(probs), np.ones(probs.shape[-1])
+    found = np.empty([probs.shape[axis] for axis in axes])
+    rows_of_tile = _rows_of_tile(len(ones))
+    wide, terms = np.empty((2, rows_of_tile, len(ones)))
+    for rows, out in zip(views, found.reshape(len(views), -1), strict=True):
+        for tile in tiles(len(rows), rows_of_tile):
+            length = tile.stop - tile.start
+            np.matmul(_p_log_p(rows[tile], wide[:length], terms[:length]), ones, out=out[tile])
+    return np.transpose(np.subtract(0.0, found, out=found), np.argsort(axes))
+
+
+def mean_entropy_of_members(probs: Array) -> Array:
+    """Average the entropies of (n, m, k) over the members, (n,), in double precision."""
+    n, m, k = probs.shape
+    if not is_numpy(probs):
+        return namespace(probs).mean(entropy_of_rows(probs), axis=1)
+    if probs.flags.c_contiguous:
+        return entropy_of_rows(probs.reshape(n, m * k)) / m
+    ones, found, rows_of_tile = np.ones(k), np.empty(n), _rows_of_tile(k)
+    buffers = np.empty((3, rows_of_tile, k))
+    for tile in tiles(n, rows_of_tile):
+        wide, terms, total = buffers[:, : tile.stop - tile.start]
+        _p_log_p(probs[tile, 0], wide, total)
+        for member in range(1, m):
+            total += _p_log_p(probs[tile, member], wide, terms)
+        np.matmul(total, ones, out=found[tile])
+    return (0.0 - found) / m
+
+
+def _p_log_p(block: Array, wide: Array, out: Array) -> Array:
+    """Write p log p into `out` in double precision, 0 log 0 = 0; `wide` is overwritten."""
+    wide[...] = block
+    np.add(wide, _LEAST_POSITIVE, out=out)  # changes no bit of what matters, and log 0 is never asked for
+    np.log(out, out=out)
+    return np.multiply(out, wide, out=out)
+
+
+def mean_of_members(values: Array) -> Array:
+    """Average (n, m, ...) over the members in double precision, a tile of instances at a time."""
+    if not is_numpy(values):
+        return namespace(values).mean(as_float64(values), axis=1)
+    n, m, *rest = values.shape
+    total, rows_of_tile = np.empty((n, *rest)), _rows_of_tile(math.prod(rest))
+    buffer = np.empty((rows_of_tile, *rest))
+    for tile in tiles(n, rows_of_tile):
+        block, wide = total[tile], buffer[: tile.stop - tile.start]
+        block[...] = values[tile, 0]
+        for member in range(1, m):
+            wide[...] = values[tile, member]  # a cast and an addition are faster than both at once
+            block += wide
+        block /= m
+    return total
+
+
+def _rows_of_tile(elements: int) -> int:
+    """Return how many rows of so many elements make a tile of which three copies stay in cache."""
+    return max(1, CACHE_ELEMENTS // 2 // max(1, elements))
+
+
+_MIB = 2**20
+_budget: ContextVar[int] = ContextVar("credibly_memory_budget", default=512 * _MIB)
+
+CACHE_ELEMENTS = 2**15
+"""Doubles that stay in a core's cache; elementwise chains are fastest on tiles of this size."""
+
+
+def memory_budget() -> int:
+    """Return the bytes one computation may use for temporaries (default 512 MiB)."""
+    return _budget.get()
+
+
+@contextmanager
+def memory_limit(n_bytes: int) -> Iterator[None]:
+    """Set the memory budget inside a ``with`` block.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Bytes for temporaries, at least one MiB.
+
+    Yields
+    ------
+    None
+        Computations inside the block keep to the budget.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> with cr.memory_limit(64 * 2**20):
+    ...     pass
+    """
+    if not isinstance(n_bytes, (int, float)) or not _MIB <= n_bytes < float("inf"):
+        raise InputError(
+            "`n_bytes`",
+            "must be at least 1 MiB (1048576)",
+            f"got {n_bytes!r}",
+            "Write 64 * 2**20 for 64 MiB.",
+        )
+    token = _budget.set(int(n_bytes))
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def tiles(length: int, size: int) -> Iterator[slice]:
+    """Cut ``range(length)`` into consecutive slices of at most `size`."""
+    step = max(1, size)
+    for start in range(0, length, step):
+        yield slice(start, min(start + step, length))
+
+
+def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:
+    """Return how many rows of a given size fit `share` of the memory budget, at least one."""
+    return max(1, int(memory_budget() * share) // max(1, bytes_per_row))
+
+
+def blas_threads(limit: int | None) -> AbstractContextManager[object]:
+    """Limit BLAS threads inside a ``with`` block; None leaves them alone."""
+    if limit is None:
+        return nullcontext()
+    limits: AbstractContextManager[object] = _blas_controller().limit(limits=limit, user_api="blas")
+    return limits
+
+
+@cache
+def _blas_controller() -> Any:
+    """Return the loaded BLAS libraries; looking for them costs more than a small test, so it is done once."""
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()

@@ -74,12 +74,12 @@ def as_seed(rng: Any) -> Seed:
     return int(state[0]), int(state[1])
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 0)
+def _is_whole(value: object, end: float = float("inf")) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < end)
 
 
 def _is_word(value: object) -> bool:
-    return _is_whole(value) and value < 2**64  # type: ignore[operator]
+    return _is_whole(value, 2**64)
 
 
 P = ParamSpec("P")
@@ -94,7 +94,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
         for name in ("seed", "random_state"):
             if name in settings:
                 raise InputTypeError(
-                    f"`{name}` of `{function.__name__}`",
+                    f"`{name}` of `{function.__qualname__.removesuffix('.__init__')}`",
                     "is called `rng` here",
                     f"got {name}={settings[name]!r}",
                     f"Use `rng={settings[name]!r}`.",
@@ -102,6 +102,12 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
         return function(*given, **settings)
 
     return answering
+
+
+def made_with_rng(kind: type[T]) -> type[T]:
+    """Answer `seed=` and `random_state=` likewise where a class takes `rng`."""
+    kind.__init__ = takes_rng(kind.__init__)  # type: ignore[method-assign]
+    return kind
 
 
 class Uniforms:

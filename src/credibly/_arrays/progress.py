@@ -48,3 +48,10 @@ def as_progress(given: Progress | Literal[True] | None) -> Progress | None:
     if given is not True:
         return given
     return TerminalLine(sys.stderr) if sys.stderr.isatty() else None
+
+
+def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """Return a progress that covers one of several equal parts."""
+    if progress is None or parts == 1:
+        return progress
+    return lambda done, total: progress((part * total + done) // parts, total)

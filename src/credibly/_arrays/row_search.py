@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, device, is_numpy, is_torch, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, device, is_numpy, is_torch, namespace, tiles
 
 _LONG_COLUMN = 64
 """Values per row from which on one library call per row is faster than steps over all rows."""

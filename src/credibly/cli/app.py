@@ -1,26 +1,162 @@
-"""What happens before a verb runs, and when one fails. The verbs are in `credibly.cli.verbs`."""
+"""The program: its verbs in one table, what happens before a verb runs, and when one fails.
+
+The code of a verb is loaded when that verb is asked for: `credibly --help` and Tab after `credibly` read the
+table only.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes, config
-from credibly.cli.verbs import add_verbs
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    """Where the function of a verb is, the first line of its docstring, and a command that runs."""
+
+    home: str
+    summary: str
+    example: str
+
+    def function(self) -> Callable[..., None]:
+        """Load the verb."""
+        module, _, name = self.home.partition(":")
+        found: Callable[..., None] = getattr(import_module(f"credibly.cli.{module}"), name)
+        return found
+
+
+VERBS = {
+    "inspect": Verb(
+        "files:inspect_files",
+        "Shapes, kind and axes, problems, what can be computed.",
+        "credibly inspect predictions.npz other.csv",
+    ),
+    "evaluate": Verb(
+        "numbers:evaluate_file",
+        "The numbers, with intervals and verdicts.",
+        "credibly evaluate predictions.npy --labels labels.npy",
+    ),
+    "test": Verb(
+        "testing:test_file",
+        "Test of calibration.",
+        "credibly test predictions.npz --statistic brier --statistic confidence_ece",
+    ),
+    "check": Verb(
+        "predictive_checks:check_file",
+        "Posterior predictive checks.",
+        "credibly check predictions.npz --statistic accuracy --statistic brier",
+    ),
+    "raters": Verb(
+        "raters:raters_file",
+        "Losses and disagreement of several raters.",
+        "credibly raters rated.npz",
+    ),
+    "compare": Verb(
+        "comparing:compare_files",
+        "Ranking of models over trade-offs, with ties.",
+        "credibly compare predictions.npz members.npz",
+    ),
+    "report": Verb(
+        "reports:report_files",
+        "One self-contained HTML file: verdicts, numbers, figures.",
+        "credibly report predictions.npz --out report.html",
+    ),
+    "convert": Verb(
+        "files:convert_file",
+        "The same predictions and labels in another format.",
+        "credibly convert logits.csv predictions.npz --kind logits",
+    ),
+    "study": Verb(
+        "studies:study_named",
+        "The papers' experiments, run again.",
+        "credibly study m23-fig1 --size small --out m23",
+    ),
+    "list": Verb(
+        "catalogue:list_names",
+        "Every statistic, test and measure, with its reference.",
+        "credibly list --json",
+    ),
+    "demo": Verb(
+        "reports:demo",
+        "The main job on bundled real predictions, no download.",
+        "credibly demo --out demo-report.html",
+    ),
+}
+GROUPS = {
+    "calibrate": (
+        "Fit, apply and compare recalibrations.",
+        {
+            "fit": Verb(
+                "calibrate:fit_file",
+                "Fit a recalibration on predictions and labels.",
+                "credibly calibrate fit held-out.npz calibration.json --method vector",
+            ),
+            "apply": Verb(
+                "calibrate:apply_file",
+                "Apply a fitted recalibration to other predictions.",
+                "credibly calibrate apply calibration.json predictions.npz recalibrated.npz",
+            ),
+            "compare": Verb(
+                "calibrate:compare_file",
+                "Every statistic before and after, on folds that were not fitted.",
+                "credibly calibrate compare predictions.npz --method temperature --method matrix",
+            ),
+        },
+    ),
+}
+
+
+def add_verbs(program: Any) -> None:
+    """Give the verbs to a click group, none of them loaded."""
+    for name, verb in VERBS.items():
+        program.add_command(UnloadedVerb(name, verb))
+    for name, (summary, verbs) in GROUPS.items():
+        group: Any = typer.main.get_group(typer.Typer(name=name, help=summary, rich_markup_mode=None))
+        for inner, verb in verbs.items():
+            group.add_command(UnloadedVerb(inner, verb))
+        program.add_command(group)
+
+
+class UnloadedVerb(TyperCommand):
+    """Stands in the help for a verb, and lets the verb itself answer as soon as it is called or completed."""
+
+    def __init__(self, name: str, verb: Verb) -> None:
+        super().__init__(name, help=verb.summary, rich_markup_mode=None)
+        self.verb = verb
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The verb with its arguments and options."""
+        alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+        epilog = f"Example:\n\n\b\n    {self.verb.example}"
+        alone.command(self.name, epilog=epilog)(self.verb.function())
+        return typer.main.get_command(alone)
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Load the verb; from here on click sees the verb only."""
+        return self.loaded.make_context(*arguments, **settings)
+
 
 # typer carries click inside in new versions and imports it in old ones; this name is the same in both.
 UsageProblem: type[Any] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
+CONFIG = "credibly.toml"
 COMPLETION = "_CREDIBLY_COMPLETE"
 """Set by the shell that asks for completions (`--install-completion`)."""
 
@@ -53,7 +189,7 @@ def root(
         typer.Option(
             "--config",
             metavar="FILE",
-            help=f"Options of repeated runs; default: {config.NAME} where you are.",
+            help=f"File with default options  [default: ./{CONFIG}]",
         ),
     ] = None,
 ) -> None:
@@ -64,18 +200,22 @@ def root(
     if context.invoked_subcommand is None:
         sys.stdout.write(f"{context.get_help()}\n")
         return
-    path = config.find_config(options_file)
+    path = options_file or (Path(CONFIG) if Path(CONFIG).is_file() else None)
     if path is not None and not context.resilient_parsing:
-        _use_config(path, context)
+        _use_config(path, context, found=options_file is None)
 
 
-def _use_config(path: Path, context: Any) -> None:
-    """Give the verb its options from a file, and say so."""
+def _use_config(path: Path, context: Any, *, found: bool) -> None:
+    """Give the verb its options from a file, and say so; one that was only found may not set all."""
     context.default_map = config.read_config(path, context.command)
+    refused = config.without_trusted(context.default_map) if found else set()
     used = context.default_map[context.invoked_subcommand]
     for word in context.obj:  # down to the verb of a verb
         used = used[word] if isinstance(used.get(word), dict) else used
     silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
+    if refused and not silent:
+        names = ", ".join(sorted(refused))
+        sys.stderr.write(f"note: {path} does not set {names}: type them, or name the file with `--config`\n")
     if used and not silent:
         from credibly.cli.output import printable  # loads NumPy, which `--version` and Tab do without
 
@@ -107,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as wanted:  # typer leaves like this after it has answered a shell
         return int(wanted.code or 0)
     except CrediblyError as error:
-        from credibly.cli.wording import sentence  # loads NumPy, which most failures have loaded
+        from credibly.cli.output import sentence  # loads NumPy, which most failures have loaded
 
         return _fail(sentence(error))
     except UsageProblem as error:
@@ -117,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.CLOSED_PIPE
     except (OSError, MemoryError) as error:
-        from credibly.cli.wording import system_sentence
+        from credibly.cli.output import system_sentence
 
         return _fail(system_sentence(error))
     except KeyboardInterrupt:

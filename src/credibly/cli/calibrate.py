@@ -13,12 +13,9 @@ import typer
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import FileError
 from credibly.cli import options
-from credibly.cli.groups import Replication
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
-from credibly.cli.wording import with_flags
-from credibly.io import require_target, require_writable, save
+from credibly.io import labels_beside, require_target, require_writable, save
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration
@@ -49,18 +46,47 @@ Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Folds, each he
 
 
 def fit_file(
-    reading: Reading,
-    *,
+    file: options.PredictionsFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New JSON file for the fitted recalibration.")],
+    *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     method: Method = "temperature",
     seed: options.Seed = 0,
     force: options.Force = False,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
     Features in the file are used by methods that take them.
     """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    output = Output(as_json, quiet)
     chosen = named_recalibration(method)
     seed = require_integer(seed, "rng", 0)
     for step in chosen.parts:
@@ -70,7 +96,7 @@ def fit_file(
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
     with _warnings_as_notes(output):
-        chosen.fit(data.predictions, data.labels, data.features if chosen.takes_features else None)
+        chosen.fit(data.predictions, data.labels, features=data.features if chosen.takes_features else None)
     written = chosen.save(out, overwrite=force)
     if output.as_json:
         output.json({**chosen.to_dict(), "written": str(written)})
@@ -93,17 +119,48 @@ def apply_file(
     recalibration: Annotated[
         Path, typer.Argument(metavar="CALIBRATION", help="What `credibly calibrate fit` wrote.")
     ],
-    reading: Reading,
-    *,
+    file: options.PredictionsFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
+    *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     force: options.Force = False,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Apply a fitted recalibration to other predictions.
 
     Labels, features, groups and names of the file are kept.
     """
-    reading.require_elsewhere(out)
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    output = Output(as_json, quiet)
+    reading.require_elsewhere(out, recalibration)
+    if out.suffix.lower() == ".npy":
+        reading.require_elsewhere(labels_beside(out), recalibration)
     require_target(out, overwrite=force)
     if recalibration.suffix != ".json" and Path(reading.file).suffix == ".json":
         raise FileError(
@@ -116,7 +173,7 @@ def apply_file(
     data = reading.dataset(output)
     with warnings.catch_warnings():  # the same words stand in the notes of what is made
         warnings.simplefilter("ignore", UserWarning)
-        made = chosen.apply(data.predictions, _features(chosen, data.features))
+        made = chosen.apply(data.predictions, features=_features(chosen, data.features))
     written = save(
         out,
         made,
@@ -136,18 +193,49 @@ def apply_file(
 
 
 def compare_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
-    replication: Replication,
-    output: Output,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Every statistic before and after, on folds that were not fitted.
 
     Differences are paired by instance; p-values are those of the calibration tests, adjusted for all of them.
     """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    output = Output(as_json, quiet)
     data = reading.labelled(output)
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
@@ -157,9 +245,9 @@ def compare_file(
             cv=folds,
             features=data.features,
             statistics=statistic,
-            n_bins=replication.n_bins,
-            n_resamples=replication.n_resamples,
-            rng=replication.seed,
+            n_bins=n_bins,
+            n_resamples=n_resamples,
+            rng=seed,
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
         )
     if output.as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +14,11 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Manner, Reading, command
-from credibly.cli.streaming import Streaming
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Streaming, command
 from credibly.evaluation import Comparison, compare, joined, standing_rows
-from credibly.io import load_budget, require_writable
-from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
+from credibly.io import is_pattern, load_budget, require_writable
+from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
 COLUMNS = (
     "tradeoff",
@@ -92,8 +88,23 @@ OutFile = Annotated[
 def compare_files(
     files: Files,
     *,
-    manner: Manner,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
     divergence: DivergenceName = "kl",
@@ -107,15 +118,36 @@ def compare_files(
     seed: options.Seed = 0,
     out: OutFile = None,
     force: options.Force = False,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Ranking of models over trade-offs, with ties.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
     """
+    readings = [
+        Reading(
+            file,
+            labels,
+            kind,
+            member_axis,
+            drop_invalid,
+            normalise,
+            columns,
+            exclude,
+            ignore_label,
+            n_raters,
+            id_column,
+            classes,
+            levels,
+        )
+        for file in files
+    ]
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    output = Output(as_json, quiet)
     if out is not None:
-        require_place(files, manner, out, force)
+        require_place(readings, out, force, budget)
     sets = None if budget is None else load_budget(budget)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
     named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
@@ -125,8 +157,7 @@ def compare_files(
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
-        files,
-        manner,
+        readings,
         streaming,
         output,
         ("compare", flags),
@@ -147,23 +178,22 @@ def compare_files(
     _print(comparison, output, out)
 
 
-def require_place(files: Sequence[str], manner: Manner, out: Path, force: bool) -> None:
-    """Raise unless a report of these files can be written to `out`."""
-    for file in files:
-        manner.of(file).require_elsewhere(out)
+def require_place(readings: Sequence[Reading], out: Path, force: bool, *others: Path | None) -> None:
+    """Raise unless a report of these files can be written to `out`, which is none that is read."""
+    for reading in readings:
+        reading.require_elsewhere(out, *others)
     require_writable(out, overwrite=force)
 
 
 def run_comparison(
-    files: Sequence[str],
-    manner: Manner,
+    readings: Sequence[Reading],
     streaming: Streaming,
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
 ) -> Comparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
-    readings = [manner.of(file) for file in files]
+    files = [reading.file for reading in readings]
     names = _names(files)
     verb, flags = typed
     words = [*files[:-1], *readings[-1].words(), *streaming.words()]
@@ -194,7 +224,8 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         with streaming.running() as engine:
             yield [streaming.scanned(reading, engine, output) for reading in readings]
     else:
-        data = [reading.dataset(output) for reading in readings]
+        first, *others = [reading.dataset(output) for reading in readings]
+        data = [first, *(matched(one, first, Path(one.source).name) for one in others)]
         labels = _common_labels([reading.file for reading in readings], data)
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
@@ -240,7 +271,7 @@ def _table(comparison: Comparison) -> Table:
 
 def _names(files: Sequence[str]) -> list[str]:
     """Return the files' names without ending; whole paths of patterns, and where names are not distinct."""
-    stems = [file if glob.has_magic(file) else Path(file).stem for file in files]
+    stems = [file if is_pattern(file) else Path(file).stem for file in files]
     names = stems if len(set(stems)) == len(stems) else list(files)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -6,7 +6,8 @@
     statistic = ["brier", "skce"]
 
 What is typed wins over the verb's table, and that over the top of the file. Paths are relative to the current
-directory, as they are where they are typed.
+directory, as they are where they are typed. A file that was found in the current directory, not named with
+`--config`, never sets `out`, `force`, `engine` or `scheduler`.
 """
 
 from __future__ import annotations
@@ -17,16 +18,7 @@ from typing import Any
 
 from credibly._arrays.errors import FileError, InputError, one_of
 
-NAME = "credibly.toml"
 Defaults = dict[str, Any]
-
-
-def find_config(named: Path | None) -> Path | None:
-    """Return the named file, or the one of the current directory where there is one."""
-    if named is not None:
-        return named
-    here = Path(NAME)
-    return here if here.is_file() else None
 
 
 def read_config(path: Path, program: Any) -> Defaults:
@@ -52,6 +44,22 @@ def read_config(path: Path, program: Any) -> Defaults:
         If it names an option that no verb has, or gives it a value of another kind.
     """
     return _defaults(path, program, _parsed(path), {}, f"'{path}'")
+
+
+TRUSTED = frozenset({"out", "force", "engine", "scheduler"})
+"""What a file sets only where it was named: these write, replace and connect, and a folder may be foreign."""
+
+
+def without_trusted(defaults: Defaults) -> set[str]:
+    """Take out of the defaults what a file that was only found may not set; return what that was."""
+    refused: set[str] = set()
+    for name, value in list(defaults.items()):
+        if isinstance(value, dict):
+            refused |= without_trusted(value)
+        elif name in TRUSTED:
+            del defaults[name]
+            refused.add(name)
+    return refused
 
 
 def in_words(defaults: Mapping[str, Any]) -> str:

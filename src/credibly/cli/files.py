@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +10,8 @@ import typer
 
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes, options
-from credibly.cli.output import Output, Table
-from credibly.cli.reading import Meaning, Reading
-from credibly.cli.wording import sentence, with_flags
+from credibly.cli.output import Output, Table, sentence, with_flags
+from credibly.cli.reading import Reading
 from credibly.io import Inspection, inspect, labels_beside, require_target, save
 from credibly.statistics import registered
 
@@ -23,19 +21,46 @@ COLUMNS = ("file", "what", "value")
 def inspect_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more files to look at.")],
     *,
-    meaning: Meaning,
-    output: Output,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Shapes, kind and axes, problems, what can be computed.
 
     Exits with 2 where a file has problems.
     """
+    output = Output(as_json, quiet)
+    reading = Reading(
+        "",
+        labels,
+        kind,
+        member_axis,
+        False,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
     for file in files:
         try:
-            found = inspect(file, **dataclasses.asdict(meaning))
+            found = inspect(str(file), **reading.said)
         except CrediblyError as error:  # one unreadable file must not hide the others
             failed = True
             sys.stderr.write(f"credibly: {sentence(error)}\n")
@@ -56,13 +81,42 @@ def inspect_files(
 
 
 def convert_file(
-    reading: Reading,
-    *,
+    file: options.PredictionsFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
+    *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
     force: options.Force = False,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The same predictions and labels in another format."""
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    output = Output(as_json, quiet)
     reading.require_elsewhere(out)
     if out.suffix.lower() == ".npy":
         reading.require_elsewhere(labels_beside(out))

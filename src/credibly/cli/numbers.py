@@ -8,13 +8,9 @@ from collections.abc import Iterable, Iterator
 import typer
 
 from credibly.cli import codes, options
-from credibly.cli.groups import Replication
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Reading, command
-from credibly.cli.streaming import Streaming
-from credibly.cli.wording import with_flags
-from credibly.evaluation import Evaluation, NumberRow, Verdict, evaluate, number_rows
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Replication, Streaming, command
+from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
 from credibly.predictions import Rows
 from credibly.statistics import Statistic, registered
 
@@ -36,15 +32,52 @@ PAIRS = frozenset({"interval", "acceptance"})
 
 
 def evaluate_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
-    replication: Replication,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The numbers, with intervals and verdicts."""
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     words = [*reading.words(), *streaming.words()]
     with streaming.opened(reading, output) as data:
         evaluation = run(data, "evaluate", words, output, replication, statistic)
@@ -56,11 +89,11 @@ def evaluate_file(
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.sentence) for one in answers(evaluation))
+            output.pairs((one.word, one.sentence) for one in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         output.notes(remarks(evaluation))
-    leave(fail_on, (one.word for one in answers(evaluation)))
+    leave(fail_on, (one.word for one in evaluation.findings))
 
 
 def run(
@@ -92,17 +125,8 @@ def run(
             level=LEVEL,
             progress=tell,
             source=source,
-            recalibrate=recalibrate or (),
+            recalibrate=recalibrate or None,
         )
-
-
-def answers(evaluation: Evaluation) -> tuple[Verdict, ...]:
-    """Return the verdicts of the statistics and of the parts; a statistic again only where it conflicts."""
-    others = (one for said in evaluation.answers.values() for one in said)
-    return (
-        *evaluation.verdicts,
-        *(one for one in others if one.statistic not in evaluation.tests or one.word == "conflict"),
-    )
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from credibly.io.roles import KINDS
+from credibly.io.roles import KIND_NAMES
 
 
 def _kinds(incomplete: str) -> list[str]:
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
+    return [kind for kind in KIND_NAMES if kind.startswith(incomplete)]
 
 
 def _statistics(incomplete: str) -> list[str]:
@@ -19,20 +19,25 @@ def _statistics(incomplete: str) -> list[str]:
     return [name for name in registered() if name.startswith(incomplete)]
 
 
-FORMATS = "npz, npy, csv, tsv, json, parquet, pt, netCDF"
+FORMATS = "npz, npy, csv, tsv, json, jsonl, parquet, pt, netCDF"
 PredictionsFile = Annotated[
-    str, typer.Argument(metavar="FILE", help=f"Predictions: {FORMATS}; a pattern in quotes, or a URL.")
+    str,
+    typer.Argument(
+        metavar="FILE", help=f"Predictions: {FORMATS}; a pattern in quotes, a URL, or - for standard input."
+    ),
 ]
 Labels = Annotated[
     str | None,
-    typer.Option("--labels", metavar="FILE|NAME", help="File with the labels, or the array that holds them."),
+    typer.Option(
+        "--labels", metavar="FILE|NAME", help="File with the labels, or the array or column that holds them."
+    ),
 ]
 Kind = Annotated[
     str | None,
     typer.Option(
         "--kind",
         metavar="KIND",
-        help=f"What the numbers are, where the file does not say: {', '.join(KINDS)}.",
+        help=f"What the numbers are, where the file does not say: {', '.join(KIND_NAMES)}.",
         autocompletion=_kinds,
     ),
 ]
@@ -45,6 +50,39 @@ MemberAxis = Annotated[
 DropInvalid = Annotated[
     bool,
     typer.Option("--drop-invalid", help="Leave invalid rows out, and say how many, instead of stopping."),
+]
+Normalise = Annotated[
+    bool,
+    typer.Option(
+        "--normalise", help="Divide rows by their sum where rounding keeps them from 1, or percent from 100."
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="A,B,...", help="Columns of the table that are the classes, in order."),
+]
+Exclude = Annotated[
+    str | None, typer.Option("--exclude", metavar="A,B,...", help="Columns of the table to leave unread.")
+]
+IgnoreLabel = Annotated[
+    str | None,
+    typer.Option("--ignore-label", metavar="VALUE", help="Label that means unlabelled, such as -1 or 255."),
+]
+NRaters = Annotated[
+    int | None, typer.Option("--n-raters", metavar="N", help="Number of raters behind soft labels.")
+]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", metavar="NAME", help="Column or array that names the instances.")
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes", metavar="A,B,...", help="Names of the classes, in the order of integer labels."
+    ),
+]
+Levels = Annotated[
+    str | None,
+    typer.Option("--levels", metavar="X,Y,...", help="Levels of quantiles, or of lower and upper bounds."),
 ]
 Stream = Annotated[
     bool,

@@ -1,19 +1,29 @@
-"""What people and programs read: a table on a terminal, TSV in a pipe, JSON on request, notes on stderr."""
+"""What people and programs read: a table on a terminal, TSV in a pipe, JSON on request, notes on stderr.
+
+Sentences of the library come in the words of the command line: Python keywords become flags. A progress line
+appears on stderr after one second, with the time left, only where someone is looking.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from credibly.cli import options
+from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
+from credibly._arrays.errors import CrediblyError, Remedy
+from credibly.predictions.point import ROUNDED
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
     from rich.text import Text
 
 Cell = float | int | bool | str | tuple[float, float] | None
@@ -26,6 +36,49 @@ _UNBROKEN = 19
 """Texts up to this many letters stay on one line; longer ones may be folded."""
 
 _ANY_WIDTH = 100_000
+
+_SEVERAL = ("method", "model", "statistic", "tradeoff", "alternative")
+_ALIKE = (
+    "kind",
+    "labels",
+    "normalise",
+    "columns",
+    "exclude",
+    "classes",
+    "levels",
+    "id",
+    "measure",
+    "divergence",
+    "budget",
+    "paper",
+    "hypothesis",
+)
+_LONGER = (
+    "member_axis",
+    "n_bins",
+    "n_resamples",
+    "chunk_rows",
+    "drop_invalid",
+    "skip_bad_shards",
+    "ignore_label",
+    "n_raters",
+)
+FLAGS: dict[str, str] = {
+    "rng": "--seed",
+    "overwrite": "--force",
+    **{name: f"--{name}" for name in _ALIKE},
+    **{name + ending: f"--{name}" for name in _SEVERAL for ending in ("", "s")},
+    **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
+}
+"""Arguments of the library, and the flags they are here."""
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels"})
+"""Names of arrays too: an argument only where a value is given."""
+
+MOST_ROWS = 100
+"""Rows that an error lists; who needs more of them has another problem."""
+
+PATIENCE = 1.0
+"""Seconds before anything is shown: short commands stay silent."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +115,8 @@ class Table:
 class Output:
     """Where the results of one command go."""
 
-    as_json: options.AsJson = False
-    quiet: options.Quiet = False
+    as_json: bool = False
+    quiet: bool = False
 
     @property
     def terminal(self) -> bool:
@@ -184,3 +237,111 @@ def _draw(table: Table) -> None:
                 block.add_row(name.replace("_", " "), _text(cell))
         console.print(block)
         console.print()
+
+
+def with_flags(text: str) -> str:
+    """Return a note or a remedy with flags in place of arguments: what stands in backticks is code."""
+    if isinstance(text, Remedy):
+        text = text.elsewhere + (f" Use `--kind {text.kind}`." if text.kind else "")
+    parts = text.split("`")
+    parts[1::2] = map(_flag, parts[1::2])
+    return "`".join(parts)
+
+
+def _flag(code: str) -> str:
+    """Return `name`, `name=` or `name=value` as a flag; other code as it is."""
+    name, given, value = code.partition("=")
+    value = value.strip("\"'")
+    if name not in FLAGS or "(" in value or (name in _DATA and not given):
+        return code
+    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {value}"
+
+
+def sentence(error: CrediblyError) -> str:
+    """Return an error of the library in one line."""
+    # paths stand in the evidence, and a path is never reworded
+    subject, rule, remedy = with_flags(error.subject), with_flags(error.rule), with_flags(error.remedy)
+    if isinstance(error, InvalidRowsError):
+        remedy += all_rows(error.rows)
+        rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
+        if "--drop-invalid" not in remedy and not rounded:
+            remedy += " To leave these rows out: `--drop-invalid`."
+    return printable(f"{subject} {rule}; {error.evidence}. {remedy}")
+
+
+def all_rows(rows: Sequence[int]) -> str:
+    """List the rows of a complaint, which names only the first few itself."""
+    if len(rows) <= NAMED_ROWS:
+        return ""
+    more = f" and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else ""
+    return f" All {len(rows)} rows: {', '.join(map(str, rows[:MOST_ROWS]))}{more}."
+
+
+def system_sentence(error: OSError | MemoryError) -> str:
+    """Word what the operating system refused."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; try fewer rows."
+    if error.errno == errno.ENOSPC:
+        return "the disk is full; free some space, or write to another one."
+    where = f"{error.filename}: " if error.filename else ""
+    return printable(f"{where}{error.strerror or error}.")
+
+
+class ProgressLine:
+    """Called with (stage, done, total); draws one line that is wiped when the work ends."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._stage_began = self._last_call = clock()
+        self._stage = ""
+        self._drawn: tuple[Progress, TaskID] | None = None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how much of this stage is done, once the patience is over."""
+        now = self._clock()
+        if stage != self._stage:
+            self._stage, self._stage_began = stage, self._last_call
+        self._last_call = now
+        if now - self._began < PATIENCE or done < 1:
+            return
+        if self._drawn is None:
+            self._drawn = _start()
+        left = (now - self._stage_began) * (total - done) / done
+        bar, task = self._drawn
+        words = f"{left:.0f} s left"
+        bar.update(task, description=stage, completed=done, total=total, left=words, refresh=True)
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self._drawn is not None:
+            self._drawn[0].stop()
+
+
+def _start() -> tuple[Progress, TaskID]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    bar = Progress(
+        *columns,
+        console=Console(file=sys.stderr),
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=False,  # results go where the user sent them, not to the progress line
+        redirect_stderr=False,
+    )
+    bar.start()
+    return bar, bar.add_task("", left="")
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[ProgressLine | None]:
+    """Give a progress line, or None where nobody would see one."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    line = ProgressLine()
+    try:
+        yield line
+    finally:
+        line.close()

@@ -11,13 +11,9 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
-from credibly.cli.groups import Replication
 from credibly.cli.numbers import LEVEL, leave, with_bins
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Reading
-from credibly.cli.streaming import Streaming
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Replication, Streaming
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.io import load
@@ -78,24 +74,61 @@ Power = Annotated[
 
 
 def check_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
     hypothesis: Hypothesis = None,
     adjustment: Adjustment = "family-wise",
     used: Used = None,
     paper: Paper = None,
     power: Power = None,
-    replication: Replication,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Posterior predictive checks.
 
     Does the model expect the statistics it shows?
     Groups of the file are checked too, with p-values adjusted over all of them.
     """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
         check = _checked(data, statistic, hypothesis, adjustment, used, paper, replication, output)
     curve = None

@@ -9,10 +9,8 @@ import typer
 
 from credibly._arrays.errors import InputError
 from credibly.cli import options
-from credibly.cli.output import Cell, Output, Table
-from credibly.cli.reading import Reading
-from credibly.cli.streaming import Streaming, in_memory
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Cell, Output, Table, with_flags
+from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.predictions import Counts, Rows
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.results.base import SCHEMA_VERSION
@@ -35,18 +33,52 @@ Weights = Annotated[
 
 
 def raters_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     n_bins: options.Bins = 15,
     debias: Debias = "full",
     weights: Weights = "instances",
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Losses and disagreement of several raters.
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
         loss, pairs = _decomposed(data, n_bins, debias, weights)
     if output.as_json:

@@ -1,56 +1,67 @@
-"""From the options of a verb to data with labels, and to the command that would do it again."""
+"""From the options of a verb to data with labels, and to the command that would do it again.
+
+Predictions are a file in memory, or chunks of a large one or of many. A pattern in quotes names the files of
+one model; several arguments name several models.
+"""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import glob
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from credibly._arrays.engines import Engine, Serial, connected
 from credibly._arrays.errors import InputError
-from credibly.cli import options
-from credibly.cli.output import Output
-from credibly.cli.wording import with_flags
-from credibly.io import load
-from credibly.predictions import Dataset
+from credibly._arrays.namespace import memory_budget
+from credibly.cli.output import Output, with_flags
+from credibly.io import is_pattern, is_remote, load
+from credibly.predictions import Dataset, InMemory, Rows
+from credibly.scale import scan
 
 
 @dataclasses.dataclass(frozen=True)
-class Meaning:
-    """What the numbers of a file are, where it does not say."""
-
-    labels: options.Labels = None
-    kind: options.Kind = None
-    member_axis: options.MemberAxis = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Manner(Meaning):
-    """The same, and what happens to rows that cannot be right."""
-
-    drop_invalid: options.DropInvalid = False
-
-    def of(self, file: str | Path) -> Reading:
-        """Return how to read one file in this manner."""
-        return Reading(file=str(file), **dataclasses.asdict(self))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Reading(Manner):
+class Reading:
     """How one file is to be read."""
 
-    file: options.PredictionsFile
+    file: str
+    labels: str | None = None
+    kind: str | None = None
+    member_axis: int | None = None
+    drop_invalid: bool = False
+    normalise: bool = False
+    columns: str | None = None
+    exclude: str | None = None
+    ignore_label: str | None = None
+    n_raters: int | None = None
+    id_column: str | None = None
+    classes: str | None = None
+    levels: str | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said about the file, as `load` and `inspect` take it."""
+        return {
+            "kind": self.kind,
+            "labels": self.labels,
+            "member_axis": self.member_axis,
+            "normalise": self.normalise,
+            "columns": None if self.columns is None else _names(self.columns),
+            "exclude": () if self.exclude is None else _names(self.exclude),
+            "ignore_label": self.ignore_label,
+            "n_raters": self.n_raters,
+            "id": self.id_column,
+            "classes": None if self.classes is None else _names(self.classes),
+            "levels": None if self.levels is None else [_number(one) for one in _names(self.levels)],
+        }
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
-        data = load(
-            self.file,
-            kind=self.kind,
-            labels=self.labels,
-            member_axis=self.member_axis,
-            drop_invalid=self.drop_invalid,
-        )
+        data = load(self.file, drop_invalid=self.drop_invalid, **self.said)
         output.notes(map(with_flags, data.notes))
         return data
 
@@ -66,9 +77,10 @@ class Reading(Manner):
             )
         return data
 
-    def require_elsewhere(self, target: Path) -> None:
+    def require_elsewhere(self, target: Path, *others: Path | None) -> None:
         """Raise if `target` is one of the files that are read: `--force` must not destroy the data."""
-        for source in (self.file, *([] if self.labels is None else [self.labels])):
+        read = [self.file, self.labels, *(None if one is None else str(one) for one in others)]
+        for source in (one for one in read if one is not None):
             if any(_same_file(Path(path), target) for path in [source, *glob.glob(source)]):  # noqa: PTH207
                 raise InputError(
                     f"'{target}'",
@@ -86,7 +98,147 @@ class Reading(Manner):
             typed += ["--kind", self.kind]
         if self.member_axis is not None:
             typed += ["--member-axis", str(self.member_axis)]
-        return [*typed, "--drop-invalid"] if self.drop_invalid else typed
+        return [*typed, *(["--drop-invalid"] if self.drop_invalid else []), *self._special()]
+
+    def _special(self) -> list[str]:
+        """Return the options that few files need, as they are typed."""
+        typed = ["--normalise"] if self.normalise else []
+        for name in ("columns", "exclude", "ignore_label", "n_raters", "id_column", "classes", "levels"):
+            value = getattr(self, name)
+            flag = "--id" if name == "id_column" else f"--{name.replace('_', '-')}"
+            typed += [] if value is None else [flag, str(value)]
+        return typed
+
+
+@dataclasses.dataclass(frozen=True)
+class Streaming:
+    """How rows that do not fit into memory are read, and where they are worked on."""
+
+    stream: bool = False
+    chunk_rows: int | None = None
+    skip_bad_shards: bool = False
+    engine: Literal["local", "dask"] = "local"
+    scheduler: str | None = None
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        typed = ["--stream"] if self.stream else []
+        typed += [] if self.chunk_rows is None else ["--chunk-rows", str(self.chunk_rows)]
+        typed += ["--skip-bad-shards"] if self.skip_bad_shards else []
+        typed += [] if self.engine == "local" else ["--engine", self.engine]
+        return typed if self.scheduler is None else [*typed, "--scheduler", self.scheduler]
+
+    def takes(self, reading: Reading) -> bool:
+        """Tell whether a file is read in chunks: where that was asked for, of patterns, and of large .npy."""
+        return self != Streaming() or is_pattern(reading.file) or _is_large(reading.file)
+
+    @contextmanager
+    def running(self) -> Iterator[Engine]:
+        """Give where chunks are worked on, for as long as they are."""
+        if self.engine == "dask":
+            with connected(self.scheduler) as cluster:
+                yield cluster
+            return
+        if self.scheduler is not None:
+            raise InputError(
+                "`--scheduler`",
+                "is the address of a Dask cluster",
+                "the engine is local",
+                "Add `--engine dask`.",
+            )
+        yield Serial()
+
+    @contextmanager
+    def opened(self, reading: Reading, output: Output) -> Iterator[Rows]:
+        """Open one file, or the files of one pattern, and insist on labels."""
+        if not self.takes(reading):
+            yield InMemory(reading.labelled(output))
+            return
+        with self.running() as engine:
+            yield self.scanned(reading, engine, output)
+
+    def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
+        """Make chunks of a file or pattern; what was left out is noted on stderr."""
+        if reading.drop_invalid:
+            raise InputError(
+                "`--drop-invalid`",
+                "leaves out rows of files that are read whole",
+                f"'{reading.file}' is read in chunks",
+                "Leave it out; `--skip-bad-shards` leaves out whole files.",
+            )
+        if reading._special():
+            raise InputError(
+                f"`{reading._special()[0]}`",
+                "is for files that are read whole",
+                f"'{reading.file}' is read in chunks",
+                "Leave it out, or `credibly convert` the files first.",
+            )
+        rows = scan(
+            reading.file,
+            reading.labels,
+            kind=reading.kind,
+            member_axis=reading.member_axis,
+            chunk_rows=self.chunk_rows,
+            engine=engine,
+            skip_bad_shards=self.skip_bad_shards,
+        )
+        output.notes(map(with_flags, rows.sample.notes))
+        return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Replication:
+    """How often labels are drawn again, how many bins statistics have, and where random numbers begin."""
+
+    n_resamples: int
+    n_bins: int
+    seed: int
+
+    def words(self) -> list[str]:
+        """Return these options as they are typed."""
+        return [
+            "--n-resamples",
+            str(self.n_resamples),
+            "--n-bins",
+            str(self.n_bins),
+            "--seed",
+            str(self.seed),
+        ]
+
+
+def command(verb: str, *words: Any) -> str:
+    """Return the command line that makes the same numbers again."""
+    return shlex.join(["credibly", verb, *map(str, words)])
+
+
+def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
+    """Return all rows; raise in the name of `what` where they come in chunks."""
+    whole = rows.loaded()
+    if whole is None:
+        raise InputError(what, rule, f"'{rows.sample.source}' is read in chunks", remedy)
+    return whole
+
+
+def _names(text: str) -> list[str]:
+    """Return names that are separated by commas; one with a comma in it stands in quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            "`--levels`", "must be numbers", f"got {text!r}", "Write `--levels 0.05,0.95`."
+        ) from None
+
+
+def _is_large(file: str) -> bool:
+    """Tell whether a file is an .npy above the memory limit, which is mapped in any case."""
+    path = Path(file)
+    if is_remote(file) or path.suffix != ".npy" or not path.is_file():
+        return False
+    return path.stat().st_size > memory_budget()
 
 
 def _same_file(first: Path, second: Path) -> bool:
@@ -94,8 +246,3 @@ def _same_file(first: Path, second: Path) -> bool:
         return first.samefile(second)
     except (OSError, ValueError):  # one of them is not there, or no name of a file at all
         return False
-
-
-def command(verb: str, *words: Any) -> str:
-    """Return the command line that makes the same numbers again."""
-    return shlex.join(["credibly", verb, *map(str, words)])

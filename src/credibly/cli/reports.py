@@ -12,12 +12,10 @@ from credibly._arrays.errors import InputError
 from credibly.cli import options
 from credibly.cli.calibrate import METHODS
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.groups import Replication
-from credibly.cli.numbers import answers, leave, remarks, run
+from credibly.cli.numbers import leave, remarks, run
 from credibly.cli.output import Output
-from credibly.cli.reading import Manner
-from credibly.cli.streaming import Streaming
-from credibly.evaluation import Evaluation, Verdict
+from credibly.cli.reading import Reading, Replication, Streaming
+from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
 from credibly.io import demo_models, is_remote, require_writable
 from credibly.predictions import InMemory
@@ -43,7 +41,6 @@ Recalibrate = Annotated[
         "--recalibrate", metavar="NAME", help=f"Compare recalibrations; repeat for several: {METHODS}."
     ),
 ]
-SENTENCES = 3
 """What the demo says of its report."""
 
 
@@ -54,20 +51,59 @@ def _models(incomplete: str) -> list[str]:
 def report_files(
     file: Files,
     *,
-    manner: Manner,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     out: ReportFile = None,
     force: options.Force = False,
     statistic: options.Statistics = None,
     recalibrate: Recalibrate = None,
-    replication: Replication,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
     Of several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
+    readings = [
+        Reading(
+            one,
+            labels,
+            kind,
+            member_axis,
+            drop_invalid,
+            normalise,
+            columns,
+            exclude,
+            ignore_label,
+            n_raters,
+            id_column,
+            classes,
+            levels,
+        )
+        for one in file
+    ]
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     if len(file) > 1:
         only_of_one = {"statistic": statistic, "recalibrate": recalibrate, "fail-on": fail_on}
         for name, given in only_of_one.items():
@@ -79,18 +115,17 @@ def report_files(
                     "Leave it out, or run `credibly report` once for each.",
                 )
         target = out or _beside(file[0], COMPARED)
-        _compared(file, manner, streaming, target, force, replication, output)
+        _compared(readings, streaming, target, force, replication, output)
         return
-    reading = manner.of(file[0])
+    (reading,) = readings
     target = out or _beside(reading.file)
     reading.require_elsewhere(target)
     require_writable(target, overwrite=force)
     words = [*reading.words(), *streaming.words(), "--out", str(target)]
     with streaming.opened(reading, output) as data:
         evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
-    found = answers(evaluation)
-    _write(evaluation, found, target, force, output)
-    leave(fail_on, (one.word for one in found))
+    _write(evaluation, target, force, output)
+    leave(fail_on, (one.word for one in evaluation.findings))
 
 
 def demo(
@@ -108,16 +143,21 @@ def demo(
             autocompletion=_models,
         ),
     ] = "ensemble",
-    replication: Replication,
-    output: Output,
+    n_resamples: options.Resamples = 999,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The main job on bundled real predictions, no download."""
+    replication = Replication(n_resamples, n_bins, seed)
+    output = Output(as_json, quiet)
     require_writable(out, overwrite=force)
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
     evaluation = run(InMemory(data), "demo", words, output, replication)
-    _write(evaluation, evaluation.verdicts[:SENTENCES], out, force, output)
+    _write(evaluation, out, force, output)
 
 
 def _beside(file: str, name: str | None = None) -> Path:
@@ -130,8 +170,7 @@ def _beside(file: str, name: str | None = None) -> Path:
 
 
 def _compared(
-    files: list[str],
-    manner: Manner,
+    readings: list[Reading],
     streaming: Streaming,
     target: Path,
     force: bool,
@@ -139,10 +178,9 @@ def _compared(
     output: Output,
 ) -> None:
     """Write the comparison of several files; end with its path and its findings."""
-    require_place(files, manner, target, force)
+    require_place(readings, target, force)
     comparison = run_comparison(
-        files,
-        manner,
+        readings,
         streaming,
         output,
         ("report", ["--out", target, *replication.words()]),
@@ -169,10 +207,8 @@ def _compared(
         output.pairs([*advice, *(("found", one) for one in comparison.findings)])
 
 
-def _write(
-    evaluation: Evaluation, said: tuple[Verdict, ...], target: Path, force: bool, output: Output
-) -> None:
-    """Write the report; end with its path and its first sentences."""
+def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) -> None:
+    """Write the report; end with its path and what was found."""
     written = evaluation.report(target, overwrite=force)
     if output.as_json:
         output.json(
@@ -180,11 +216,11 @@ def _write(
                 "schema_version": SCHEMA_VERSION,
                 "type": "ReportWritten",
                 "report": str(written),
-                "verdicts": [one.to_dict() for one in said],
+                "findings": [one.to_dict() for one in evaluation.findings],
             }
         )
         return
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.sentence) for one in said)
+        output.pairs((one.word, one.sentence) for one in evaluation.findings)

@@ -14,8 +14,7 @@ import typer
 from credibly._arrays.engines import connected
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
 from credibly.cli import options
-from credibly.cli.output import Output, Table
-from credibly.cli.progress import progress
+from credibly.cli.output import Output, Table, progress
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
 
@@ -48,13 +47,15 @@ def study_named(
     engine: options.EngineName = "local",
     scheduler: options.Scheduler = None,
     seed: options.Seed = 0,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """The papers' experiments, run again.
 
     Writes tables, figures, a page and JSON. Run it again to go on after a stop.
     Needs the package credibly-studies.
     """
+    output = Output(as_json, quiet)
     studies = installed_studies()
     if name == "list":
         _list(studies, output)

@@ -11,15 +11,12 @@ import typer
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.cli import options
-from credibly.cli.groups import Counting
 from credibly.cli.numbers import LEVEL, leave, with_bins
-from credibly.cli.output import Output, Table
-from credibly.cli.progress import progress
-from credibly.cli.reading import Reading
-from credibly.cli.streaming import Streaming, in_memory
-from credibly.cli.wording import with_flags
+from credibly.cli.output import Output, Table, progress, with_flags
+from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.hypotests import calibration_test, credal_test, validity_test
 from credibly.hypotests.calibration.calibration_test import default_statistic
+from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows
 from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
 from credibly.statistics import Statistic
@@ -95,34 +92,41 @@ Paper = Annotated[
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class OfSets:
-    """How the test of a set looks for a combination in it."""
-
-    method: Method = None
-    given: Given = None
-    weights: Weights = None
-    learner: Learner = None
-    refit: Refit = None
-    split: Split = None
-    cv: Folds = None
-    paper: Paper = None
-
-    def typed(self) -> dict[str, Any]:
-        """Return the options that were typed."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
-
-
 def test_file(
-    reading: Reading,
+    file: options.PredictionsFile,
     *,
-    streaming: Streaming,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    stream: options.Stream = False,
+    chunk_rows: options.ChunkRows = None,
+    skip_bad_shards: options.SkipBadShards = False,
+    engine: options.EngineName = "local",
+    scheduler: options.Scheduler = None,
     statistic: options.Statistics = None,
-    of_sets: OfSets,
+    method: Method = None,
+    given: Given = None,
+    weights: Weights = None,
+    learner: Learner = None,
+    refit: Refit = None,
+    split: Split = None,
+    cv: Folds = None,
+    paper: Paper = None,
     n_resamples: Resamples = None,
-    counting: Counting,
+    n_bins: options.Bins = 15,
+    seed: options.Seed = 0,
     fail_on: options.FailOn = None,
-    output: Output,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Test of calibration.
 
@@ -131,23 +135,56 @@ def test_file(
     With counts of several raters' labels: from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
     """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    of_sets: dict[str, Any] = {
+        "method": method,
+        "given": given,
+        "weights": weights,
+        "learner": learner,
+        "refit": refit,
+        "split": split,
+        "cv": cv,
+        "paper": paper,
+    }
+    typed = {name: value for name, value in of_sets.items() if value is not None}
+    output = Output(as_json, quiet)
     with streaming.opened(reading, output) as data:
-        result = _tested(data, statistic, of_sets.typed(), n_resamples, counting, output)
-    results, deciding = _shown(result)
+        result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
+    results, answers = _shown(result)
     if output.as_json:
         output.json(result.to_dict())
     else:
-        output.table(_table(results, data.sample.predictions.n_members))
+        output.table(_table(results, answers, data.sample.predictions.n_members))
         told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult) else []
         if isinstance(result, CredalTestResult) and result.validity is not None:
             told = [f"hypothesis: {result.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
-    leave(fail_on, (one.verdict(LEVEL) for one in deciding))
+    leave(fail_on, (one.verdict(LEVEL) for one in answers))
 
 
 def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
-    """Return the rows of the table, and those among them that a conflict may come from."""
+    """Return the rows of the table, and those that answer a question.
+
+    Only answers have a verdict, which is printed and decides the exit code: one list for both. A set has two:
+    that of the witness (does it hold the truth?), then that of both together (is some combination
+    calibrated?). The weights alone are evidence for the second.
+    """
     rows = [*result.components.values(), result]
     if not isinstance(result, CredalTestResult) or result.validity is None or result.calibration is None:
         return rows, rows
@@ -161,7 +198,8 @@ def _tested(
     statistic: list[str] | None,
     given: dict[str, Any],
     n_resamples: int | None,
-    counting: Counting,
+    n_bins: int,
+    seed: int,
     output: Output,
 ) -> HypotestResult:
     with progress(quiet=output.quiet) as tell:
@@ -176,7 +214,7 @@ def _tested(
                 whole.predictions,
                 whole.labels,
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=counting.seed,
+                rng=seed,
                 progress=told,
             )
         elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
@@ -184,13 +222,13 @@ def _tested(
             names = statistic or [default_statistic(some)]
             result = calibration_test(
                 *data.arguments,
-                statistic=_statistics(names, counting.n_bins),
+                statistics=_statistics(names, n_bins),
                 n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=counting.seed,
+                rng=seed,
                 progress=told,
             )
         else:
-            result = _set_test(data, given, statistic, counting, n_resamples, told)
+            result = _set_test(data, given, statistic, n_resamples, n_bins, seed, told)
     return result
 
 
@@ -198,29 +236,29 @@ def _set_test(
     data: Rows,
     given: dict[str, Any],
     statistic: list[str] | None,
-    counting: Counting,
     n_resamples: int | None,
+    n_bins: int,
+    seed: int,
     told: Progress | None,
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
-    chosen = statistic or ([default_statistic(data.sample.predictions)] if weights == "mean" else None)
     mean_alone = weights == "mean" and set(given) == {"weights"}
-    if mean_alone and chosen is not None and data.loaded() is None:
+    if mean_alone and data.loaded() is None:
         return calibration_test(
             data,
-            statistic=_statistics(chosen, counting.n_bins),
+            statistics=_statistics(statistic or [SET_STATISTIC], n_bins),
             n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-            rng=counting.seed,
+            rng=seed,
             progress=told,
         )
     whole = in_memory(data, "the test of a set", _IN_MEMORY, _SMALLER)
     return credal_test(
         whole.predictions,
         whole.labels,
-        whole.features if weights == "learned" or given.get("given") == "features" else None,
-        statistic=None if chosen is None else _statistics(chosen, counting.n_bins),
+        features=whole.features if weights == "learned" or given.get("given") == "features" else None,
+        statistics=None if statistic is None else _statistics(statistic, n_bins),
         n_resamples=n_resamples,
-        rng=counting.seed,
+        rng=seed,
         progress=told,
         **given,
     )
@@ -249,8 +287,9 @@ def _failing(result: HypotestResult) -> list[str]:
     return [f"instances that stand out after adjustment, worst first: {few}{more}"]
 
 
-def _table(results: Iterable[HypotestResult], members: int) -> Table:
+def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> Table:
     """One row per test; everything that belongs to a verdict stands beside it."""
+    answering = {id(one) for one in answers}
     rows = [
         (
             result.statistic_name,
@@ -264,7 +303,7 @@ def _table(results: Iterable[HypotestResult], members: int) -> Table:
             result.n,
             members,
             result.n_resamples,
-            result.verdict(LEVEL),
+            result.verdict(LEVEL) if id(result) in answering else None,
         )
         for result in results
     ]

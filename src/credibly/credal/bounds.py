@@ -28,10 +28,11 @@ from credibly._arrays.namespace import (
     is_array,
     like,
     namespace,
+    rows_within_budget,
+    tiles,
     to_host,
 )
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 

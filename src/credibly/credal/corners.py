@@ -22,8 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import Array, HostArray, like, tiles
 from credibly.credal.envelope import envelope_of, event_sizes, event_tiles
 from credibly.predictions import Belief, Intervals
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_in_belief
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal

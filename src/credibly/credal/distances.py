@@ -27,9 +27,9 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     to_host,
+    xlogy,
 )
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.special import xlogy
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES
@@ -45,6 +45,7 @@ from credibly.predictions import (
     LabelCounts,
     Point,
     as_labels,
+    as_pair,
     as_point,
     as_predictions,
     require_order,
@@ -60,7 +61,7 @@ DISTANCE_TOLERANCE = 1e-9
 @takes_rng
 def distance(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     divergence: Divergence = "kl",
     to: To = "nearest",
@@ -122,6 +123,7 @@ def distance(
     one_of("`to`", to, ("nearest", "farthest", "mean"))
     require_tolerance(tolerance)
     require_order(predictions, labels)
+    predictions, labels = as_pair(predictions, labels)
     if to == "mean":
         credal: CredalSet = as_point(as_predictions(predictions))[0]
     else:
@@ -176,7 +178,7 @@ def _to_label(credal: CredalSet, labels: Array, kind: Literal["kl", "js"], to: T
     if kind == "kl":
         # log 0 = -inf is meant: -inf as a value, not as a warning.
         logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
-        return xp.where(q > 0, -logs, xp.full_like(q, xp.inf))
+        return xp.where(q > 0, 0.0 - logs, xp.full_like(q, xp.inf))  # 0 - 0 is 0, and -0 is not
     middle = 0.5 * (1.0 + q)
     found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
     return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root

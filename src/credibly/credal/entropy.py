@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host, xlogy
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.special import xlogy
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_assignments, least_over_intervals, least_over_orders
 from credibly.credal.envelope import MAX_CLASSES

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, like, namespace
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, like, namespace, tiles
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
 from credibly.credal.bounds import event_bounds
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_credal
 

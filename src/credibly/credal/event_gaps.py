@@ -31,9 +31,17 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace, on_accelerator
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    like,
+    namespace,
+    on_accelerator,
+    rows_within_budget,
+    tiles,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.envelope import all_events
 from credibly.predictions import Ensemble, Intervals
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, device, like, namespace
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.namespace import Array, as_float64, device, like, namespace, rows_within_budget, tiles
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import all_events, beliefs, event_tiles
 from credibly.credal.objectives import Objective, slope

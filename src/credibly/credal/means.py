@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
 from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.labels import no_weight

@@ -11,8 +11,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, device, is_torch, like, namespace
-from credibly._arrays.tiles import rows_within_budget, tiles
+from credibly._arrays.namespace import Array, device, is_torch, like, namespace, rows_within_budget, tiles
 from credibly.credal.objectives import Objective, curvature, slope
 
 _MAX_STEPS = 100

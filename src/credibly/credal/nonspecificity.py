@@ -117,7 +117,7 @@ def nonspecificity(
     References
     ----------
     Abellan and Moral, A non-specificity measure for convex sets of probability distributions, 2000.
-    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025, eq. 8-11.
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025, eq. 7 and 9-11.
 
     Examples
     --------
@@ -205,7 +205,8 @@ def nonspecificity_estimate(
     on_masses = budget is not None or negative == "clamp" or isinstance(credal, Belief)
     if on_masses or measure == "smets":
         masses = masses_of(credal, budget, negative)
-        return _exact(measure, _from_masses(masses, measure), settings, masses.notes)
+        given = isinstance(credal, Belief) and budget is None
+        return _exact(measure, _from_masses(masses, measure, given=given), settings, masses.notes)
     if measure == "koerner":
         # sum_A m(A) |A| counts every class with the masses of the sets around it: its upper probability.
         return _exact(measure, credal.xp.sum(singleton_bounds(credal)[1], axis=-1), settings, ())
@@ -246,16 +247,20 @@ def _exact(
     return NonspecificityEstimate(measure, values, zero, mean, 0.0, True, 0, settings, notes)
 
 
-def _from_masses(masses: MassFunction, measure: str) -> Array:
-    """Return sum_A m(A) f(|A|), or Smets' sum over commonalities."""
+_NOISE = 1e-15  # of masses that are differences of lower probabilities
+
+
+def _from_masses(masses: MassFunction, measure: str, *, given: bool) -> Array:
+    """Return sum_A m(A) f(|A|), or Smets' sum over commonalities; masses are given, or made from a set."""
     if measure == "smets":
-        return _smets(masses)
+        # commonalities are sums: of given masses nothing cancels, and the smallest is as good as any
+        return _smets(masses, 0.0 if given else _NOISE)
     sizes = masses.sizes
     weight = {"koerner": sizes, "pal": 1.0 / sizes}.get(measure, np.log(sizes))
     return masses.masses @ like(weight, masses.masses)
 
 
-def _smets(masses: MassFunction) -> Array:
+def _smets(masses: MassFunction, noise: float) -> Array:
     """-sum_A ln Q(A); infinite where the set of all classes has no mass, since Q(all) is that mass."""
     k = masses.n_classes
     require_few_classes(
@@ -272,7 +277,7 @@ def _smets(masses: MassFunction) -> Array:
     for rows in event_tiles(len(masses), k):
         common = commonalities(masses.masses[rows, :] @ places)
         lowest = min(lowest, scalar(xp.min(common)))
-        held = common > 1e-15
+        held = common > noise
         logs = xp.log(xp.where(held, common, xp.ones_like(common)))
         values.append(xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1))
     if lowest < -1e-9:

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from credibly._arrays.memory_order import entropy_of_rows
-from credibly._arrays.namespace import Array, namespace
-from credibly._arrays.special import xlogy
+from credibly._arrays.namespace import Array, entropy_of_rows, namespace, xlogy
 
 Objective = Literal["entropy", "kl", "js"]
 

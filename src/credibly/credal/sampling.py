@@ -15,6 +15,7 @@ from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_credal, require_positive_number
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
+_TINY = 1e-8
 _MAX_FACET_DIMENSIONS = 6  # beyond, a hull has too many facets and chords come from linear programs
 
 
@@ -133,6 +134,9 @@ def _walk_hulls(
         distinct = np.unique(points.round(14), axis=0)
         if lengths[0] <= 1e-14:
             drawn[row] = begin
+        elif lengths[0] <= _TINY:
+            # facets of so small a hull are lost in rounding: its points' own mixtures are inside, and as good
+            drawn[row] = generator.dirichlet(np.ones(len(points)), size=begin.shape[0]) @ points
         elif distinct.shape[0] == rank + 1:
             drawn[row] = generator.dirichlet(np.ones(rank + 1), size=begin.shape[0]) @ distinct
         elif rank == 1:

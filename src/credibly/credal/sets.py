@@ -9,9 +9,8 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, one_of
-from credibly._arrays.namespace import Array, as_float64, like, to_host
+from credibly._arrays.namespace import Array, as_float64, like, to_host, xlogy
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly._arrays.special import xlogy
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -111,6 +110,13 @@ def require_positive_number(value: Any, name: str, remedy: str) -> None:
 def require_tolerance(tolerance: float) -> None:
     """Raise unless a certificate of this size can be asked for."""
     require_positive_number(tolerance, "tolerance", "Use 1e-6.")
+    if tolerance < 1e-15:
+        raise InputError(
+            "`tolerance`",
+            "must be at least 1e-15, what double precision can certify",
+            f"got {tolerance:g}",
+            "Use 1e-6.",
+        )
 
 
 def as_credal(predictions: Any, n_samples: int, rng: Any) -> CredalSet:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import HostArray, tiles
 
 _TILE = 2**16  # doubles of tableaux that are pivoted together and stay in cache
 _PIVOT = 1e-10  # smaller entries are rounding (data are scaled to about 1)

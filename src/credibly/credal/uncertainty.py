@@ -9,10 +9,8 @@ import dataclasses
 from typing import Any, Literal
 
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
-from credibly._arrays.memory_order import mean_entropy_of_members
-from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.namespace import Array, as_float64, digamma, mean_entropy_of_members, namespace
 from credibly._arrays.philox import takes_rng
-from credibly._arrays.special import digamma
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.entropy import TOLERANCE, least_entropy, log_base, most_even
 from credibly.credal.objectives import entropy

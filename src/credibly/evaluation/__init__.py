@@ -1,25 +1,23 @@
 """Everything at once: run all that the input allows, cheap parts first, and say it in words."""
 
 from credibly.evaluation.comparison import Comparison, compare
-from credibly.evaluation.curves import Curves
 from credibly.evaluation.evaluate import evaluate
-from credibly.evaluation.raters import RaterParts
-from credibly.evaluation.regression import RealParts
-from credibly.evaluation.rendering import Reported
-from credibly.evaluation.results import Evaluation
+from credibly.evaluation.headline import Answer, Headline
+from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
-from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
-from credibly.evaluation.stages import Part
+from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
 from credibly.statistics.registry import story_of
 
 __all__ = [
+    "Answer",
     "Comparison",
     "CredalParts",
     "Curves",
     "Evaluation",
+    "Headline",
     "NumberRow",
     "Part",
     "PredictionSummary",

@@ -13,21 +13,19 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.distances import Divergence
-from credibly.evaluation.data_warnings import source_warnings
-from credibly.evaluation.rendering import Reported
+from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
 from credibly.evaluation.stages import Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import StandingRow, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range
-from credibly.predictions import Rows
+from credibly.evaluation.words import joined, shown, shown_range, source_warnings
+from credibly.predictions import Rows, matched_models
 from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
-from credibly.selection.imprecision import ScoreMeasure
 from credibly.selection.ranking import TRADEOFFS
-from credibly.selection.settings import Paper
+from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import Ranking, Recommendation
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
@@ -214,7 +212,7 @@ def compare(
         # models are counted first, then draws, of which there are many more
         progress=lambda done, total: tell("scores", done, total),
     )
-    given = {str(name): checked_rows(one, labels) for name, one in models.items()}
+    given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)

@@ -1,4 +1,4 @@
-"""Run all that the input allows, stage by stage. A new part is one file, one stage here and one field."""
+"""Run all that the input allows, stage by stage. A new part is one result, one stage here and one field."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
-from credibly.evaluation.curves import CURVES
-from credibly.evaluation.data_warnings import data_warnings, input_limits, surveyed
-from credibly.evaluation.predictive_checks import CHECK
-from credibly.evaluation.raters import RATERS
-from credibly.evaluation.recalibration import RECALIBRATION
-from credibly.evaluation.regression import REALS
+from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     checked_rows,
@@ -22,16 +17,37 @@ from credibly.evaluation.rows import (
     subsampled,
     summarise,
 )
-from credibly.evaluation.score import SCORE
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
-from credibly.evaluation.stages import Part, Progress, Stage, Work, origin, silent, version
+from credibly.evaluation.stages import (
+    CHECK,
+    CURVES,
+    RATERS,
+    REALS,
+    RECALIBRATION,
+    SCORE,
+    Part,
+    Progress,
+    Stage,
+    Work,
+    origin,
+    silent,
+    version,
+)
 from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
-from credibly.evaluation.words import joined, nothing_tested, title, verdicts
+from credibly.evaluation.words import (
+    data_warnings,
+    input_limits,
+    joined,
+    nothing_tested,
+    surveyed,
+    title,
+    verdicts,
+)
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibrate import Recalibration
-from credibly.results.base import jsonable, require_level
+from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -49,6 +65,7 @@ STAGES: tuple[Stage, ...] = (
     REALS,
     CHECK,
     RECALIBRATION,
+    HEADLINE,
 )
 """The parts of an evaluation, cheap ones first; one that needs another stands behind it."""
 
@@ -67,10 +84,11 @@ def evaluate(
     n_resamples: int = 999,
     rng: Any = 0,
     level: float = 0.05,
+    margin: float = 0.02,
     pairwise_rows: int | None = None,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
-    recalibrate: Sequence[str | Recalibration] = (),
+    recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:
     """Compute all that predictions and labels allow, and say it in words.
 
@@ -100,6 +118,8 @@ def evaluate(
         Seed; the same seed gives the same evaluation, byte by byte.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
+    margin : float
+        A gap between stated and observed shares that does not matter: 0.02 are two points.
     pairwise_rows : int, optional
         Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
         given: 20 000 for named statistics; unasked 2500, fewer beyond ten classes.
@@ -107,8 +127,9 @@ def evaluate(
         Called with (stage, done, total).
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
-    recalibrate : sequence of str or Recalibration
-        Recalibrations to compare on folds, see `recalibration_report`.
+    recalibrate : sequence of str or Recalibration, optional
+        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature. An empty
+        list leaves them out.
 
     Returns
     -------
@@ -139,9 +160,11 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features)
-    names = class_names(rows.sample.predictions, classes or rows.sample.classes)
-    recorded = origin(source)
+    rows = checked_rows(predictions, labels, groups, features, classes)
+    own = rows.sample.classes
+    renamed = classes is not None and set(map(str, classes)) != set(own or ())
+    names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
+    recorded = origin(source or _read_from(rows))
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
@@ -155,8 +178,10 @@ def evaluate(
         n_bins=n_bins,
         n_resamples=n_resamples,
         level=level,
+        margin=require_margin(margin),
         seed=seed,
         recalibrate=recalibrate,
+        source=recorded,
         tell=progress or silent,
         left_out=[*input_limits(rows), *unsuited],
     )
@@ -167,13 +192,15 @@ def evaluate(
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
     told = (note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes))
+    read = set() if source else set(recorded.get("notes", ()))
+    notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(
         predictions=work.summary,
         classes=names,
         verdicts=verdicts(found["tests"], work.summary, level)
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=data_warnings(rows, survey, names, recorded),
-        notes=(*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ())),
+        notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
@@ -183,6 +210,7 @@ def evaluate(
             "n_resamples": int(n_resamples),
             "n_bins": int(n_bins),
             "level": float(level),
+            "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
@@ -191,6 +219,14 @@ def evaluate(
         source=recorded,
         **found,
     )
+
+
+def _read_from(rows: Rows) -> dict[str, Any] | None:
+    """Return where rows came from that were read from a file here."""
+    some = rows.sample
+    if not some.source or rows.loaded() is None:
+        return None
+    return {"path": some.source, "digest": some.digest, "dropped": some.dropped, "notes": some.notes}
 
 
 def _notes(

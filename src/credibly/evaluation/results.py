@@ -1,23 +1,27 @@
-"""What `evaluate` returns: numbers, tests, curves, verdicts, and what was not run and why."""
+"""What `evaluate` returns: numbers, tests, curves, verdicts, and what was not run and why.
+
+`Reported` is what it shares with a comparison: report, data frame, notebook, terminal, a run of MLflow.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from credibly._arrays.errors import UnknownNameError, nearest
-from credibly.evaluation.curves import Curves
-from credibly.evaluation.predictive_checks import check_verdicts
-from credibly.evaluation.raters import RaterParts
-from credibly.evaluation.regression import RealParts
-from credibly.evaluation.rendering import Reported
+from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
+from credibly.evaluation.headline import ASKED, Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
-from credibly.evaluation.score import ScoreParts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
-from credibly.evaluation.stages import Part
-from credibly.evaluation.tidy import NumberRow, number_rows
-from credibly.evaluation.words import Verdict, joined, shown, shown_range, title, worst_first
+from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
+from credibly.evaluation.tidy import NumberRow, frame, number_rows
+from credibly.evaluation.words import Verdict, joined, shown, shown_range, title
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -25,6 +29,194 @@ from credibly.results.recalibration import RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition
 from credibly.statistics.registry import called_here
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+class Reported(Result, abc.ABC):
+    """A result that has a report. It says what it is, what was found, and how its rows read."""
+
+    settings: Mapping[str, Any]
+
+    _page: ClassVar[str]
+    """Name that its report is given in examples and among artifacts."""
+    _rows_are: ClassVar[str]
+    """What the table of all rows is called."""
+    _row: ClassVar[type]
+    """Type of its rows: their fields are the columns of the data frame."""
+    _headings: ClassVar[tuple[str, ...]]
+    """Columns of the rows as text."""
+    _logged: ClassVar[tuple[str, ...]]
+    """Settings that are parameters of a run."""
+
+    @property
+    @abc.abstractmethod
+    def heading(self) -> str:
+        """What it is about, in one line."""
+
+    @abc.abstractmethod
+    def _rows(self) -> tuple[Any, ...]:
+        """Return its numbers in rows."""
+
+    @abc.abstractmethod
+    def _cells(self, row: Any) -> tuple[str, ...]:
+        """Return a row as text under `_headings`."""
+
+    @abc.abstractmethod
+    def _said(self) -> list[tuple[str, str]]:
+        """Return what was found: a word, where there is one, and a sentence."""
+
+    def _advice(self) -> dict[str, str]:
+        """Return what to do, by the case."""
+        return {}
+
+    @abc.abstractmethod
+    def _briefly(self) -> list[str]:
+        """Return the lines of the summary."""
+
+    @abc.abstractmethod
+    def _metrics(self) -> dict[str, float]:
+        """Return its numbers by names for a run of MLflow."""
+
+    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write everything as one self-contained HTML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        overwrite : bool
+            Replace a file that is already there.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        # A report is made from a finished result: this method is only its handle, so the arrow from
+        # evaluation to report exists while it runs and not while the modules load.
+        # tach-ignore(Reported.report is the user's handle on the room below)
+        from credibly.report import write_report
+
+        return write_report(self, path, overwrite=overwrite)
+
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return all numbers as a data frame, one row per number, or per model and trade-off.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            Whose data frame; the first that is installed where not given.
+
+        Returns
+        -------
+        DataFrame
+            Of an evaluation, columns part, statistic, value, stderr, low, high, n, acceptance_low,
+            acceptance_high, pvalue, adjusted_pvalue and verdict. Of a comparison tradeoff, model, place_best,
+            place_worst, score, difference (to the first), low, high (its joint interval), distance and
+            imprecision.
+        """
+        return frame(self._rows(), self._row, library)
+
+    def summary(self) -> str:
+        """Return the most important findings and numbers as a few lines of text.
+
+        Returns
+        -------
+        str
+            What it is about, what was found, the numbers.
+        """
+        return "\n".join([self.heading, *(f"  {line}" for line in self._briefly())])
+
+    def log_to_mlflow(self, *, prefix: str = "credibly.") -> None:
+        """Log numbers, settings, findings and report to the active run of MLflow, where that is installed.
+
+        Parameters
+        ----------
+        prefix : str
+            Put before every name.
+        """
+        # tach-ignore(the report is one of the artifacts, and like `report` this is only a handle)
+        from credibly.report import render_report
+
+        if find_spec("mlflow") is None:
+            raise MissingExtraError(
+                "logging to MLflow",
+                "needs mlflow",
+                "it is not installed",
+                "Install it: `pip install mlflow`.",
+            )
+        mlflow = import_module("mlflow")
+        mlflow.log_metrics({f"{prefix}{_plain(name)}": value for name, value in self._metrics().items()})
+        mlflow.log_params({f"{prefix}{name}": self.settings[name] for name in self._logged})
+        word, finding = self._said()[0]
+        tags = {"verdict": word, "finding": finding} if word else {"finding": finding}
+        mlflow.set_tags({f"{prefix}{name}": text for name, text in tags.items()})
+        results = json.dumps(self.to_dict(), allow_nan=False)
+        mlflow.log_text(results, f"{prefix}{type(self).__name__.lower()}.json")
+        mlflow.log_text(render_report(self), f"{prefix}{self._page}")
+
+    def _repr_html_(self) -> str:
+        """Show findings and numbers in a notebook; names are escaped, nothing is fetched or run."""
+        said = "".join(
+            f"<li>{f'<strong>{html.escape(word)}</strong>: ' if word else ''}{html.escape(finding)}</li>"
+            for word, finding in self._said()
+        )
+        advice = "".join(
+            f"<dt>{html.escape(case)}</dt><dd>{html.escape(text)}</dd>"
+            for case, text in self._advice().items()
+        )
+        return (
+            f"<div><p><strong>{html.escape(self.heading)}</strong></p><ul>{said}</ul>"
+            f"{f'<dl>{advice}</dl>' if advice else ''}"
+            f"<details><summary>{self._rows_are}</summary>"
+            f"{_html_table(self._headings, map(self._cells, self._rows()))}</details>"
+            f'<p>The whole report: <code>.report("{self._page}")</code></p></div>'
+        )
+
+    def __rich__(self) -> Group:
+        """Show findings and numbers with `rich.print`."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        verdicts = Table.grid(padding=(0, 2))
+        verdicts.add_column(no_wrap=True)
+        verdicts.add_column()
+        sentences = []
+        for word, finding in self._said():
+            if word:
+                verdicts.add_row(Text(word), Text(finding))
+            else:
+                sentences.append(Text(f"• {finding}"))
+        sentences += [Text(f"{case}: {text}") for case, text in self._advice().items()]
+        found = [verdicts] if verdicts.row_count else sentences
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in self._headings:
+            table.add_column(name, overflow="fold")
+        for row in self._rows():
+            table.add_row(*map(Text, self._cells(row)))
+        return Group(Text(self.heading, style="bold"), *found, table)
+
+    def __str__(self) -> str:
+        said = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
+        return "\n".join([self.heading, *said])
+
+
+def _html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in headings)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{html.escape(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _plain(name: str) -> str:
+    """Return a name of the letters that MLflow takes."""
+    return "".join(letter if letter.isalnum() or letter in "_-. /" else "_" for letter in name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +260,8 @@ class Evaluation(Reported):
         The unified score, where the predictions are sets of distributions.
     reals : RealParts or None
         Where real labels lie in their predicted distributions, with envelopes.
+    headline : Headline or None
+        The answer in a sentence, with size and remedy, and the questions of the first screen.
     check : PredictiveCheck or None
         What the model expects of its own statistics, where members are stored.
     credal : CredalParts or None
@@ -104,6 +298,7 @@ class Evaluation(Reported):
     validity: ValidityParts | None = None
     reals: RealParts | None = None
     check: PredictiveCheck | None = None
+    headline: Headline | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types but the replicates of the predictive check."""
@@ -119,7 +314,9 @@ class Evaluation(Reported):
             f"evaluation[{name!r}]",
             "must name a statistic that was computed",
             f"got {name!r}" if reason is None else f"this one was not, because {reason}",
-            called_here(str(name)) or nearest(name, self.estimates),
+            called_here(str(name)) or nearest(name, self.estimates)
+            if reason is None
+            else f"Computed were: {', '.join(self.estimates)}.",
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -138,6 +335,16 @@ class Evaluation(Reported):
         if self.check is not None:
             found["check"] = check_verdicts(self.check, self.predictions, self.settings["level"])
         return {name: said for name, said in found.items() if said}
+
+    @property
+    def findings(self) -> tuple[Answer, ...]:
+        """What was found, once each: the same list in notebook, terminal, exit code and page."""
+        assert self.headline is not None
+        others = {name: said[0] for name, said in self.answers.items() if name not in ASKED}
+        return (
+            *self.headline.findings,
+            *(Answer(name, one.statistic or name, one.word, one.finding) for name, one in others.items()),
+        )
 
     @property
     def heading(self) -> str:
@@ -159,15 +366,14 @@ class Evaluation(Reported):
         return name, shown(row.value), interval, accepted, *values, row.verdict or ""
 
     def _said(self) -> list[tuple[str, str]]:
-        return [(one.word, one.finding) for one in self.verdicts]
+        return [(one.word, one.sentence) for one in self.findings]
 
     def _briefly(self) -> list[str]:
-        found = worst_first(one for said in (self.verdicts, *self.answers.values()) for one in said[:1])
         numbers = []
         for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
             numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
         left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
-        return [*(f"{one.word}: {one.finding}" for one in found), *numbers, *left_out]
+        return [*(f"{one.word}: {one.sentence}" for one in self.findings), *numbers, *left_out]
 
     def _metrics(self) -> dict[str, float]:
         found = {}

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import tiles
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
@@ -47,6 +46,8 @@ class PredictionSummary(Result):
         Number of classes; None for real-valued predictions.
     dtype : str
         Stored precision.
+    rated : bool
+        Whether labels are counts over raters; tests then see one rater per instance.
     """
 
     kind: str
@@ -54,18 +55,22 @@ class PredictionSummary(Result):
     m: int
     k: int | None
     dtype: str
+    rated: bool = False
+
+    @property
+    def whose(self) -> str:
+        """Words behind a tested statistic: "of one rater per instance", where there are several."""
+        return " of one rater per instance" if self.rated else ""
 
 
-def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: Any = None) -> Rows:
+def checked_rows(
+    predictions: Any, labels: Any, groups: Any = None, features: Any = None, classes: Any = None
+) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
         predictions = scan(predictions, labels, groups=groups, features=features)
         labels = groups = features = None
-    if groups is not None:
-        groups = to_host(groups) if is_array(groups) else np.asarray(groups)
-    if features is not None and not is_array(features):
-        features = np.asarray(features)
-    rows = as_rows(predictions, labels, groups=groups, features=features)
+    rows = as_rows(predictions, labels, groups=groups, features=features, classes=classes)
     if rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
@@ -73,6 +78,9 @@ def checked_rows(predictions: Any, labels: Any, groups: Any = None, features: An
             "the chunks have sample weights",
             "Scan without `sample_weight`; single statistics and tests take weights.",
         )
+    whole = rows.loaded()
+    groups = None if whole is None else whole.groups
+    features = None if whole is None else whole.features
     if groups is not None and groups.shape != (rows.n,):
         raise _unlike("`groups`", "entry", rows.n, groups.shape)
     if features is not None and features.shape[:1] != (rows.n,):
@@ -98,6 +106,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         m=predictions.n_members,
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
+        rated=has_counts(rows),
     )
 
 
@@ -110,7 +119,7 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
         return tuple(str(c) for c in range(k))
     if isinstance(classes, str):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
-    names = tuple(str(name) for name in classes)
+    names = tuple(_visible(str(name)) for name in classes)
     if len(names) != k:
         raise InputError(
             "`classes`",
@@ -124,6 +133,11 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
             "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
         )
     return names
+
+
+def _visible(name: str) -> str:
+    """Return a name without characters that are not seen but turn the text around them, as bidi marks do."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
 def has_counts(rows: Rows) -> bool:

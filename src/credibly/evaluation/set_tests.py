@@ -6,6 +6,7 @@ Tests that take longer than seconds are left out unasked; the answers of the oth
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -80,6 +81,7 @@ class CredalParts(Part):
         found = super().to_dict()
         for long in _PER_ROW:
             found["validity"].pop(long)
+        found["validity"]["impossible_rows"] = self.validity.impossible_rows[:_MOST_LISTED].tolist()
         found["validity"]["evidence_rows"] = self.validity.evidence_rows().tolist()
         for name, test in self.tests.items():
             found["tests"][name].pop("validity")
@@ -177,7 +179,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
             found[weights] = credal_test(
                 predictions,
                 labels,
-                columns if learned else None,
+                features=columns if learned else None,
                 weights=weights,
                 n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
                 rng=work.seed,
@@ -194,7 +196,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
     if tested is None:
         regions = _regions(alone, predictions, labels, None, work)
     else:
-        regions = _regions(tested, predictions, labels, columns, work)
+        regions = _named(_regions(tested, predictions, labels, columns, work), whole.feature_names)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
@@ -219,7 +221,18 @@ def _regions(
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.regions(predictions[rows], seen, chosen, **work.drawn)
+    return test.regions(predictions[rows], seen, features=chosen, **work.drawn)
+
+
+def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
+    """Call features by their names, where the data have some and features were cut."""
+    if names is None or found.columns != tuple(f"feature {j}" for j in range(len(names))):
+        return found
+
+    def told(words: str) -> str:
+        return re.sub(r"feature (\d+)", lambda match: names[int(match[1])], words)
+
+    return dataclasses.replace(found, columns=names, regions=tuple(map(told, found.regions)))
 
 
 def _has_raters(rows: Rows, work: Work) -> str | None:
@@ -270,9 +283,12 @@ def _witness_verdict(result: WitnessResult, work: Work) -> Verdict:
     if word == "conflict":
         finding = f"The set misses the truth given the predictions{': ' + where if where else ''}."
     elif word == "no conflict found":
-        finding = "No conflict found: labels do not show that the set misses the truth given the predictions."
+        shown_by = f"labels{work.summary.whose}"
+        finding = (
+            f"No conflict found: {shown_by} do not show that the set misses the truth given the predictions."
+        )
     else:
-        finding = "Cannot tell whether the set holds the truth: too few instances for any labels to show it."
+        finding = f"Cannot tell whether the set holds the truth: {result.why_not(work.level)}."
     exact = shown(result.exact_pvalue)
     told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
     return Verdict(
@@ -291,6 +307,8 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
     decided, word = _decided(result, level)
     if result.calibration is not None:  # the witness has a verdict and a p-value of its own
         decided, _ = _decided(result.calibration, level)
+    if result.validity is not None and result.validity.impossible_rows.size:
+        return _verdict(word, "credal_test", result.sentence(level), decided, work)
     if result.outcome(level) == "weights alone" and result.validity is not None:
         finding = f"{result.sentence(level)} A conflict takes both."
         return _verdict(word, "credal_test", finding, decided, work)
@@ -301,7 +319,7 @@ def _credal_verdict(name: str, result: CredalTestResult, work: Work) -> Verdict:
         return _verdict(word, "credal_test", finding, decided, work)
     region, start = (
         shown_range(decided.acceptance_region),
-        f"{title(result.statistic_name)} {shown(result.statistic)}",
+        f"{title(result.statistic_name)} {shown(result.statistic)}{work.summary.whose}",
     )
     if word == "conflict":
         finding = (

@@ -1,19 +1,40 @@
-"""What the stages of an evaluation share: whether one applies, the work it adds to, what a part knows."""
+"""The parts of an evaluation: whether one applies, what it adds, what it says of itself.
+
+What all stages share comes first; then each part, its result before the stage that makes it: curves of
+classes, curves of real values, predictive checks, several raters, recalibrations, the unified score. The
+statistics themselves are in `statistics`, the tests of sets in `set_tests`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
+import numpy as np
+
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.philox import Seed
-from credibly.evaluation.rows import PredictionSummary
-from credibly.evaluation.words import Verdict
-from credibly.predictions import ClassPredictions, Rows
-from credibly.recalibrate import Recalibration
+from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
+from credibly.evaluation.words import Verdict, verdicts
+from credibly.hypotests import coverage_curve, pit_test, predictive_check
+from credibly.hypotests.calibration.reliability import classwise_curves
+from credibly.hypotests.predictive.outcomes import has_members
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, RealPredictions, Rows
+from credibly.raters import decompose_disagreement, decompose_loss
+from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
+from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
-from credibly.statistics import Statistic
+from credibly.results.predictive import PredictiveCheck
+from credibly.results.recalibration import RecalibrationReport
+from credibly.results.scores import EpistemicScore
+from credibly.selection import epistemic_score
+from credibly.selection.score import spaced_rows
+from credibly.statistics import Statistic, risk_coverage_curve
 
 Progress = Callable[[str, int, int], None]
 Reasons = list[tuple[str, str]]
@@ -38,8 +59,8 @@ class Work:
         Those that can be computed.
     tests : bool
         Whether to resample.
-    n_bins, n_resamples, level, seed, recalibrate
-        As `evaluate` takes them.
+    n_bins, n_resamples, level, margin, seed, recalibrate, source
+        As `evaluate` takes them; `recalibrate` is None where the caller did not say.
     tell : callable
         Called with (stage, done, total).
     left_out : list of (str, str)
@@ -56,8 +77,10 @@ class Work:
     n_bins: int
     n_resamples: int
     level: float
+    margin: float
     seed: Seed
-    recalibrate: Sequence[str | Recalibration]
+    recalibrate: Sequence[str | Recalibration] | None
+    source: Mapping[str, Any]
     tell: Progress
     left_out: Reasons
     found: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -145,3 +168,351 @@ def version() -> str:
     from credibly import __version__
 
     return __version__
+
+
+MOST_ORDERED = 200_000
+"""Instances whose order by confidence is looked at; of more a random part under the seed."""
+KEPT_CURVES = 50
+"""Curves of more classes than this would make results of megabytes that nobody reads."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Curves(Part):
+    """Reliability and risk-coverage curves of one evaluation.
+
+    Attributes
+    ----------
+    top_label : ReliabilityCurve
+        Confidence against accuracy.
+    per_class : tuple of ReliabilityCurve
+        One curve per class, in class order; of many classes only those with the largest error.
+    class_errors : ndarray (k,)
+        Binned calibration error of every class; their mean is the class-wise ECE.
+    risk_coverage : mapping of str to RiskCoverageCurve
+        Share of wrong answers among the surest instances, by ``"confidence"`` and, of sets, also by
+        ``"imprecision"``.
+    """
+
+    drawn_as = ("top_label",)
+
+    top_label: ReliabilityCurve
+    per_class: tuple[ReliabilityCurve, ...]
+    class_errors: np.ndarray[Any, Any]
+    risk_coverage: Mapping[str, RiskCoverageCurve]
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return how many instances the risk-coverage curves are of, where they are not all."""
+        some, n = self.risk_coverage["confidence"].n, self.top_label.n
+        if some == n:
+            return ()
+        return (
+            f"risk-coverage curves: {some} of {n} instances, drawn at random under the seed, were ordered",
+        )
+
+
+def mean_gap(curve: ReliabilityCurve) -> float:
+    """Return sum over bins of weight / total * |observed - predicted|: the binned error of the curve."""
+    filled = curve.weight > 0
+    gap = np.abs(curve.observed[filled] - curve.predicted[filled])
+    return float(np.sum(curve.weight[filled] * gap) / curve.weight.sum())
+
+
+def _run_curves(rows: Rows, work: Work) -> Curves:
+    """Return the curves, with bands where labels can be drawn.
+
+    Of many classes the curves of the worst are kept; of sets whose imprecision is known for all instances,
+    risk is also ordered by it.
+    """
+    top, *each = classwise_curves(
+        *rows.arguments,
+        targets=["top_label", *range(len(work.classes))],
+        n_bins=work.n_bins,
+        level=1 - work.level if work.tests and not has_counts(rows) else None,
+        **work.drawn,
+        progress=partial(work.tell, "curves"),
+    )
+    named = [
+        dataclasses.replace(curve, name=f"class {name}")
+        for curve, name in zip(each, work.classes, strict=True)
+    ]
+    errors = np.array([mean_gap(curve) for curve in named])
+    kept = np.sort(np.argsort(-errors, kind="stable")[:KEPT_CURVES])
+    if len(named) > KEPT_CURVES:
+        work.leave_out(
+            f"reliability curves of {len(named) - KEPT_CURVES} classes",
+            f"of {len(named)} classes the {KEPT_CURVES} with the largest error are kept; "
+            "`cr.reliability_curve` with `target=` gives any other",
+        )
+    # instances are ordered, and of very many a random part shows the same curve
+    some = random_part(rows, MOST_ORDERED, work.seed).arguments
+    orders = {"confidence": risk_coverage_curve(*some)}
+    score = work.found["score"]
+    if score is not None and score.score.n == rows.n:
+        imprecision = score.score.imprecision
+        orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
+    work.tell("curves", 1, 1)
+    return Curves(top, tuple(named[c] for c in kept), errors, orders)
+
+
+CURVES = Stage("curves", _run_curves, to_classes)
+
+
+@dataclasses.dataclass(frozen=True)
+class RealParts(Part):
+    """Where labels lie in their predicted distributions.
+
+    Attributes
+    ----------
+    pit : EnvelopeCurve
+        Shares of labels at most as large as the quantiles.
+    coverage : EnvelopeCurve or None
+        Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+    """
+
+    drawn_as = ("pit",)
+
+    pit: EnvelopeCurve
+    coverage: EnvelopeCurve | None
+
+
+def _reals_apply(rows: Rows, work: Work) -> str | None:
+    return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
+
+
+def _run_reals(rows: Rows, work: Work) -> RealParts | None:
+    pit = coverage = None
+    what = "curves of the probability integral transform and of coverage"
+    try:
+        pit = pit_test(*rows.arguments, level=work.level, **work.drawn)
+        what = "coverage curve"
+        coverage = coverage_curve(*rows.arguments, level=work.level, **work.drawn)
+    except UnsupportedError as error:
+        work.leave_out(what, f"{error.subject} {error.rule}, {error.evidence}")
+    work.tell("curves", 1, 1)
+    return None if pit is None else RealParts(pit, coverage)
+
+
+REALS = Stage("reals", _run_reals, _reals_apply)
+
+
+MOST_STATISTICS = 6
+
+
+def _check_applies(rows: Rows, work: Work) -> str | None:
+    if not work.tests or not work.statistics:
+        return NOT_ASKED
+    if not has_members(rows.sample.predictions):
+        return "only averages are stored: which member drew the labels is lost"
+    if rows.sample.predictions.n_members < 2:
+        return "with one member it is the hypothesis of the calibration tests"
+    return None if _cheap(work) else "no statistic that is a sum over instances was tested"
+
+
+def _run_check(rows: Rows, work: Work) -> PredictiveCheck:
+    grouped = work.single if work.found["groups"] else work.single.ungrouped()
+    return predictive_check(
+        *grouped.arguments,
+        **grouped.also("groups"),
+        statistics=_cheap(work),
+        n_resamples=work.n_resamples,
+        rng=work.seed,
+        progress=lambda done, total: work.tell("predictive checks", done, total),
+    )
+
+
+def _cheap(work: Work) -> list[Statistic]:
+    """Return the first statistics that were tested and are sums over instances."""
+    tested = (one for one in work.statistics if one.name in (work.found["tests"] or ()))
+    return [one for one in tested if one.traits.reduction == "sum"][:MOST_STATISTICS]
+
+
+CHECK = Stage("check", _run_check, _check_applies, "predictive checks of the Bayesian hypothesis")
+
+
+def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: float) -> tuple[Verdict, ...]:
+    """Return the answers under each hypothesis in words, worst first within each."""
+    found = []
+    for name, part in check.hypotheses.items():
+        for verdict in verdicts(part.checks, facts, level):
+            said = f"{name.capitalize()} hypothesis: {verdict.finding}"
+            found.append(dataclasses.replace(verdict, finding=said))
+    return tuple(found)
+
+
+KEPT_LOSSES = 100
+_LONG = ("per_bin", "per_bin_plugin", "per_class_plugin")
+
+
+@dataclasses.dataclass(frozen=True)
+class RaterParts(Part):
+    """The squared loss and the disagreement between raters, taken apart.
+
+    Attributes
+    ----------
+    loss : LossDecomposition
+        Whose loss it is.
+    disagreement : DisagreementDecomposition
+        Whether raters disagree as much as predicted.
+    """
+
+    drawn_as = ("disagreement",)
+
+    loss: LossDecomposition
+    disagreement: DisagreementDecomposition
+
+    @property
+    def key_numbers(self) -> Mapping[str, Estimate]:
+        """Whose loss it is, and whether disagreement was predicted."""
+        return {
+            "Irreducible loss": self.loss.irreducible,
+            "Calibration loss": self.loss.calibration,
+            "Dispersion loss": self.loss.dispersion,
+            "Predicted disagreement": self.disagreement.predicted,
+            "Observed disagreement": self.disagreement.observed,
+        }
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return what was left out because too few people rated it."""
+        own = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
+        return tuple(f"raters: {note}" for note in own if note not in shared)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but single bins, and classes where there are very many."""
+        found = super().to_dict()
+        long = (*_LONG, "per_class") if len(self.loss.per_class.expected.value) > KEPT_LOSSES else _LONG
+        for name in long:
+            found["loss"].pop(name)
+        if "per_class" in long:
+            for name in ("per_class", "per_class_predicted", "per_class_observed", "class_bins"):
+                found["disagreement"].pop(name)
+        return found
+
+
+def _raters_apply(rows: Rows, work: Work) -> str | None:
+    return None if has_counts(rows) else NOT_ASKED
+
+
+def _run_raters(rows: Rows, work: Work) -> RaterParts | None:
+    try:
+        with warnings.catch_warnings():  # what is left out stands in the notes of the evaluation
+            warnings.simplefilter("ignore", UserWarning)
+            return RaterParts(
+                decompose_loss(*rows.arguments, n_bins=work.n_bins),
+                decompose_disagreement(*rows.arguments, n_bins=work.n_bins),
+            )
+    except UnsupportedError as error:
+        work.leave_out("decompositions over raters", f"{error.rule}, {error.evidence}")
+        return None
+
+
+RATERS = Stage("raters", _run_raters, _raters_apply)
+
+
+FOLDS = 5
+FEWEST = 50
+"""Instances below which no recalibration is fitted unasked."""
+PREVIEW = ("confidence_gap", "log_loss", "confidence_ece")
+MOST_FITTED = 20_000
+"""Rows that are taken into memory to fit recalibrations to them."""
+
+
+def _recalibration_applies(rows: Rows, work: Work) -> str | None:
+    some = rows.sample.predictions
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
+        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+        return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
+    methods = work.recalibrate
+    if isinstance(methods, str) or not isinstance(methods, Sequence):
+        raise InputTypeError(
+            "`recalibrate`",
+            "must be a sequence of names",
+            f"got {methods!r}",
+            'Pass a list: ["temperature"].',
+        )
+    if not methods:
+        return NOT_ASKED
+    if not isinstance(some, ClassPredictions):
+        return "there is none for real-valued predictions"
+    if rows.n < 2 * FOLDS:
+        return f"{rows.n} instances are too few for {FOLDS} folds"
+    if rows.loaded(MOST_FITTED) is None:
+        return f"it is fitted to rows in memory, of chunks to up to {MOST_FITTED}; `load` a part of the data"
+    return None
+
+
+def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
+    whole = cast(Dataset, rows.loaded(MOST_FITTED))
+    asked = work.recalibrate
+    with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
+        warnings.simplefilter("ignore", UserWarning)
+        found = recalibration_report(
+            whole.predictions,
+            whole.observed,
+            ("temperature",) if asked is None else asked,
+            cv=FOLDS,
+            statistics=PREVIEW if asked is None else None,
+            features=None if asked is None else whole.features,
+            n_bins=work.n_bins,
+            **work.drawn,
+            progress=lambda done, total: work.tell("recalibrations", done, total),
+        )
+    for name, one in found.methods.items():
+        if one.failure:
+            work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
+    return found
+
+
+RECALIBRATION = Stage("recalibration", _run_recalibration, _recalibration_applies, "recalibration")
+
+
+MOST_ROWS, FEW_ROWS = 20_000, 1000
+"""Instances scored at most: with few classes all events are summed, with many they are sampled."""
+_FEW_CLASSES = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreParts(Part):
+    """The unified score of a set prediction and of its mean.
+
+    Attributes
+    ----------
+    score : EpistemicScore
+        Distance, imprecision and their sum, with the mean prediction's in ``score.average``.
+    n_all : int
+        Number of instances there are; ``score.n`` of them were scored.
+    """
+
+    drawn_as = ("score",)
+
+    score: EpistemicScore
+    n_all: int
+
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return how the score was made, and what it depends on."""
+        found = [f"unified score: {note}" for note in (*self.score.notes, *map(str, self.score.dependences))]
+        if self.score.n < self.n_all:
+            found.append(f"unified score: {self.score.n} evenly spaced of {self.n_all} instances were scored")
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types but arrays over instances."""
+        return {**super().to_dict(), "score": self.score.summary_dict()}
+
+
+def _score_applies(rows: Rows, work: Work) -> str | None:
+    some = rows.sample.predictions
+    return None if isinstance(some, ClassPredictions) and not isinstance(some, Point) else NOT_ASKED
+
+
+def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
+    part = rows.take(spaced_rows(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
+    try:
+        with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
+            warnings.simplefilter("ignore", UserWarning)
+            return ScoreParts(epistemic_score(part.predictions, part.observed, rng=work.seed), rows.n)
+    except UnsupportedError as error:
+        work.leave_out("unified score", f"{error.rule}, {error.evidence}")
+        return None
+
+
+SCORE = Stage("score", _run_score, _score_applies)

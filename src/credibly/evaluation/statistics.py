@@ -11,7 +11,7 @@ from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, U
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
 from credibly.hypotests import calibration_test
-from credibly.hypotests.predictive.groups import group_sizes
+from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import (
     ClassPredictions,
@@ -102,7 +102,7 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
 def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
-        return "with its default label kernel it equals skce; name it with another kernel"
+        return "with its default label kernel it equals skce; name it with another `label_kernel`"
     if compares_pairs(statistic) and n < 2:
         return "it compares pairs, and there is one instance"
     return None
@@ -187,7 +187,7 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
     try:
         together = calibration_test(
             *work.single.arguments,
-            statistic=testable,
+            statistics=testable,
             **work.drawn,
             progress=lambda done, total: work.tell("tests", done, total),
         )

@@ -1,7 +1,15 @@
 """The only room that opens files: read predictions and labels, write results, never half of one."""
 
 from credibly.io.bundled import demo, demo_models
-from credibly.io.files import count_rows, is_remote, local_copy, matching_urls, plain_path
+from credibly.io.files import (
+    count_rows,
+    in_natural_order,
+    is_pattern,
+    is_remote,
+    local_copy,
+    matching_urls,
+    plain_path,
+)
 from credibly.io.inspection import ArrayFacts, Inspection, inspect
 from credibly.io.loading import load, rows_of
 from credibly.io.npy import map_npy, read_rows
@@ -17,7 +25,9 @@ __all__ = [
     "demo",
     "demo_models",
     "from_posterior_predictive",
+    "in_natural_order",
     "inspect",
+    "is_pattern",
     "is_remote",
     "labels_beside",
     "load",

@@ -1,27 +1,39 @@
-"""Named columns to arrays: wide tables, tables with one row per member, tables with one row per class."""
+"""Named columns to arrays: wide tables, tables with one row per member, class or rater."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.namespace import Array
-from credibly.io.roles import BESIDE, ROLES, Content
+from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said
+from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
 
 _PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
-    r"(?:[_.: ](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?))",
+    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
     re.IGNORECASE,
 )
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""
+_SINGLE = {
+    word: name
+    for name in ("mean", "std", "variance", "score", "lower", "upper")
+    for word in (name, *ROLES[name].aliases)
+} | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")
+"""Columns that are an array of one number per row; one column of probabilities is that of class 1."""
+_POINT_WORDS = ("y_pred", "pred", "prediction", "predicted", "y_hat", "yhat", "forecast")
+_MEMBER = r"(?:m|member|model|net|fold|seed|run|draw)[_ ]?"
+_MEMBER_FIRST = re.compile(rf"{_MEMBER}(?P<member>\d+)[_.: -](?P<rest>.+)", re.IGNORECASE)
+_MEMBER_LAST = re.compile(rf"(?P<rest>.+?)[_.: -]{_MEMBER}(?P<member>\d+)", re.IGNORECASE)
+_LEVEL = re.compile(r"0?\.\d+|\d{1,2}(?:\.\d+)?\s?%")
 TEXT_ROLES = frozenset(word for words in _WHOLE.values() for word in words)
 """Columns that may hold text; lower case."""
 NAMES = TEXT_ROLES - set(_WHOLE["y"])
@@ -33,88 +45,213 @@ def field_of(name: str) -> tuple[str, str] | None:
     match = _NAMED.fullmatch(name)
     if match is None:
         return None
-    suffix = match["suffix"] or match["bracket"] or match["number"]
+    suffix = match["suffix"] or match["bracket"] or match["number"] or match["class"]
     return _PREFIXES[match["prefix"].lower()], suffix
 
 
-def from_columns(columns: Columns, form: str) -> Content:
-    """Return the arrays of a table, one row per instance."""
-    roles = _roles(columns)
+def may_hold_text(name: str) -> bool:
+    """Tell whether a column may hold text whatever most of its cells are: labels and names."""
+    named = field_of(name)
+    return name.lower() in TEXT_ROLES or (named is not None and named[0] == "raters")
+
+
+def must_hold_numbers(name: str) -> bool:
+    """Tell whether text in a column is a mistake: its name says that it holds numbers."""
+    return name.lower() in _SINGLE or (field_of(name) is not None and not may_hold_text(name))
+
+
+def tabulate(content: Content, said: Said, label: str | None = None) -> None:
+    """Sort the columns of a table into arrays, one row per instance.
+
+    `label` is the column that is said to hold the labels.
+    """
+    if content.table is None:
+        return
+    columns = _selected(content.table, said)
+    if label is not None:
+        others = [name for name in columns if name.lower() in _WHOLE["y"] and name != label]
+        columns = {"y" if name == label else name: column for name, column in columns.items()}
+        columns = {name: column for name, column in columns.items() if name not in others}
+        content.note(f"labels are the column {label!r}")
+    roles = roles_of(columns, said)
     notes = [
         f"column {name!r} is read as the {ROLES[role].meaning}"
         for role, name in roles.items()
         if role != name
     ]
     table = dict(columns)
-    if "class" in roles:
+    lines = "class" in roles
+    if lines:
         table = _spread_classes(table, roles)
     members: list[Any] | None = None
     if "member" in roles:
         table, members = _gather_members(table, roles)
-    content = _wide(table, roles, form, n_axes=1 if members is None else 2)
-    content.notes[:0] = notes
+    else:
+        table, members = _member_columns(table, roles)
+    wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=said.columns)
+    content.arrays |= wide.arrays
+    content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
+    content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
+    content.id_name, content.positive = roles.get("id"), wide.positive
+    content.feature_names = wide.feature_names
+    content.table = None
+    for note in (*notes, *wide.notes):
+        content.note(note)
     if members is not None:
-        shown = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
-        content.note(f"one row per instance and member; {len(members)} members: {shown}")
+        some = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
+        per = "row per instance and member" if "member" in roles else "column per member and class"
+        content.note(f"one {per}; {len(members)} members: {some}")
         content.member_axis = 1
-    return content
 
 
-def _roles(columns: Columns) -> dict[str, str]:
-    """Return which column plays which part; two columns for one part are refused."""
+def _selected(table: Columns, said: Said) -> dict[str, Array]:
+    """Return the columns without those that are excluded; names that are not there are refused."""
+    for option, names in (("exclude", said.exclude), ("columns", said.columns or ())):
+        for name in names:
+            if name not in table:
+                raise InputError(
+                    f"`{option}`",
+                    "must name columns of the table",
+                    f"there is no {name!r}",
+                    nearest(name, table),
+                )
+    return {name: column for name, column in table.items() if name not in set(said.exclude)}
+
+
+def roles_of(columns: Columns, said: Said) -> dict[str, str]:
+    """Return which column plays which part; two for one part are refused, of ids the best is taken."""
     found: dict[str, str] = {}
     for role, words in _WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
+        if role == "id":
+            names = _best_id(names, columns, said)
         if len(names) > 1:
             raise InputError(
-                f"the table's {role}", "must be one column", f"found {', '.join(names)}", "Rename one."
+                f"the table's {role}",
+                "must be one column",
+                f"found {', '.join(names)}",
+                f"Say `labels={names[0]!r}`, or rename one." if role == "y" else "Rename one.",
             )
         if names:
             found[role] = names[0]
+    if "class" in found and not any(name.lower() in _PREFIXES for name in columns):
+        # No value beside it: a column `class` in a wide table is the label.
+        name = found.pop("class")
+        if "y" not in found and "id" not in found:
+            found["y"] = name
     return found
 
 
-def _wide(table: Columns, roles: Mapping[str, str], form: str, *, n_axes: int) -> Content:
+def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
+    if said.id is not None:
+        if said.id not in columns:
+            raise InputError(
+                "`id`",
+                "must name a column of the table",
+                f"there is no {said.id!r}",
+                nearest(said.id, columns),
+            )
+        return [said.id]
+    proper = [name for name in names if name.lower() not in ROW_NUMBERS] or names
+    distinct = [name for name in proper if len(set(columns[name].tolist())) == len(columns[name])]
+    return (distinct or proper)[:1]
+
+
+def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequence[str] | None) -> Content:
     """Sort columns into fields; a column with more axes than the table's own holds lists and is a field."""
-    content = Content(form, {})
+    content = Content("", {})
     groups: dict[str, dict[str, Array]] = {}
     plain: dict[str, Array] = {}
-    for role in ("y", "id", "group"):
+    for role in ("y", "id", "group", "rater"):
         if role in roles:
             content.arrays[role] = table[roles[role]]
+    if chosen is not None:
+        _stack_chosen(table, chosen, content)
+        unused = [name for name in table if name not in (*roles.values(), *chosen)]
+        if unused:
+            content.note(f"not used: columns {shown(unused)}")
+        return content
     for name, column in table.items():
         named = field_of(name)
         if name in roles.values():
             continue
-        if column.ndim > n_axes or name in ("mean", "std"):
+        if column.ndim > n_axes:
             content.arrays[name] = column
+        elif name.lower() in _SINGLE and column.dtype.kind in "fiub":
+            _place_single(name, column, content)
         elif named is not None:
             groups.setdefault(named[0], {})[named[1]] = column
         else:
             plain[name] = column
     for field, parts in groups.items():
-        content.arrays[field] = _stack(field, parts, content)
+        stacked = _stack(field, parts, content)
+        if stacked is not None:
+            content.arrays[field] = stacked
+    _place_forecasts(plain, content)
     _place_plain(plain, content)
     return content
 
 
-def _stack(field: str, parts: dict[str, Array], content: Content) -> Array:
+def _place_single(name: str, column: Array, content: Content) -> None:
+    role = _SINGLE[name.lower()]
+    if role in content.arrays:
+        raise InputError(
+            f"the table's {ROLES[role].meaning}",
+            "must be one column",
+            f"{name!r} is another",
+            f"Leave one out: `exclude=[{name!r}]`.",
+        )
+    content.arrays[role] = column
+    if name != role:
+        content.note(f"column {name!r} is read as the {ROLES[role].meaning}")
+
+
+def _stack_chosen(table: Columns, chosen: Sequence[str], content: Content) -> None:
+    """Take the columns that were named as one class each, in that order."""
+    for name in chosen:
+        if table[name].dtype.kind not in "fiub":
+            raise InputError(
+                f"column {name!r}", "must hold numbers", f"got {table[name].dtype}", "Correct it."
+            )
+    content.arrays["columns"] = np.stack([table[name] for name in chosen], axis=-1)
+    content.lone = "columns"
+    if len(chosen) == 1:
+        content.arrays["score"] = content.arrays.pop("columns")[..., 0]
+        content.lone = None
+        return
+    names = [(field_of(name) or ("", name))[1] for name in chosen]
+    numbers = numbers_of(names)
+    if numbers is None or numbers != list(range(len(names))):
+        content.classes, content.named_by = tuple(names), "columns"
+    content.note(f"columns {shown(chosen)} are read as one class each")
+
+
+def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | None:
     """Join the columns of one field along a new last axis, in the order their suffixes tell."""
     for suffix, column in parts.items():
-        if column.dtype.kind not in "fiub":
+        if column.dtype.kind not in "fiub" and field != "raters":
             raise InputError(
                 f"column {suffix!r} of `{field}`", "must hold numbers", f"got {column.dtype}", "Correct it."
             )
     suffixes, names = list(parts), None
     over_classes = ROLES[field].over_classes
     if field == "values":
-        levels = _levels(suffixes)
+        levels = levels_of(suffixes, content)
         content.arrays["levels"] = np.sort(levels)
         return np.stack([parts[suffixes[j]] for j in np.argsort(levels, kind="stable")], axis=-1)
-    if all(suffix.isascii() and suffix.isdigit() and len(suffix) < 10 for suffix in suffixes):
-        suffixes.sort(key=int)
-        numbers = [int(suffix) for suffix in suffixes]
+    if field == "probs" and len(suffixes) == 1 and suffixes[0] != "0":
+        # One column of two classes: everybody means the probability of class 1.
+        content.arrays["score"] = parts[suffixes[0]]
+        if not suffixes[0].isdigit():
+            content.positive = suffixes[0]
+        return None
+    numbers = numbers_of(suffixes)
+    if numbers is not None:
+        in_order = [suffixes[j] for j in np.argsort(numbers)]
+        if in_order != suffixes and over_classes:
+            content.note(f"the columns of `{field}` are ordered by their numbers: {shown(in_order)}")
+        suffixes, numbers = in_order, sorted(numbers)
         start = 1 if numbers[0] == 1 else 0
         if numbers != list(range(start, start + len(numbers))):
             gap = next(j for j, number in enumerate(numbers, start) if j != number)
@@ -125,18 +262,40 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array:
                 "Check the header.",
             )
         if start and over_classes:
-            names = tuple(suffixes)
             content.note(f"the classes of `{field}` are numbered from 1; labels are matched by number")
+        if over_classes and (start or not suffixes[0].isdigit()):
+            names = tuple(suffixes)
     elif over_classes:
         names = tuple(suffixes)
+    elif field == "features":
+        content.feature_names = tuple(suffixes)
     if names is not None:
         suffixes = _agreed_classes(field, names, content)
     return np.stack([parts[suffix] for suffix in suffixes], axis=-1)
 
 
-def _levels(suffixes: list[str]) -> Array:
+def levels_of(suffixes: list[str], content: Content) -> Array:
+    """Return the levels that names of quantiles carry: 0.05, 5 %, q05 and q5 beside q95, q025."""
+    words = [suffix.strip() for suffix in suffixes]
+    if all(word.endswith("%") for word in words):
+        return np.array([float(word.rstrip("% ")) / 100 for word in words])
+    digits = all(word.isascii() and word.isdigit() for word in words)
+    lengths = {len(word) for word in words}
+    if digits and lengths == {1}:
+        raise InputError(
+            "quantile columns",
+            "must carry their level",
+            f"found {words[:5]}, which may be percent or tenths",
+            "Name them like q_0.05.",
+        )
+    if digits:
+        whole = 1 in lengths  # q5, q50, q95 are percent; q05, q50, q975 stand behind the point
+        levels = [int(word) / 100 if whole else float(f"0.{word}") for word in words]
+        words = [f"{one:g}" for one in levels]
+        content.note(f"quantile columns {shown(suffixes)} are read as levels {shown(words)}")
+        return np.array(levels)
     try:
-        return np.array([float(suffix) for suffix in suffixes])
+        return np.array([float(word) for word in words])
     except ValueError:
         raise InputError(
             "quantile columns", "must carry their level", f"found {suffixes[:5]}", "Name them like q_0.05."
@@ -145,7 +304,8 @@ def _levels(suffixes: list[str]) -> Array:
 
 def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> list[str]:
     """Return the names in the order of the first field that has them; others must have the same."""
-    content.classes = content.classes or names
+    if content.classes is None:
+        content.classes, content.named_by = names, "columns"
     if set(content.classes) != set(names):
         raise InputError(
             f"the classes of `{field}`",
@@ -156,24 +316,116 @@ def _agreed_classes(field: str, names: tuple[str, ...], content: Content) -> lis
     return list(content.classes)
 
 
+def _predictions(content: Content) -> set[str]:
+    return set(content.arrays) - {*BESIDE, "levels", "rater"}
+
+
+def _place_forecasts(plain: dict[str, Array], content: Content) -> None:
+    """Read `y_pred` as the mean beside a standard deviation, and as a score where it can be nothing else."""
+    words = [name for name in plain if name.lower() in _POINT_WORDS and plain[name].dtype.kind in "fiub"]
+    if len(words) != 1 or "mean" in content.arrays:
+        return
+    column = plain[words[0]]
+    labels = content.arrays.get("y")
+    beside = _predictions(content)
+    if beside and beside <= {"std", "variance"}:
+        content.arrays["mean"] = plain.pop(words[0])
+        content.note(f"column {words[0]!r} is read as the mean")
+    elif not beside and labels is not None and column.dtype.kind == "f" and labels.dtype.kind in "iub":
+        inside = bool(((column >= 0) & (column <= 1)).all()) and bool((column != np.round(column)).any())
+        if inside and set(np.unique(labels).tolist()) <= {0, 1}:
+            content.arrays["score"] = plain.pop(words[0])
+            content.note(f"column {words[0]!r} is read as the {ROLES['score'].meaning}")
+
+
 def _place_plain(plain: dict[str, Array], content: Content) -> None:
-    """Read unprefixed numeric columns as classes where nothing else can be the predictions."""
+    """Read unprefixed numeric columns as classes, or quantiles, where nothing else can be the predictions."""
     numeric = {name: column for name, column in plain.items() if column.dtype.kind in "fiub"}
-    predictions = set(content.arrays) - {*BESIDE, "levels"}
-    if numeric and not predictions:
-        content.arrays["columns"] = np.stack(list(numeric.values()), axis=-1)
-        content.lone = "columns"
-        if not all(name.isdigit() for name in numeric):
-            content.classes = content.classes or tuple(numeric)
-        content.note(f"columns {_shown(numeric)} are read as one class each")
+    if numeric and not _predictions(content):
         plain = {name: column for name, column in plain.items() if name not in numeric}
+        names = list(numeric)
+        if all(_LEVEL.fullmatch(name) for name in names):
+            levels = levels_of(names, content)
+            order = np.argsort(levels, kind="stable")
+            content.arrays["values"] = np.stack([numeric[names[j]] for j in order], axis=-1)
+            content.arrays["levels"] = levels[order]
+            content.note(f"columns {shown(names)} are read as quantiles at these levels")
+        else:
+            _place_classes(numeric, names, content)
     if plain:
-        content.note(f"not used: columns {_shown(plain)}")
+        content.note(f"not used: columns {shown(plain)}")
 
 
-def _shown(names: Any) -> str:
+def _place_classes(numeric: dict[str, Array], names: list[str], content: Content) -> None:
+    if len(names) == 1:
+        raise InputError(
+            f"the column {names[0]!r}",
+            "must say what it is where it is the only one that can be predictions",
+            "it may be the probability of class 1, or the confidence in whatever class was predicted",
+            f"For the probability of class 1 name it `score`, or say `columns={names[0]}`.",
+        )
+    numbers = numbers_of(names)
+    if numbers is not None:
+        in_order = [names[j] for j in np.argsort(numbers)]
+        if in_order != names:
+            content.note(f"columns are ordered by their numbers: {shown(in_order)}")
+        names = in_order
+    content.arrays["columns"] = np.stack([numeric[name] for name in names], axis=-1)
+    content.lone = "columns"
+    counted = numbers is not None and sorted(numbers) == list(range(len(names)))
+    if not (counted and all(name.isdigit() for name in names)):
+        content.classes, content.named_by = tuple(names), "columns"
+    content.note(f"columns {shown(names)} are read as one class each")
+
+
+def shown(names: Any) -> str:
+    """Return the first names, and how many there are."""
     words = list(names)
     return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
+
+
+# Several columns per member: m0_p0, m0_p1, m1_p0, ...
+
+
+def _member_columns(
+    table: dict[str, Array], roles: Mapping[str, str]
+) -> tuple[dict[str, Array], list[Any] | None]:
+    """Turn columns that name a member and a class into columns with a member axis."""
+    for pattern in (_MEMBER_FIRST, _MEMBER_LAST):
+        found: dict[str, dict[int, Array]] = {}
+        for name, column in table.items():
+            match = None if name in roles.values() else pattern.fullmatch(name)
+            if match is not None and column.ndim == 1 and _is_part(match["rest"]):
+                found.setdefault(match["rest"], {})[int(match["member"])] = column
+        members = sorted({member for parts in found.values() for member in parts})
+        n_columns = sum(map(len, found.values()))
+        if len(members) < 2 or len(found) < 2:
+            continue
+        if n_columns != len(members) * len(found):
+            raise InputError(
+                "columns of members",
+                "must be there for every member and class",
+                f"{n_columns} columns of {len(members)} members and {len(found)} classes",
+                "Add the missing ones.",
+            )
+        kept = {
+            name: column
+            for name, column in table.items()
+            if name in roles.values() or pattern.fullmatch(name) is None
+        }
+        stacked = {
+            rest: np.stack([parts[member] for member in members], axis=-1) for rest, parts in found.items()
+        }
+        return kept | stacked, list(members)
+    return table, None
+
+
+def _is_part(rest: str) -> bool:
+    """Tell whether what is left of a column's name beside its member is a part of a prediction."""
+    return field_of(rest) is not None or rest.lower() in _SINGLE or rest.isdigit() or "class" in rest.lower()
+
+
+# Several lines per instance
 
 
 def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[str, Array]:
@@ -183,12 +435,13 @@ def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[s
         raise InputError(
             "a table with a `class` column",
             "must have an `id` column and one value column (p, logit, alpha, ...)",
-            f"found columns {_shown(table)}",
+            f"found columns {shown(table)}",
             "Rename the columns.",
         )
     keys = ["id", *(["member"] if "member" in roles else [])]
     rows, classes = _grid(table, [roles[key] for key in keys], roles["class"])
-    spread = {f"{values[0]}_{name}": table[values[0]][rows[:, j]] for j, name in enumerate(classes)}
+    order = np.argsort(np.array([str(name) for name in classes]), kind="stable")  # lines have no order
+    spread = {f"{values[0]}_{classes[j]}": table[values[0]][rows[:, j]] for j in order}
     kept = [name for name in table if name not in (values[0], roles["class"])]
     return {name: _constant(name, table[name], rows) for name in kept} | spread
 
@@ -199,7 +452,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         raise InputError(
             "a table with a `member` column",
             "must have an `id` column that tells the instances apart",
-            f"found columns {_shown(table)}",
+            f"found columns {shown(table)}",
             "Add it.",
         )
     rows, members = _grid(table, [roles["id"]], roles["member"])
@@ -208,7 +461,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         if name == roles["member"]:
             continue
         named = field_of(name)
-        per_member = name in ("mean", "std") or (named is not None and named[0] not in BESIDE)
+        per_member = name.lower() in _SINGLE or (named is not None and named[0] not in BESIDE)
         gathered[name] = column[rows] if per_member else _constant(name, column, rows)
     return gathered, members
 
@@ -252,3 +505,20 @@ def _constant(name: str, column: Array, rows: Array) -> Array:
             "Correct the rows.",
         )
     return first
+
+
+def extra_column(array: Array, names: Sequence[str]) -> str | None:
+    """Return the one column without which all rows sum to 1, or to 100; None where there is none."""
+    if (
+        array.ndim != 2
+        or len(names) != array.shape[1]
+        or array.shape[1] < 3
+        or array.dtype.kind not in "fiub"
+    ):
+        return None
+    totals = array.sum(axis=1, dtype=np.float64)
+    for j, name in enumerate(names):
+        rest = totals - array[:, j]
+        if (np.abs(rest - 1) < 1e-3).all() or (np.abs(rest - 100) < 0.1).all():
+            return name
+    return None

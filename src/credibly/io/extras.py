@@ -13,7 +13,6 @@ import numpy as np
 
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
 from credibly._arrays.namespace import Array
-from credibly.io.columns import from_columns
 from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
 from credibly.io.posterior import OBSERVED, PREDICTED
@@ -54,7 +53,7 @@ def read_parquet(path: str) -> Content:
         typed = {name: _column(name, values, path) for name, values in columns.items()}
         head = (table.schema.metadata or {}).get(b"credibly")
     if head is None:
-        return from_columns(typed, ".parquet")
+        return Content(".parquet", {}, table=typed)
     # Written by `cr.save`: list columns are the arrays, the schema holds the rest.
     with reading(path, ".parquet"):
         header = json.loads(head)
@@ -64,29 +63,41 @@ def read_parquet(path: str) -> Content:
 def _column(name: str, values: list[Any], source: str) -> Array:
     """Return a column of a typed table; missing numbers become NaN, which the checks then name."""
     if any(isinstance(value, str) for value in values):
-        return text_array(source, f"column {name!r}", ["" if value is None else value for value in values])
+        words = ["" if value is None or value != value else str(value) for value in values]
+        return text_array(source, f"column {name!r}", words)
     return to_array([np.nan if value is None else value for value in values], name, source)
 
 
 def read_frame(frame: Any) -> Content:
-    """Read a pandas, polars or pyarrow table through narwhals."""
+    """Read a table in memory: of pandas as it is, of polars, pyarrow and others through narwhals."""
     source = f"<{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}>"
-    narwhals = require_module("narwhals", source, '`pip install "credibly[tables]"`')
-    try:
-        table = narwhals.from_native(frame, eager_only=True)
-    except TypeError as error:
+    index = None
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
+        names = [str(name) for name in frame.columns]
+        lists = [frame.iloc[:, j].tolist() for j in range(len(names))]
+        index = frame.index
+    else:
+        narwhals = require_module("narwhals", source, '`pip install "credibly[tables]"`')
+        try:
+            table = narwhals.from_native(frame, eager_only=True)
+        except TypeError as error:
+            raise InputTypeError(
+                "`path`",
+                "must be a path or a table (pandas, polars, pyarrow)",
+                f"got {type(frame).__name__}",
+                "For arrays use `cr.as_predictions`.",
+            ) from error
+        names = [str(name) for name in table.columns]
+        lists = [column.to_list() for column in table.iter_columns()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
         raise InputTypeError(
-            "`path`",
-            "must be a path or a table (pandas, polars, pyarrow)",
-            f"got {type(frame).__name__}",
-            "For arrays use `cr.as_predictions`.",
-        ) from error
-    columns = {name: _column(name, table[name].to_list(), source) for name in table.columns}
-    if not columns or not len(table):
+            "the table", "must have distinct columns", f"{twice!r} stands there twice", "Rename one."
+        )
+    columns = {name: _column(name, values, source) for name, values in zip(names, lists, strict=True)}
+    if not columns or not len(lists[0]):
         raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
-    content = from_columns(columns, source)
-    content.source = source
-    return content
+    return Content(source, {}, table=columns, index=index, source=source)
 
 
 def read_torch(path: str) -> Content:
@@ -137,6 +148,8 @@ def read_xarray(path: str) -> Content:
     """Read the variables of a netCDF file or zarr store; chains, draws and members become members."""
     xarray = require_module("xarray", f"'{path}'", pip("xarray"))
     engine = _engine(path)
+    if engine == "h5netcdf":
+        _require_own_storage(path)
     with reading(path, "netCDF or zarr"), xarray.open_dataset(path, engine=engine) as dataset:
         require_loadable(f"'{path}'", "its variables", int(dataset.nbytes))
         content = Content(".zarr" if engine == "zarr" else ".nc", {})
@@ -180,6 +193,30 @@ def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any
         raise
     except (OSError, KeyError):
         return {}
+
+
+def _require_own_storage(path: str) -> None:
+    """Raise where an HDF5 file takes its data from other files: it could show any that may be read here."""
+    h5py = require_module("h5py", f"'{path}'", pip("xarray"))
+
+    def look(group: Any) -> str | None:
+        for name in group:
+            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+                return f"{name!r} is a link into another file"
+            found = group.get(name)
+            if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+                return f"{name!r} is stored in another file"
+            inside = look(found) if isinstance(found, h5py.Group) else None
+            if inside is not None:
+                return inside
+        return None
+
+    with reading(path, "netCDF"), h5py.File(path, "r") as file:
+        problem = look(file)
+    if problem is not None:
+        raise FileError(
+            f"'{path}'", "must hold its own data", problem, "Copy the data into one file, and load that."
+        )
 
 
 def _engine(path: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import re
 import shutil
+import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,22 +19,31 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
 from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_xarray, require_module
-from credibly.io.limits import reading, require_file, reworded
+from credibly.io.limits import load_limit, reading, require_file, require_loadable, reworded
 from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
 from credibly.io.roles import Content
-from credibly.io.text import read_json, read_text
+from credibly.io.text import read_json, read_json_lines, read_text
 
 _READERS: dict[str, Callable[[str], Content]] = {
     ".npz": read_npz,
     ".npy": read_npy,
     ".json": read_json,
+    ".jsonl": read_json_lines,
     ".csv": read_text,
     ".parquet": read_parquet,
     ".pt": read_torch,
     ".nc": read_xarray,
     ".zarr": read_xarray,
 }
-_SAME = {".tsv": ".csv", ".txt": ".csv", ".dat": ".csv", ".pth": ".pt", ".pq": ".parquet", ".netcdf": ".nc"}
+_SAME = {
+    ".tsv": ".csv",
+    ".txt": ".csv",
+    ".dat": ".csv",
+    ".ndjson": ".jsonl",
+    ".pth": ".pt",
+    ".pq": ".parquet",
+    ".netcdf": ".nc",
+}
 _PICKLES = frozenset({".pkl", ".pickle", ".joblib", ".p"})
 _BINARY = frozenset({".npz", ".npy", ".parquet", ".nc"})
 _MAGIC = {
@@ -43,7 +55,7 @@ _MAGIC = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
-KNOWN = ".npz, .npy, .csv, .tsv, .json, .parquet, .pt, .nc or .zarr"
+KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc or .zarr"
 _LOCAL = "file://"
 
 
@@ -154,6 +166,14 @@ def count_rows(path: str, member_axis: int | None) -> int | None:
 # Files that are not on this machine are found and copied through fsspec, then read as any
 
 
+STANDARD_INPUT = "-"
+
+
+def is_elsewhere(path: str | None) -> bool:
+    """Tell whether a copy has to be made before it can be read: a URL, or what comes on standard input."""
+    return is_url(path) or path == STANDARD_INPUT
+
+
 def is_url(path: str | None) -> bool:
     """Tell whether a path is a URL."""
     return path is not None and "://" in path
@@ -169,13 +189,28 @@ def plain_path(path: str) -> str:
     return path.removeprefix(_LOCAL)
 
 
+def is_pattern(path: str) -> bool:
+    """Tell whether a path names several files; one that is there is itself, whatever its name holds."""
+    return glob.has_magic(path) and not Path(plain_path(path)).exists()
+
+
+def in_natural_order(paths: Sequence[str]) -> list[str]:
+    """Return paths by their names, numbers in them by value: shard_2 stands before shard_10."""
+    return sorted(
+        paths,
+        key=lambda path: [
+            (1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", path)
+        ],
+    )
+
+
 def matching_urls(pattern: str) -> list[str]:
     """Return the URLs that a pattern matches, in the order of their names."""
     files, inside = _file_system(pattern)
     before = pattern.removesuffix(inside.lstrip("/"))  # protocol and host, which names inside do not repeat
     with _asking(pattern):
         found = [str(one) for one in files.glob(inside)]
-    return sorted(f"{before}{one.lstrip('/')}" for one in found)
+    return in_natural_order([f"{before}{one.lstrip('/')}" for one in found])
 
 
 @contextmanager
@@ -194,6 +229,10 @@ def local_copy(path: str | None) -> Iterator[str | None]:
 
     Errors that name the copy name the URL instead.
     """
+    if path == STANDARD_INPUT:
+        with tempfile.TemporaryDirectory(prefix="credibly-") as folder:
+            yield _copy_of_input(Path(folder))
+        return
     if path is None or not is_remote(path):
         yield path if path is None else plain_path(path)
         return
@@ -207,6 +246,23 @@ def local_copy(path: str | None) -> Iterator[str | None]:
             parts = ("subject", "evidence", "remedy")
             words = {name: getattr(error, name).replace(str(copy), path) for name in parts}
             raise reworded(error, **words) from error
+
+
+def _copy_of_input(folder: Path) -> str:
+    """Write standard input to a file, and return its name, which tells the format of text."""
+    data = getattr(sys.stdin, "buffer", sys.stdin).read(load_limit() + 1)
+    data = data.encode() if isinstance(data, str) else data
+    require_loadable("standard input", "what it brings", len(data))
+    start = data.lstrip()[:1]
+    ending = ".csv"
+    if start in (b"{", b"["):
+        lines = [line for line in data.splitlines() if line.strip()]
+        ending = (
+            ".jsonl" if start == b"{" and len(lines) > 1 and lines[0].rstrip().endswith(b"}") else ".json"
+        )
+    target = folder / f"standard-input{ending}"
+    target.write_bytes(data)
+    return str(target)
 
 
 def _file_system(url: str) -> tuple[Any, str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem, one_of
-from credibly.io.files import digest_of, path_text, read_content
-from credibly.io.loading import dataset_of
-from credibly.io.roles import KINDS, Content
+from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem
+from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
+from credibly.io.loading import arranged, assemble
+from credibly.io.naming import assign_roles
+from credibly.io.roles import Content, Said
 from credibly.predictions import ClassPredictions, Dataset, Ensemble, LabelCounts
 from credibly.results.base import Result
 
@@ -98,7 +99,19 @@ class Inspection(Result):
 
 
 def inspect(
-    path: Any, *, kind: str | None = None, labels: Any = None, member_axis: int | None = None
+    path: Any,
+    *,
+    kind: str | None = None,
+    labels: Any = None,
+    member_axis: int | None = None,
+    normalise: bool = False,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    ignore_label: Any = None,
+    n_raters: int | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Inspection:
     """Look at a file: arrays, inferred kind and axes, problems.
 
@@ -106,7 +119,7 @@ def inspect(
     ----------
     path : path or table
         As for `load`.
-    kind, labels, member_axis
+    kind, labels, member_axis, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels
         As for `load`.
 
     Returns
@@ -119,18 +132,32 @@ def inspect(
     FileError
         If the file cannot be read at all.
     """
-    if kind is not None:
-        one_of("`kind`", kind, KINDS)
+    said = Said(
+        kind,
+        labels,
+        member_axis,
+        False,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id,
+        classes,
+        levels,
+    )
     problems: list[str] = []
     arrays: tuple[ArrayFacts, ...] = ()
     data: Dataset | None = None
     content = Content("", {}, source=path_text(path) or f"<{type(path).__name__}>")
     try:
-        content = read_content(path)
-        arrays = tuple(
-            ArrayFacts(name, tuple(array.shape), str(array.dtype)) for name, array in content.arrays.items()
-        )
-        data = dataset_of(content, kind=kind, labels=labels, member_axis=member_axis, problems=problems)
+        content = _read(path)
+        arrays = _facts(content.arrays if content.table is None else content.table)
+        is_table = content.table is not None
+        given = arranged(content, said)
+        arrays = _facts(content.arrays) if is_table else arrays
+        assign_roles(content, said, given)
+        data = assemble(content, said, problems)
     except (FileError, MissingExtraError):
         raise
     except CrediblyError as error:
@@ -150,6 +177,22 @@ def inspect(
         problems=tuple(problems),
         notes=(*content.notes, *(() if data is None else data.predictions.notes)),
     )
+
+
+def _read(path: Any) -> Content:
+    """Read a file, or what has to be copied first, as `load` does."""
+    name = path_text(path)
+    if not is_elsewhere(name):
+        return read_content(path)
+    with local_copy(name) as copy:
+        content = read_content(copy)
+        content.paths = []
+    content.source = str(name)
+    return content
+
+
+def _facts(arrays: Mapping[str, Any]) -> tuple[ArrayFacts, ...]:
+    return tuple(ArrayFacts(name, tuple(array.shape), str(array.dtype)) for name, array in arrays.items())
 
 
 def _axes(data: Dataset) -> dict[str, int]:

@@ -13,8 +13,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
-from credibly._arrays.namespace import Array
-from credibly._arrays.tiles import memory_budget
+from credibly._arrays.namespace import Array, memory_budget
 
 _UNKNOWN_MEMORY = 8 * 2**30
 _SUSPICIOUS_RATIO = 200

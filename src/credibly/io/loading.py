@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import InvalidRowsError, as_array, as_real, describe_rows, require_finite
+from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
-from credibly._arrays.namespace import Array, is_numpy, to_host
-from credibly.io.files import digest_of, is_url, local_copy, path_text, read_content
+from credibly._arrays.namespace import Array, is_numpy
+from credibly._arrays.notes import Note
+from credibly.io.columns import tabulate
+from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
+from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all
 from credibly.io.limits import located, reworded
 from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
-from credibly.io.roles import KINDS, ROLES, Content, described
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
 from credibly.predictions import ClassPredictions, Dataset, LabelCounts, Point, Predictions, as_labels
+from credibly.predictions.dataset import named
+from credibly.predictions.given import ROUTINE
+from credibly.predictions.label_reading import (
+    counts_of_raters,
+    counts_of_shares,
+    named_classes,
+    numbers_of,
+)
+from credibly.predictions.labels import read_labels
+from credibly.predictions.point import ROUNDED, rounding_of
 
 _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
-_AVERAGED = (
+_AVERAGED = Note(
+    ROUTINE,
     "one distribution per instance: what compares members (credal test, Bayesian predictive check) cannot be "
-    "run; if this is an averaged ensemble, save its members"
+    "run; if this is an averaged ensemble, save its members",
 )
 
 
@@ -33,24 +46,52 @@ def load(
     labels: Any = None,
     member_axis: int | None = None,
     drop_invalid: bool = False,
+    normalise: bool = False,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    ignore_label: Any = None,
+    n_raters: int | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
 
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .parquet, .pt, .nc or .zarr file, or a pandas, polars or pyarrow
-        table. Pickles are refused. A URL such as ``s3://...`` is copied first (extra `remote`).
+        A .npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc or .zarr file, ``"-"`` for text on
+        standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL such as
+        ``s3://...`` is copied first (extra `remote`).
     kind : str, optional
         What the numbers are: ``"probs"``, ``"logits"``, ``"alpha"``, ``"belief"``, ``"mass"``,
         ``"intervals"``, ``"gaussian"``, ``"samples"``, ``"quantiles"`` or ``"counts"``. Needed only where
-        the file does not name its arrays and they are not rows of probabilities.
-    labels : path, str or array, optional
-        A second file with the labels, the name of an array in the first, or the labels themselves.
+        the file does not name its arrays and they are not rows of probabilities. ``"raw-logits"`` says that
+        rows which sum to 1 are meant as logits.
+    labels : path, str, array or table, optional
+        A second file with the labels, the name of an array or column in the first, or the labels themselves.
+        Labels that carry ids, or an index, are joined with the predictions by them.
     member_axis : {0, 1}, optional
-        Where the members are; needed where the shape does not tell.
+        Where the members are; needed where neither the shape nor the number of labels tells.
     drop_invalid : bool
         Leave out rows that break a rule; the notes count them.
+    normalise : bool
+        Divide rows by their sum where rounding keeps them from 1, or percent from 100; the notes say how
+        far off they were. Other rows stay errors.
+    columns : sequence of str, optional
+        The columns of a table that are the classes, in this order.
+    exclude : sequence of str
+        Columns of a table that are not read.
+    ignore_label : int or str, optional
+        Label that stands for no label, such as -1 or 255; its rows are left out and counted.
+    n_raters : int, optional
+        Number of raters behind labels that are shares of them.
+    id : str, optional
+        The column or array that names the instances.
+    classes : sequence of str, optional
+        Names of the classes in the order of integer labels.
+    levels : sequence of float, optional
+        Levels of quantiles, or of the columns `lower` and `upper`, where the file does not tell.
 
     Returns
     -------
@@ -77,33 +118,74 @@ def load(
     ...     cr.load(path).predictions
     Point(n=2, k=2, dtype=float64)
     """
+    said = Said(
+        kind,
+        labels,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id,
+        classes,
+        levels,
+    )
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
-    if is_url(name) or is_url(observed):
+    if is_elsewhere(name) or is_elsewhere(observed):
         with local_copy(name) as own, local_copy(observed) as other:
-            settings: dict[str, Any] = {"member_axis": member_axis, "drop_invalid": drop_invalid}
-            data = load(own, kind=kind, labels=labels if observed is None else other, **settings)
-        return dataclasses.replace(data, source=name)
-    with located(name):
+            own_said = said if observed is None else replace(said, labels=other)
+            data = _load(path if path_text(path) is None else own, own_said)
+        return replace(data, source=name)
+    return _load(path, said)
+
+
+def _load(path: Any, said: Said) -> Dataset:
+    with located(path_text(path) or f"<{type(path).__name__}>"):
         content = read_content(path)
-        problems: list[str] | None = [] if drop_invalid else None
-        data = dataset_of(content, kind=kind, labels=labels, member_axis=member_axis, problems=problems)
-    return dataclasses.replace(data, digest=digest_of(content))
+        data = dataset_of(content, said, [] if said.drop_invalid else None)
+    return replace(data, digest=digest_of(content))
 
 
-def dataset_of(
-    content: Content,
-    *,
-    kind: str | None,
-    labels: Any,
-    member_axis: int | None,
-    problems: list[str] | None = None,
-) -> Dataset:
+def dataset_of(content: Content, said: Said, problems: list[str] | None = None) -> Dataset:
     """Give every array its role, and return the rows checked; see `assemble` about `problems`."""
-    _set_aside(content)
-    given = None if labels is None else _given_labels(labels, content)
-    assign_roles(content, kind=kind, labels=given, member_axis=member_axis)
-    return assemble(content, problems)
+    given = arranged(content, said)
+    assign_roles(content, said, given)
+    return assemble(content, said, problems)
+
+
+def arranged(content: Content, said: Said) -> dict[str, Array] | None:
+    """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
+    set_aside_all(content)
+    source = None if said.labels is None else label_source(said.labels, content)
+    given = None
+    if isinstance(source, str) and content.table is None:
+        given = {label_role(source): content.arrays.pop(source)}
+        content.note(f"labels are the file's array {source!r}")
+    tabulate(content, said, source if isinstance(source, str) else None)
+    for name in said.exclude if content.table is None else ():
+        content.arrays.pop(name, None)
+    if said.classes is not None:
+        _name_classes(content, [str(name) for name in said.classes])
+    use_canonical_names(content)
+    if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
+        content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
+    return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
+
+
+def _name_classes(content: Content, names: list[str]) -> None:
+    """Take the names that were said; those of columns must be the same, in whatever order labels count."""
+    if content.classes is not None and set(content.classes) != set(names):
+        raise InputError(
+            "`classes`",
+            "must be the classes of the file",
+            f"got {', '.join(names[:6])}; the file has {', '.join(content.classes[:6])}",
+            "Write them as the file does, in the order of the labels.",
+        )
+    content.label_order = tuple(names)
+    content.classes = content.classes or tuple(names)
 
 
 def rows_of(
@@ -125,99 +207,25 @@ def rows_of(
     if kind is None and real and share_of_distributions(few) == 1:
         kind = "probs"  # whether all rows are is checked once, when the predictions are made
     n = int(array.shape[1 if members_first else 0])
-    given = ("label_counts", labels.counts) if isinstance(labels, LabelCounts) else ("y", labels)
+    given = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
     content = Content(".npy", {"array": array}, lone="array", source=name)
+    said = Said(kind=kind, member_axis=member_axis)
     with located(f"{name}, rows {first} to {first + n - 1}", first):
-        assign_roles(content, kind=kind, labels=given, member_axis=member_axis)
-        return assemble(content)
-
-
-# Labels that are given beside the file, and what a file says about itself
-
-
-def _given_labels(given: Any, content: Content) -> tuple[str, Array]:
-    """Return the role and the array of labels: an array, an array of the same file, or another file."""
-    text = path_text(given)
-    if isinstance(given, LabelCounts):
-        return "label_counts", to_host(given.counts)
-    if text is None:
-        return "y", text_or_numbers(given, "labels")
-    aliases = ROLES[text].aliases if text in ROLES else ()
-    for name in (text, *aliases, *(["counts"] if text == "label_counts" else [])):
-        if name in content.arrays:
-            content.note(f"labels are the file's array {name!r}")
-            return _label_role(name), content.arrays.pop(name)
-    if not Path(text).exists() and not Path(text).suffix:
-        raise InputError(
-            "`labels`",
-            "must name a file or an array of the predictions' file",
-            f"there is no file {text!r}, and the arrays are {', '.join(content.arrays)}",
-            "Check the name.",
-        )
-    other = read_content(text)
-    _set_aside(other)
-    use_canonical_names(other)
-    content.paths.append(text)
-    content.notes.extend(f"labels file: {note}" for note in other.notes)
-    for name in ("y", "label_counts", "counts", str(other.lone)):
-        if name in other.arrays:
-            return _label_role(name), other.arrays[name]
-    if len(other.arrays) == 1:
-        return "y", next(iter(other.arrays.values()))
-    raise InputError(
-        f"the labels file '{text}'",
-        "must hold labels under `y` or `label_counts`",
-        f"found {described(dict(list(other.arrays.items())[:8]))}",
-        "Rename the array or column.",
-    )
-
-
-def _label_role(name: str) -> str:
-    return "label_counts" if name in ("label_counts", "label_count", "counts") else "y"
-
-
-def text_or_numbers(values: Any, name: str) -> Array:
-    """Return values beside the predictions as an array of numbers or of text."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    if isinstance(values, list | tuple | np.ndarray):
-        array = np.asarray(values)
-        if array.dtype.kind in "UO" and array.ndim == 1 and all(isinstance(word, str) for word in array):
-            return array.astype(np.str_)
-    return to_host(as_array(values, name))
-
-
-def _set_aside(content: Content) -> None:
-    """Move `classes`, `meta` and `member_axis` from the arrays to where they belong."""
-    classes, meta, axis = (content.arrays.pop(name, None) for name in ("classes", "meta", "member_axis"))
-    if classes is not None:
-        if classes.ndim != 1 or classes.dtype.kind not in "Uiu":
-            found = described({"classes": classes})
-            raise InputTypeError("`classes`", "must be a list of names", f"got {found}", "Save strings.")
-        content.set_aside("classes", classes.tolist())
-    if meta is not None:
-        text = str(meta.ravel()[0]) if meta.size == 1 and meta.dtype.kind == "U" else None
-        try:
-            value = json.loads(text or "")
-        except (ValueError, RecursionError):
-            value = None
-        if not content.set_aside("meta", value):
-            content.note("`meta` is not a JSON object; it is kept as text")
-            content.set_aside("meta", {} if text is None else {"text": text})
-    if axis is not None and axis.size == 1 and axis.dtype.kind in "iu":
-        content.set_aside("member_axis", int(axis.ravel()[0]))
+        assign_roles(content, said, given)
+        return assemble(content, said)
 
 
 # From roles to checked predictions and labels; rows are dropped on purpose only, and on the record
 
 
-def assemble(content: Content, problems: list[str] | None = None) -> Dataset:
+def assemble(content: Content, said: Said, problems: list[str] | None = None) -> Dataset:
     """Check everything; rows that break a rule are dropped only where there is a list to tell of it."""
     total, dropped = content.n, []
+    _ignore(content, said)
     while True:
         try:
-            predictions = _make(content)
-            labels = _resolve_labels(content, predictions)
+            predictions = _make(content, said)
+            labels = _resolve_labels(content, predictions, said)
             _check_beside(content, predictions)
             break
         except InvalidRowsError as error:
@@ -244,18 +252,60 @@ def assemble(content: Content, problems: list[str] | None = None) -> Dataset:
         content.arrays.get("group"),
         content.arrays.get("id"),
         classes=content.classes,
+        classes_ordered=content.named_by is None,
+        index=content.index if total == content.n else None,
+        feature_names=content.feature_names,
         meta=content.meta,
-        notes=(*content.notes, *dropped, *predictions.notes),
+        notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,
         dropped=total - content.n,
     )
 
 
-def _make(content: Content) -> Predictions:
+def _ignore(content: Content, said: Said) -> None:
+    """Leave out the rows whose label stands for none."""
+    labels = content.arrays.get("y")
+    if said.ignore_label is None:
+        return
+    if labels is None or labels.shape[1:] not in ((), (1,)):
+        content.note("`ignore_label` is not used: the labels are not one class per instance")
+        return
+    words = [str(word) for word in labels.ravel().tolist()]
+    value = str(said.ignore_label)
+    ignored = np.array([word == value or word == f"{value}.0" for word in words])
+    if ignored.all():
+        raise InputError("`ignore_label`", "must leave labels", f"all are {value!r}", "Check the labels.")
+    content.keep(~ignored)
+    content.index = None
+    content.note(f"{int(ignored.sum())} of {len(words)} instances are left out: their label is {value}")
+
+
+def _normalised(content: Content) -> None:
+    """Divide rows that rounding keeps from a sum of 1, or percent from 100, by their sum."""
+    probs = content.leading
+    values = np.asarray(probs, dtype=np.float64)
+    sums = values.sum(axis=-1)
+    rounded = rounding_of(values)
+    if rounded is None:
+        content.note("`normalise` changed nothing: the rows are no rounded probabilities or percentages")
+        return
+    whole = 100.0 if "percent" in rounded else 1.0
+    content.arrays["probs"] = values / sums[..., None]
+    content.note(
+        f"rows were divided by their sums, which lay between {sums.min():.6g} and {sums.max():.6g} "
+        f"({rounded}; the largest error is {np.abs(sums - whole).max():.2g})"
+    )
+
+
+def _make(content: Content, said: Said) -> Predictions:
     """Build the predictions, which check themselves."""
     made = KINDS[str(content.kind)]
+    if said.normalise and content.kind == "probs":
+        _normalised(content)
     arrays = [content.arrays[name] for name in made.fields]
     weights = content.arrays.get("member_weights")
+    if said.kind == RAW_LOGITS:
+        return made.make(*arrays, weights, raw=True)
     if weights is None:
         return made.make(*arrays)
     if content.kind in ("probs", "logits") and content.has_members:
@@ -294,120 +344,101 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     more = ""
     if kind is not None and kind != content.kind and content.kind in ("probs", "mass"):
         more += f" In a file with named arrays it must be called `{KINDS[kind].leading}`."
-    if isinstance(error, InvalidRowsError) and error.argument not in _NOT_ROWS:
+    rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
+    if rounded:
+        more += " `normalise=True` does it here."
+    elif isinstance(error, InvalidRowsError) and error.argument not in _NOT_ROWS:
         more += " To leave these rows out: `drop_invalid=True`."
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
     if kind is not None:
         elsewhere += f" Use `kind={kind!r}`."
-    return reworded(error, remedy=Remedy(error.remedy + more, elsewhere + more))
+    code = error.remedy.code if isinstance(error.remedy, Remedy) else ""
+    more_elsewhere = "" if rounded else more
+    return reworded(error, remedy=Remedy(error.remedy + more, elsewhere + more_elsewhere, code=code))
 
 
-# Labels as they come in files: class indices, names, whole floats, counts, one column too many
+# Labels as they come in files
 
 
-def _resolve_labels(content: Content, predictions: Predictions) -> Array | LabelCounts | None:
+def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> Array | LabelCounts | None:
     """Return the labels checked against the predictions; every reading that is not literal is noted."""
-    labels, counted = content.arrays.get("y"), content.arrays.get("label_counts")
+    labels = content.arrays.get("y")
+    known = content.classes
+    if known is None and isinstance(predictions, ClassPredictions):
+        known = tuple(str(j) for j in range(predictions.n_classes))
     if labels is None:
-        return None if counted is None else _checked_counts(predictions, counted)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-        content.note("labels came as one column and are read as a vector")
-    if labels.dtype.kind == "U":
-        labels = _from_names(labels, content)
+        for name in ("label_counts", "raters", "soft_labels"):
+            if name in content.arrays:
+                return _checked_counts(predictions, content.arrays[name], name, known, said, content)
+        return None
     if isinstance(predictions, LabelCounts):
+        if labels.dtype.kind == "U":
+            labels, notes = named_classes(labels, content.classes)
+            _note_all(content, notes)
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, ClassPredictions):
-        if labels.ndim == 2:
-            return _from_table(predictions, labels, content)
-        if labels.dtype.kind == "f":
-            labels = _from_floats(labels, content)
-        if labels.dtype.kind in "iub":
-            labels = _from_integers(labels, content)
-    as_labels(predictions, labels)
-    return labels
+        if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
+            return _checked_counts(predictions, labels, "soft_labels", known, said, content)
+        labels = _signs(labels, predictions, content)
+        if content.label_order is not None and content.named_by is not None:
+            labels = _in_order(labels, content)
+        columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
+        if content.named_by == "lines" and not ordered:
+            _require_names(labels, content)
+        known_by_name = named(predictions, content.classes)
+        found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
+        _note_all(content, notes)
+        as_labels(predictions, found)
+        return found
+    found, notes = read_labels(predictions, labels)
+    _note_all(content, notes)
+    as_labels(predictions, found)
+    return found
 
 
-def _from_names(names: Array, content: Content) -> Array:
-    words, classes = names.tolist(), content.classes
-    if classes is None:
-        if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-            content.note("labels came as text of digits and are read as class indices")
-            return np.array([int(word) for word in words])
+def _note_all(content: Content, notes: Sequence[str]) -> None:
+    for note in notes:
+        content.note(note)
+
+
+def _signs(labels: Array, predictions: ClassPredictions, content: Content) -> Array:
+    """Read labels -1 and 1 of two classes as 0 and 1, as those who write them mean them."""
+    if predictions.n_classes != 2 or labels.dtype.kind not in "if" or content.classes is not None:
+        return labels
+    if not np.isin(labels, (-1, 1)).all() or not (labels == -1).any() or not (labels == 1).any():
+        return labels
+    content.note("labels -1 and 1 are read as class 0 and class 1")
+    return (np.asarray(labels) > 0).astype(np.int64)
+
+
+def _in_order(labels: Array, content: Content) -> Array:
+    """Turn numbers that count the classes in the order that was said into their names."""
+    order = content.label_order or ()
+    if labels.dtype.kind not in "iu" or (labels < 0).any() or (labels >= len(order)).any():
+        return labels
+    content.note(f"label 0 is {order[0]!r}, as `classes` says")
+    return np.array(order)[labels]
+
+
+def _require_names(labels: Array, content: Content) -> None:
+    names = content.classes or ()
+    if labels.dtype.kind in "iub" and numbers_of(list(names)) is None:
         raise InputError(
             "`labels`",
-            "must be class indices where the file does not name its classes",
-            f"the first is {words[0]!r}",
-            "Name the columns p_<class>, or add `classes` in the order of the columns.",
+            "must be class names where one row per class names them",
+            f"they are numbers, and the lines of {', '.join(names[:6])} have no order",
+            f"Say which is 0, 1, ...: `classes={','.join(names)}` or another order.",
         )
-    index = {name: j for j, name in enumerate(classes)}
-    strange = [row for row, word in enumerate(words) if word not in index]
-    if strange:
-        raise InvalidRowsError(
-            "`labels`",
-            f"must be among the classes ({', '.join(classes[:6])}{', ...' if len(classes) > 6 else ''})",
-            describe_rows(strange, f"is {words[strange[0]]!r}", len(words)),
-            "Correct the names.",
-            strange,
-        )
-    content.note("labels came as class names and are matched with the classes")
-    return np.array([index[word] for word in words])
 
 
-def _from_integers(labels: Array, content: Content) -> Array:
-    """Read numbers as names of classes where classes are called by other numbers than 0 to k - 1."""
-    classes = content.classes or ()
-    numbered = all(name.isascii() and name.isdigit() for name in classes)
-    if numbered and classes != tuple(str(j) for j in range(len(classes))):
-        return _from_names(labels.astype(np.str_), content)
-    if labels.dtype.kind == "u" and labels.dtype.itemsize == 8 and (labels > 2**31).any():
-        raise InputError(
-            "`labels`",
-            "must be class indices",
-            f"the largest is {int(labels.max())}",
-            "A negative label was stored as unsigned: map unlabelled instances out first.",
-        )
-    return labels.astype(np.int64)  # small unsigned types wrap when subtracted
-
-
-def _from_floats(labels: Array, content: Content) -> Array:
-    """Read whole floats as classes; a missing label is a row to name, anything else is not a class."""
-    missing = np.flatnonzero(~np.isfinite(labels)).tolist()
-    if missing:
-        raise InvalidRowsError(
-            "`labels`",
-            "must be present",
-            describe_rows(missing, f"is {labels[missing[0]]}", len(labels)),
-            "Drop instances without a label.",
-            missing,
-        )
-    strange = labels[(labels != np.round(labels)) | (np.abs(labels) > 2**31)]
-    if strange.size:
-        raise InputTypeError(
-            "`labels`",
-            "must be class indices",
-            f"the first that is none is {strange[0]}",
-            "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
-        )
-    content.note(f"labels came as {labels.dtype} whole numbers and are read as class indices")
-    return labels.astype(np.int64)
-
-
-def _from_table(predictions: ClassPredictions, labels: Array, content: Content) -> LabelCounts:
-    if (np.asarray(labels).sum(axis=1) == 1).all():
-        raise InputError(
-            "`labels`",
-            "must be one class index per instance",
-            f"got shape {tuple(labels.shape)} with one rater per row, as one-hot labels have",
-            "Save `labels.argmax(axis=1)`; for counts of one rater name the array `label_counts`.",
-        )
-    counts = _checked_counts(predictions, labels)
-    content.note(f"labels of shape {tuple(labels.shape)} are read as counts over raters")
-    return counts
-
-
-def _checked_counts(predictions: Predictions, table: Array) -> LabelCounts:
-    counts = LabelCounts(table)
+def _checked_counts(
+    predictions: Predictions,
+    table: Array,
+    name: str,
+    known: Sequence[str] | None,
+    said: Said,
+    content: Content,
+) -> LabelCounts:
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             "label counts",
@@ -415,6 +446,21 @@ def _checked_counts(predictions: Predictions, table: Array) -> LabelCounts:
             f"got {type(predictions).__name__}",
             "Give real observations as `y`.",
         )
+    if name == "raters":
+        counts = counts_of_raters(table, known or ())
+        content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
+    elif name == "soft_labels" or (said.n_raters is not None and table.dtype.kind == "f"):
+        if said.n_raters is None:
+            raise InputError(
+                "`soft_labels`",
+                "must come with the number of raters",
+                "it is not said",
+                "Say `n_raters=N`.",
+            )
+        counts = counts_of_shares(table, said.n_raters)
+        content.note(f"shares of raters are read as counts of {said.n_raters} raters")
+    else:
+        counts = LabelCounts(table)
     as_labels(predictions, counts)
     return counts
 

@@ -6,29 +6,34 @@ can be predictions, and then its numbers must be probabilities or the kind must 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from credibly._arrays.checks import row_blocks, sum_tolerance
-from credibly._arrays.errors import InputError, Remedy, one_of
+from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
-from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, described
+from credibly._arrays.notes import Note
+from credibly.io.columns import extra_column
+from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
+from credibly.predictions.convert import from_binary_scores
+from credibly.predictions.given import ROUTINE
+from credibly.predictions.point import rounding_of
 
 
-def assign_roles(
-    content: Content, *, kind: str | None, labels: tuple[str, Array] | None, member_axis: int | None
-) -> None:
+def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None = None) -> None:
     """Name and orient the arrays; those without a role are noted and left out. No row is checked yet.
 
-    `labels` are a role and its array, which take the place of the file's own.
+    `labels` are arrays by role, which take the place of the file's own.
     """
-    if kind is not None:
-        one_of("`kind`", kind, KINDS)
+    kind = said.plain_kind
     use_canonical_names(content)
+    _turn_into_roles(content, said, labels)
     content.kind = _kind_by_name(content, kind)
     if content.kind is None:
         if labels is None and kind in (None, "probs"):
             _split_label_column(content)
-        content.kind = _kind_of_lone(content, kind)
+        content.kind = _kind_of_lone(content, said)
     _choose_labels(content, labels)
     fields = KINDS[content.kind].fields
     for name in fields:
@@ -38,8 +43,66 @@ def assign_roles(
     if rest:
         content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
     content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
-    _orient(content, member_axis)
+    _orient(content, said.member_axis)
     _require_lengths(content)
+
+
+def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | None) -> None:
+    """Turn variances, scores of class 1 and bounds of a real value into the arrays of a kind, each noted."""
+    arrays = content.arrays
+    if "variance" in arrays and "std" not in arrays:
+        variance = arrays.pop("variance")
+        with np.errstate(invalid="ignore"):  # a negative variance is a row that the checks name
+            arrays["std"] = np.sqrt(np.asarray(variance, dtype=np.float64))
+        content.note("the standard deviation is the root of the variance")
+    others = [made.leading for made in KINDS.values() if made.leading in arrays and made.leading != "counts"]
+    if "score" in arrays and (others or content.lone is not None):
+        content.note(f"not used: {described({'score': arrays.pop('score')})}")
+    if "score" in arrays:
+        observed = labels if labels is not None else arrays
+        arrays["probs"] = _both_columns(arrays.pop("score"), content, observed.get("y"))
+    one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
+    if one_value == ["lower", "upper"]:
+        arrays["values"] = np.stack([arrays.pop("lower"), arrays.pop("upper")], axis=-1)
+        arrays["levels"] = np.asarray(_levels_of_bounds(said), dtype=np.float64)
+        content.note(f"`lower` and `upper` are read as quantiles at {arrays['levels'].tolist()}")
+    if said.levels is not None and "values" in arrays and not one_value:
+        arrays["levels"] = np.asarray(said.levels, dtype=np.float64)
+    forecast = [name for name in arrays if name.lower() in ("y_pred", "pred", "prediction", "predictions")]
+    if "std" in arrays and "mean" not in arrays and len(forecast) == 1:
+        arrays["mean"] = arrays.pop(forecast[0])
+        content.note(f"array {forecast[0]!r} is read as `mean`")
+
+
+def _both_columns(scores: Array, content: Content, labels: Array | None) -> Array:
+    """Return probabilities of class 1 as two columns; labels that are two names need an order."""
+    column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
+    if column.ndim != 1:
+        raise InputError(
+            "`score`", "must have shape (n,) or (n, 1)", f"got {tuple(scores.shape)}", "Name it `probs`."
+        )
+    probs: Array = from_binary_scores(column).probs
+    content.note("scores are read as the probability of class 1; class 0 has the rest")
+    positive = content.positive
+    words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
+    if positive is not None and positive in words and len(words) == 2:
+        content.classes = (next(word for word in words if word != positive), str(positive))
+    return probs
+
+
+def _levels_of_bounds(said: Said) -> Sequence[float]:
+    """Return the levels of two bounds of a real value, which a file does not tell."""
+    if said.levels is None:
+        raise InputError(
+            "`lower` and `upper`",
+            "must have levels where they bound a real value",
+            "the file does not say how much lies between them",
+            Remedy(
+                "Say `levels=[0.05, 0.95]` for a 90 % interval or `levels=[0.025, 0.975]` for 95 %.",
+                "Say `--levels 0.05,0.95` for a 90 % interval or `--levels 0.025,0.975` for 95 %.",
+            ),
+        )
+    return said.levels
 
 
 def use_canonical_names(content: Content) -> None:
@@ -51,6 +114,8 @@ def use_canonical_names(content: Content) -> None:
         found = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
         if not role.aliases or wanted in content.arrays or not found:
             continue
+        if len(found) > 1 and wanted == "id":
+            found = found[:1]
         if len(found) > 1:
             raise InputError(
                 f"the file's `{wanted}`",
@@ -60,23 +125,48 @@ def use_canonical_names(content: Content) -> None:
                 + (f", or say `labels={found[0]!r}`." if wanted == "y" else "."),
             )
         content.arrays[wanted] = content.arrays.pop(found[0])
+        if wanted == "id":
+            content.id_name = found[0]
         content.note(f"array {found[0]!r} is read as `{wanted}`")
 
 
-def _choose_labels(content: Content, labels: tuple[str, Array] | None) -> None:
+_OBSERVED = ("y", "label_counts", "raters", "soft_labels")
+
+
+def _choose_labels(content: Content, labels: dict[str, Array] | None) -> None:
     """Leave one array of labels: those given, or the file's own."""
     arrays = content.arrays
     if labels is not None:
-        replaced = [name for name in ("y", "label_counts") if arrays.pop(name, None) is not None]
+        replaced = [name for name in _OBSERVED if arrays.pop(name, None) is not None]
         if replaced:
             content.note(f"the file's own `{replaced[0]}` is not used: `labels=` was given")
-        arrays[labels[0]] = labels[1]
+        arrays |= labels
+    elif "y" not in arrays and not any(name in arrays for name in _OBSERVED):
+        _only_integers(content)
     elif "y" in arrays and "label_counts" in arrays:
         del arrays["label_counts"]
         content.note(
             "the file holds `y` and `label_counts`; `y` is used. For the raters' counts: "
             "`labels='label_counts'`"
         )
+
+
+def _only_integers(content: Content) -> None:
+    """Read the only vector of integers that is as long as the predictions as the labels."""
+    kind = str(content.kind)
+    shape = content.leading.shape
+    lengths = {int(length) for length in shape[: 2 if content.has_members else 1]}
+    found = [
+        name
+        for name, array in content.arrays.items()
+        if name not in ROLES
+        and array.dtype.kind in "iub"
+        and array.shape in {(length,) for length in lengths} | {(length, 1) for length in lengths}
+        and array.dtype.kind != "b"
+    ]
+    if len(found) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
+        content.arrays["y"] = content.arrays.pop(found[0])
+        content.note(f"array {found[0]!r}, the only vector of integers, is read as `y`")
 
 
 def _kind_by_name(content: Content, kind: str | None) -> str | None:
@@ -140,13 +230,17 @@ def _needs(kind: str, evidence: str, remedy: str) -> InputError:
 # What a nameless array is: read as probabilities where the numbers say so, else explained, never guessed
 
 
-def _kind_of_lone(content: Content, kind: str | None) -> str:
+def _kind_of_lone(content: Content, said: Said) -> str:
     """Give the nameless array its role and return the kind."""
+    kind = said.plain_kind
     name = str(content.lone)
     array = content.arrays[name]
     found = described({name: array})
-    columns = "For binary scores p save both columns, `numpy.stack([1 - p, p], axis=-1)`;"
     rule = remedy = ""
+    if kind in (None, "probs") and _is_score(array):
+        content.arrays["probs"] = _both_columns(content.arrays.pop(name), content, content.arrays.get("y"))
+        content.lone = None
+        return "probs"
     if array.dtype.kind not in "fiub":
         rule, remedy = "be numbers", "Check the file's columns."
     elif kind is not None and len(KINDS[kind].fields) > 1:
@@ -154,28 +248,28 @@ def _kind_of_lone(content: Content, kind: str | None) -> str:
         raise _needs(kind, f"the file holds one array, {found}", together)
     elif array.ndim not in (2, 3):
         rule = f"have shape {ROLES['probs'].shape}"
-        remedy = f"{columns} if these are labels, give them with `labels=`."
+        remedy = "Scores of class 1 lie between 0 and 1; if these are labels, give them with `labels=`."
     elif 0 in array.shape:
         rule, remedy = "have at least one row", "Check the file."
     elif array.shape[-1] == 1 and kind in (None, "probs"):
-        rule, remedy = "have one column per class", f"{columns} as table: p_0, p_1."
+        rule, remedy = "have one column per class", "One column must be the probability of class 1."
     if rule:
         raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
     if kind is None:
         share = share_of_distributions(array)
+        if share < 0.5 and said.normalise and rounding_of(np.asarray(array)) is not None:
+            share = 1.0
         if share < 0.5:
-            looks, remedy = _looks_like(array)
+            looks, remedy = _looks_like(array, content.classes)
             raise InputError(
                 "predictions",
                 "must be rows of probabilities where no kind is said",
                 f"in {found} {share:.0%} of the rows are; {looks}",
                 remedy,
             )
-        content.note(
-            "the kind was not said; "
-            + ("all" if share == 1 else f"{share:.2%} of the")
-            + " rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
-        )
+        how_many = "all" if share == 1 else f"{share:.2%} of the"
+        words = f"{how_many} rows sum to 1, so the array is read as probabilities (`kind='probs'`)"
+        content.note(Note(ROUTINE, f"the kind was not said; {words}"))
         kind = "probs"
     content.arrays[KINDS[kind].leading] = content.arrays.pop(name)
     content.lone = None
@@ -195,8 +289,26 @@ def share_of_distributions(array: Array) -> float:
     return good / total
 
 
-def _looks_like(array: Array) -> tuple[str, str]:
+def _is_score(array: Array) -> bool:
+    """Tell whether it is one number between 0 and 1 per instance."""
+    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    if not one or array.dtype.kind != "f" or not array.size:
+        return False
+    with np.errstate(invalid="ignore"):
+        return bool(((array >= 0) & (array <= 1)).all())
+
+
+def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
     """Return what the numbers look like and what to do about it."""
+    rounded = rounding_of(np.asarray(array)) if array.size <= 2**24 else None
+    if rounded is not None:
+        return f"they look like {rounded}", "`normalise=True` divides each row by its sum."
+    extra = None if names is None else extra_column(np.asarray(array), names)
+    if extra is not None:
+        return (
+            f"without the column {extra!r} all rows do",
+            Remedy(f"Say `exclude=[{extra!r}]`.", f"Say `exclude={extra}`."),
+        )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
         for _, block in row_blocks(array):
@@ -293,6 +405,17 @@ def _orient(content: Content, said: int | None) -> None:
     elif axis is None:
         lengths = {int(other.shape[0]) for key, other in rows.items() if key not in FIELDS and other.ndim}
         n = lengths.pop() if len(lengths) == 1 else None
+        if n == second != first:
+            content.arrays |= {
+                key: np.moveaxis(rows[key], 0, 1)
+                for key in KINDS[str(content.kind)].fields
+                if key in rows and rows[key].ndim == array.ndim
+            }
+            content.note(
+                f"`{name}` {tuple(array.shape)} is read as {first} members of {second} instances, as many as "
+                "there are labels or ids (`member_axis=0`)"
+            )
+            return
         if (n is None and first <= second > 1) or n == second:
             told = "nothing in the file tells the instances" if n is None else f"there are {n} labels or ids"
             raise InputError(

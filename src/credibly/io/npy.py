@@ -10,8 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from credibly._arrays.errors import FileError
-from credibly._arrays.namespace import Array
-from credibly._arrays.tiles import memory_budget
+from credibly._arrays.namespace import Array, memory_budget
 from credibly.io.limits import readable_size, reading, require_loadable, require_plausible_ratio
 from credibly.io.roles import Content
 

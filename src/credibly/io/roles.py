@@ -9,12 +9,12 @@ writing follow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError, InputError
+from credibly._arrays.errors import FileError, InputError, InputTypeError, one_of
 from credibly._arrays.namespace import Array
 from credibly.io.limits import load_limit, readable_size
 from credibly.predictions import (
@@ -29,6 +29,7 @@ from credibly.predictions import (
     Quantiles,
     Samples,
 )
+from credibly.predictions.convert import from_binary_scores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Role:
         Whether the last axis runs over classes.
     text : {"never", "labels", "names"}
         Whether a column may hold text; among names, '007' is not 7.
+    becomes : str
+        The role that it is turned into, with a note, before anything else is asked.
     """
 
     meaning: str
@@ -63,9 +66,42 @@ class Role:
     per: str = "instance"
     over_classes: bool = False
     text: str = "never"
+    becomes: str = ""
 
 
-_LABEL_WORDS = ("label", "labels", "y_true", "target", "targets", "gold", "true_label")
+_LABEL_WORDS = (
+    "label",
+    "labels",
+    "y_true",
+    "target",
+    "targets",
+    "gold",
+    "true_label",
+    "ground_truth",
+    "true_class",
+    "class_label",
+    "y_test",
+    "actual",
+    "observed",
+)
+_ID_WORDS = (
+    "ids",
+    "uid",
+    "uuid",
+    "filename",
+    "file_name",
+    "filepath",
+    "image_id",
+    "sample_id",
+    "instance_id",
+    "example_id",
+    "row_id",
+    "item_id",
+    "case_id",
+    "image",
+)
+ROW_NUMBERS = ("unnamed: 0", "index", "idx", "level_0")
+"""Names of columns that a table counts its rows with: an index, never a label."""
 _PROBS_WORDS = ("p", "prob", "probs", "proba", "probability")
 
 ROLES: dict[str, Role] = {
@@ -73,7 +109,7 @@ ROLES: dict[str, Role] = {
     "probs": Role(
         "probabilities",
         "(n, k) or (n, m, k)",
-        ("probabilities", "probas", "proba", "softmax"),
+        ("probabilities", "probas", "proba", "softmax", "predict_proba", "pred_probs", "y_probs"),
         prefixes=_PROBS_WORDS,
         over_classes=True,
     ),
@@ -89,25 +125,61 @@ ROLES: dict[str, Role] = {
     "masses": Role("masses of focal sets", "(n, s)", ("mass",)),
     "lower": Role("lower bounds", "(n, k)", ("lower_bounds",), prefixes=("lower",), over_classes=True),
     "upper": Role("upper bounds", "(n, k)", ("upper_bounds",), prefixes=("upper",), over_classes=True),
-    "mean": Role("means", "(n,) or (n, m)", ("mu", "means"), prefixes=("mean",)),
-    "std": Role("standard deviations", "(n,) or (n, m)", ("sigma", "stds"), prefixes=("std",)),
-    "samples": Role("draws", "(n, s) or (n, m, s)", prefixes=("sample", "samples")),
-    "values": Role("quantiles", "(n, s)", prefixes=("q", "quantile")),
+    "mean": Role(
+        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean",)
+    ),
+    "std": Role(
+        "standard deviations",
+        "(n,) or (n, m)",
+        ("sigma", "stds", "y_std", "pred_std", "sd", "stddev", "y_sigma"),
+        prefixes=("std",),
+    ),
+    "samples": Role("draws", "(n, s) or (n, m, s)", ("draws",), prefixes=("sample", "samples", "draw")),
+    "values": Role("quantiles", "(n, s)", ("quantiles", "y_quantiles"), prefixes=("q", "quantile")),
     "counts": Role("label counts", "(n, k)", prefixes=("count", "counts"), over_classes=True),
     "focal_sets": Role("focal sets as 0 and 1", "(s, k)", per="file"),
-    "levels": Role("levels of the quantiles", "(s,)", per="file"),
+    "levels": Role(
+        "levels of the quantiles", "(s,)", ("quantile_levels", "taus", "quantile_probs"), per="file"
+    ),
+    # what is turned into one of them
+    "score": Role(
+        "probability of class 1",
+        "(n,)",
+        ("scores", "y_prob", "y_score", "y_proba", "y_pred_proba", "prob_positive", "p_positive"),
+        becomes="probs",
+    ),
+    "variance": Role(
+        "variances", "(n,) or (n, m)", ("var", "variances", "y_var", "pred_var", "sigma2"), becomes="std"
+    ),
     # beside the predictions
     "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),
     "label_counts": Role(
         "label counts of raters", "(n, k)", ("label_count",), prefixes=("label_count",), over_classes=True
     ),
+    "raters": Role(
+        "labels of raters",
+        "(n, raters)",
+        ("annotations", "annotators", "ratings"),
+        prefixes=("rater", "annotator", "coder", "expert", "judge"),
+        becomes="label_counts",
+    ),
+    "soft_labels": Role(
+        "shares of raters", "(n, k)", ("soft_label", "label_distribution"), becomes="label_counts"
+    ),
     "features": Role("features", "(n, d)", ("feature",), prefixes=("x", "feature")),
-    "id": Role("id", "(n,)", ("ids", "uid"), columns=("instance", "unnamed: 0"), text="names"),
-    "group": Role("group", "(n,)", ("groups",), text="names"),
+    "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
+    "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
     "member_weights": Role("weights of the members", "(m,)", per="member"),
     # columns of tables with several lines per instance
     "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
     "class": Role("class", "(n,)", per="line", text="names"),
+    "rater": Role(
+        "rater",
+        "(n,)",
+        columns=("annotator", "worker", "worker_id", "rater_id", "annotator_id", "coder", "judge"),
+        per="line",
+        text="names",
+    ),
 }
 
 
@@ -157,17 +229,12 @@ def sets_of(table: Array) -> list[frozenset[int]]:
 def _of_probs(probs: Array, weights: Array | None = None) -> Predictions:
     if probs.ndim == 3:
         return Ensemble(probs, weights=weights, member_axis=1)
-    if probs.ndim == 1:
-        raise InputError(
-            "`probs`",
-            f"must have shape {ROLES['probs'].shape}",
-            f"got shape {tuple(probs.shape)}",
-            "For binary scores p save both columns: `numpy.stack([1 - p, p], axis=-1)`.",
-        )
+    if probs.ndim == 1 or probs.shape[1:] == (1,):
+        return from_binary_scores(probs)
     return Point(probs)
 
 
-def _of_logits(logits: Array, weights: Array | None = None) -> Predictions:
+def _of_logits(logits: Array, weights: Array | None = None, *, raw: bool = False) -> Predictions:
     needed = 8 * int(logits.size)
     if isinstance(logits, np.memmap) and needed > load_limit():
         raise FileError(
@@ -177,8 +244,8 @@ def _of_logits(logits: Array, weights: Array | None = None) -> Predictions:
             "Save the probabilities themselves as .npy, which stay on disk.",
         )
     if logits.ndim == 3:
-        return Ensemble.from_logits(logits, weights=weights, member_axis=1)
-    return Point.from_logits(logits)
+        return Ensemble.from_logits(logits, weights=weights, member_axis=1, raw=raw)
+    return Point.from_logits(logits, raw=raw)
 
 
 def _of_alpha(alpha: Array) -> Predictions:
@@ -242,10 +309,51 @@ KINDS: dict[str, Kind] = {
     "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
 }
 
+RAW_LOGITS = "raw-logits"
+"""Says that rows which are probabilities already are meant as logits."""
+KIND_NAMES = (*KINDS, RAW_LOGITS)
+
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)
 """Roles that make up predictions."""
-BESIDE = tuple(name for name, role in ROLES.items() if name not in FIELDS and role.per != "line")
+BESIDE = tuple(
+    name
+    for name, role in ROLES.items()
+    if name not in FIELDS and role.per != "line" and role.becomes not in FIELDS
+)
 """Roles of arrays that stand beside the predictions."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """What the user says about a file, beside what it says itself; see `load` for the meaning of each."""
+
+    kind: str | None = None
+    labels: Any = None
+    member_axis: int | None = None
+    drop_invalid: bool = False
+    normalise: bool = False
+    columns: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    ignore_label: Any = None
+    n_raters: int | None = None
+    id: str | None = None
+    classes: Sequence[str] | None = None
+    levels: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is not None:
+            one_of("`kind`", self.kind, KIND_NAMES)
+        for name in ("columns", "exclude", "classes", "levels"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence | None):
+                raise InputTypeError(
+                    f"`{name}`", "must be a list", f"got {type(given).__name__}", "Write it in brackets."
+                )
+
+    @property
+    def plain_kind(self) -> str | None:
+        """The kind in the table of kinds."""
+        return "logits" if self.kind == RAW_LOGITS else self.kind
 
 
 @dataclasses.dataclass
@@ -253,11 +361,20 @@ class Content:
     """Arrays by name with what is known of the file: as it was read, and, once `kind` is set, by their roles.
 
     `lone` names the one array whose meaning the file does not say; `headerless` tells that its columns
-    have no names either, so that one of them may be the label. `paths` are the files that were read.
+    have no names either, so that one of them may be the label. `paths` are the files that were read. `table`
+    holds the columns of a table until their roles are found, `index` the names of its rows where it is a data
+    frame. `named_by` tells who named the classes: "columns", which have an order, "lines", which have none,
+    or None where they were named in their order. `label_columns` names the columns of labels with several,
+    `label_order` is the order of the classes that the user said, `positive` the class of the only column.
     """
 
     format: str
     arrays: dict[str, Array]
+    table: dict[str, Array] | None = None
+    index: Any = None
+    named_by: str | None = None
+    label_columns: tuple[str, ...] | None = None
+    label_order: tuple[str, ...] | None = None
     classes: tuple[str, ...] | None = None
     meta: dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -265,8 +382,16 @@ class Content:
     lone: str | None = None
     headerless: bool = False
     kind: str | None = None
+    id_name: str | None = None
+    positive: str | None = None
+    feature_names: tuple[str, ...] | None = None
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the ids are an index, which counts rows and need not name them."""
+        return self.id_name is not None and self.id_name.lower() in ROW_NUMBERS
 
     @property
     def leading(self) -> Array:

@@ -22,9 +22,11 @@ from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array, to_host
 from credibly.io.extras import pip, require_module
-from credibly.io.loading import assemble, text_or_numbers
+from credibly.io.labelling import text_or_numbers
+from credibly.io.loading import assemble
 from credibly.io.naming import assign_roles
-from credibly.io.roles import BESIDE, KINDS, ROLES, Content, membership_of, sets_of
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
+from credibly.io.text import FORMULA_STARTS
 from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
 from credibly.predictions import Belief, Ensemble, LabelCounts, Predictions, as_predictions
 from credibly.results.base import jsonable
@@ -103,6 +105,8 @@ def save(
         if value is not None:
             content.arrays[name] = text_or_numbers(value, "labels" if name in _LABELS else name)
     content.arrays = content.rows | content.arrays  # those over instances first
+    if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
+        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     content.classes = None if classes is None else tuple(str(name) for name in classes)
     content.meta = _plain_meta(meta)
     _require_readable(content)
@@ -174,8 +178,9 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def _require_readable(content: Content) -> None:
     """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
     copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
-    assign_roles(copy, kind=None, labels=None, member_axis=1)
-    assemble(copy)
+    said = Said(member_axis=1)
+    assign_roles(copy, said)
+    assemble(copy, said)
 
 
 def _shared(content: Content) -> dict[str, Array]:
@@ -265,6 +270,10 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
             require_distributions(content.leading.astype(np.float64), "probs", lambda _: "")
         except InvalidRowsError as error:
             _refuse(path, f"no low-precision numbers, and as doubles {error.evidence}")
+    names = [*(content.classes or ()), *(str(one) for one in content.rows.get("id", ()))]
+    blank = next((name for name in names if name != name.strip()), None)
+    if blank is not None:
+        _refuse(path, f"no blanks around names, and one is {blank!r}")
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     try:
@@ -285,12 +294,25 @@ def _lines(content: Content) -> Iterator[list[Any]]:
     yield header
     for i in range(content.n):
         for j in range(content.leading.shape[1] if members else 1):
-            row: list[Any] = [] if ids is None else [ids[i], j] if members else [ids[i]]
+            own = None if ids is None else _guarded(ids[i])
+            row: list[Any] = [] if ids is None else [own, j] if members else [own]
             for name in beside:
-                row += np.atleast_1d(rows[name][i]).tolist()
+                row += [_guarded(one) for one in _cells(name, rows[name][i], content)]
             for name in fields:
                 row += np.atleast_1d(rows[name][i, j] if members else rows[name][i]).tolist()
             yield row
+
+
+def _guarded(cell: Any) -> Any:
+    """Return text that a spreadsheet would run as a formula behind an apostrophe, which `load` takes off."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in FORMULA_STARTS and cell[:1] else cell
+
+
+def _cells(name: str, value: Any, content: Content) -> list[Any]:
+    """Return what a row holds of an array; labels by name where the classes have names."""
+    if name == "y" and content.classes is not None and value.dtype.kind in "iu":
+        return [content.classes[int(value)]]
+    return list(np.atleast_1d(value).tolist())
 
 
 def _column_names(name: str, content: Content) -> list[str]:

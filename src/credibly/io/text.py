@@ -8,19 +8,27 @@ import itertools
 import json
 import math
 import os
+import re
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array
-from credibly.io.columns import NAMES, TEXT_ROLES, field_of, from_columns
+from credibly._arrays.notes import Note
+from credibly.io.columns import NAMES, may_hold_text, must_hold_numbers
 from credibly.io.limits import reading, require_file, require_text_size, text_array
 from credibly.io.roles import Content, membership_of
+from credibly.predictions.given import ROUTINE
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
+FORMULA_STARTS = ("=", "+", "-", "@")
+"""What a spreadsheet takes for the start of a formula."""
+_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_LIST = re.compile(r"[\[(].*[\])]", re.DOTALL)
 _DTYPES = {"bool", *(f"float{bits}" for bits in (16, 32, 64))}
 _DTYPES |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _NOT_ARRAYS = {"format", "version", "classes", "meta", "focal_sets", "n_classes", "dtypes", "member_axis"}
@@ -53,14 +61,33 @@ def read_text(path: str) -> Content:
         named = "no header" if header is None else "a header"
         note = f"read as {split} text with {named}, {len(body)} rows of {width} columns"
         if header is None:
+            if delimiter != "," and _has_decimal_commas([cells for _, cells in body]):
+                body = [(line, [_with_point(cell) for cell in cells]) for line, cells in body]
+                note += ", decimals with a comma"
             return _headerless(body, path, note)
+        commas = False
+        if delimiter != ",":
+            commas = _has_decimal_commas([cells for _, cells in body])
+        if commas:
+            body = [(line, [_with_point(cell) for cell in cells]) for line, cells in body]
         columns = {
             name: _typed(name, [(line, cells[j]) for line, cells in body], path)
             for j, name in enumerate(header)
         }
-    content = from_columns(columns, ".csv")
-    content.notes.insert(0, note)
+    content = Content(".csv", {}, table=columns, notes=[Note(ROUTINE, note)])
+    if commas:
+        content.note("decimals are written with a comma")
     return content
+
+
+def _has_decimal_commas(rows: list[list[str]]) -> bool:
+    """Tell whether commas stand for the decimal point: 0,25 does, 1,234 alone may be a thousand."""
+    cells = [cell for row in rows for cell in row if _COMMA.fullmatch(cell)]
+    return bool(cells) and not all(_THOUSANDS.fullmatch(cell) for cell in cells)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
 
 
 def read_utf8(path: str) -> str:
@@ -163,13 +190,15 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
     numbers = [_number(cell) for cell in words]
     if all(_is_integer(cell) for cell in words):
         return np.array([int(cell) for cell in words])
+    if not numeric and all(_LIST.fullmatch(cell) for cell in words):
+        return _lists(name, cells, path)
     named = name.lower() in NAMES and not numeric
     if None not in numbers and not named:
         return np.array(numbers)
     text_share = numbers.count(None) / len(numbers)
-    role = name.lower() in TEXT_ROLES
-    if named or (not numeric and (role or (text_share > 0.5 and field_of(name) is None))):
-        return text_array(f"'{path}'", f"column {name!r}", words)
+    role = may_hold_text(name)
+    if named or (not numeric and (role or (text_share > 0.5 and not must_hold_numbers(name)))):
+        return text_array(f"'{path}'", f"column {name!r}", [_unguarded(word) for word in words])
     line, cell = next(pair for pair, number in zip(cells, numbers, strict=True) if number is None)
     comma = cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
     raise FileError(
@@ -178,6 +207,28 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
         f"it is {cell[:60]!r}",
         "Write decimals with a point." if comma else "Correct or remove the cell.",
     )
+
+
+def _lists(name: str, cells: list[tuple[int, str]], path: str) -> Array:
+    """Return a column of lists, such as [0.1, 0.9] or [0.1 0.9], as an array with one more axis."""
+    rows: list[list[float | None]] = []
+    for line, cell in cells:
+        words = cell.strip("[]()").replace(",", " ").split()
+        numbers = [_number(word) for word in words]
+        if None in numbers or not numbers or (rows and len(numbers) != len(rows[0])):
+            raise FileError(
+                f"'{path}' line {line}, column {name!r}",
+                f"must be a list of {len(rows[0]) if rows else 'some'} numbers",
+                f"it is {cell[:60]!r}",
+                "Give every row the same length.",
+            )
+        rows.append(numbers)
+    return np.array(rows, dtype=np.float64)
+
+
+def _unguarded(word: str) -> str:
+    """Take off the apostrophe that keeps a spreadsheet from running a cell; see `save`."""
+    return word[1:] if word[:1] == "'" and word[1:2] in FORMULA_STARTS and word[1:] else word
 
 
 def _is_integer(cell: str) -> bool:
@@ -192,14 +243,47 @@ def read_json_value(path: str) -> Any:
     """Return what a JSON file holds."""
     text = read_utf8(path)
     with reading(path, ".json"):
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; a key that stands there twice is refused, not chosen from."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"the JSON key {twice!r}", "must stand once in its object", "it stands there twice", "Remove one."
+        )
+    return found
+
+
+def read_json_lines(path: str) -> Content:
+    """Read one JSON object per line, a record each."""
+    records = []
+    for line, text in enumerate(read_utf8(path).splitlines(), 1):
+        if not text.strip():
+            continue
+        with reading(path, ".jsonl"):
+            record = json.loads(text, object_pairs_hook=_distinct)
+        if not isinstance(record, dict):
+            raise FileError(
+                f"'{path}' line {line}",
+                "must be a JSON object",
+                f"got {type(record).__name__}",
+                "Correct it.",
+            )
+        records.append(record)
+    if not records:
+        raise FileError(f"'{path}'", "must hold records", "it is empty", "Check how it was made.")
+    return Content(".jsonl", {}, table=_record_columns(records, path))
 
 
 def read_json(path: str) -> Content:
     """Read arrays by name; `dtypes` restores the precision that `cr.save` found."""
     value = read_json_value(path)
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-        return from_columns(_record_columns(value, path), ".json")
+        return Content(".json", {}, table=_record_columns(value, path))
     if isinstance(value, list):
         return Content(".json", {"array": to_array(value, "array", path)}, lone="array")
     if not isinstance(value, dict):
@@ -214,6 +298,8 @@ def read_json(path: str) -> Content:
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a JSON file that holds one object."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError("`path`", "must be the path of a file", f"got {path!r}", "Name the file.")
     name = os.fspath(path)
     require_file(name)
     value = read_json_value(name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_finite, require_integer, require_shape
 from credibly._arrays.errors import InputError, one_of
-from credibly._arrays.namespace import Array, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.credal.sets import require_positive_number
 from credibly.predictions import Predictions
@@ -65,11 +65,7 @@ class Basis:
     def fit(self, features: Array, seed: Seed) -> FittedBasis:
         """Settle centres, scales and random frequencies on these features."""
         host = to_host(as_float64(features))  # a few sums; one result for all libraries
-        size = np.maximum(
-            np.abs(host).max(axis=0), np.finfo(np.float64).tiny
-        )  # squares of huge ones overflow
-        centre, spread = (host / size).mean(axis=0) * size, (host / size).std(axis=0) * size
-        kept = spread > 1e-9 * np.maximum(np.abs(centre), 1e-300)
+        centre, spread, kept = centre_and_spread(host)
         kind = self.kind
         if kind == "auto":
             kind = "polynomial" if kept.sum() <= _MOST_POLYNOMIAL else "raw"
@@ -81,6 +77,13 @@ class Basis:
         return FittedBasis(
             settled, np.flatnonzero(kept), centre[kept], spread[kept], frequencies, phases
         ).standardised(features)
+
+
+def centre_and_spread(features: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return mean and standard deviation of every column, and whether it varies; squares do not overflow."""
+    size = np.maximum(np.abs(features).max(axis=0), np.finfo(np.float64).tiny)
+    centre, spread = (features / size).mean(axis=0) * size, (features / size).std(axis=0) * size
+    return centre, spread, spread > 1e-9 * np.maximum(np.abs(centre), 1e-300)
 
 
 @dataclasses.dataclass(frozen=True)

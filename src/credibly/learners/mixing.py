@@ -25,9 +25,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
-from credibly._arrays.special import softmax
-from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    as_float64,
+    device,
+    is_numpy,
+    namespace,
+    rows_within_budget,
+    softmax,
+    tiles,
+)
 
 _MEMORY = 8
 

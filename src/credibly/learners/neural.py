@@ -1,9 +1,10 @@
-"""Weights from a small neural network, as in J25; needs the torch extra.
+"""Weights from a neural network, as in J25; needs the torch extra.
 
-    loss = proper score + gamma * calibration error        (J25 eq. 16)
+    loss = proper score + gamma * penalty        (J25 eq. 16)
 
-Brier goes with the L2 error of `kde_ce`, the log loss with `kl_ce`. Full batches, Adam, early stopping on a
-part of the instances that are learned on.
+The penalty is the calibration error that will be tested, squared where it can be negative (J25 App. A). The
+Brier score goes with the L2 error of `kde_ce`, the log loss with `kl_ce` (J25 Table 1). Adam on batches,
+early stopping on a part of the instances that are learned on.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, MissingExtraError, one_of
-from credibly._arrays.namespace import Array, like, to_host
+from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly._arrays.philox import Seed, Stream
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, share_of
 from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
 from credibly.learners.linear import Learner, Part
@@ -27,8 +28,12 @@ from credibly.learners.mixing import mixed
 from credibly.learners.points import Points
 from credibly.predictions import Classes, Point
 from credibly.statistics import Statistic, brier, kde_ce, kl_ce, log_loss
+from credibly.statistics.kde import KlCe
+from credibly.statistics.registry import as_statistic
 
 _LEAST_TO_STOP_EARLY = 10
+
+_LEAST = 1e-12  # probability of a combination during training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,34 +45,50 @@ class NeuralLearner(Learner):
     hidden : tuple of int
         Widths of the hidden layers; J25 uses (16, 16, 16), and (32, 32, 32) on embeddings.
     score : {"brier", "log_loss"}
-        The proper score; the calibration error is `kde_ce` or `kl_ce` with it.
+        The proper score.
+    penalty : str or Statistic, optional
+        The calibration error that is added to it, any differentiable statistic; squared where its values may
+        be negative. By default `kde_ce` with the Brier score and `kl_ce` with the log loss.
     gamma : float
-        Weight of the calibration error.
+        Weight of the penalty.
     learning_rate : float
-        Of Adam.
+        Of Adam; J25 uses 0.0001 on images.
+    batch_size : int, optional
+        Instances per step, drawn anew in every epoch (J25: 256); all at once by default. Penalties that
+        compare pairs then cost batch_size instead of n per instance.
     max_epochs : int
-        Largest number of steps over all instances.
+        Largest number of passes over all instances.
     patience : int
-        Steps without a better validation score after which training stops.
+        Passes without a better validation score after which training stops.
     validation : float
         Share of the instances that are learned on which only decide when to stop.
+    n_starts : int
+        Networks trained from different first weights; the one with the smallest validation score is kept.
+    module : torch.nn.Module, optional
+        Your own network instead of the perceptron, from standardised features (n, d) to scores (n, members)
+        whose softmax are the weights; a copy of it is trained in double precision. Starts after the first
+        call ``reset_parameters`` of its layers.
     device : str, optional
         Where to train: "cpu" or "cuda"; where the predictions are, if not given.
 
     Examples
     --------
     >>> import credibly as cr
-    >>> cr.learners.NeuralLearner(hidden=(32, 32, 32)).gamma
+    >>> cr.learners.NeuralLearner(hidden=(32, 32, 32), penalty="mmd_ce", batch_size=256).gamma
     0.01
     """
 
     hidden: tuple[int, ...] = (16, 16, 16)
     score: Literal["brier", "log_loss"] = "brier"
+    penalty: str | Statistic | None = None
     gamma: float = 0.01
     learning_rate: float = 0.01
+    batch_size: int | None = None
     max_epochs: int = 300
     patience: int = 30
     validation: float = 0.2
+    n_starts: int = 1
+    module: Any = None
     device: str | None = None
     name: ClassVar[str] = "neural"
 
@@ -75,8 +96,10 @@ class NeuralLearner(Learner):
         one_of("`score`", self.score, ("brier", "log_loss"))
         for width in self.hidden:
             require_integer(width, "hidden", 1)
-        require_integer(self.max_epochs, "max_epochs", 1)
-        require_integer(self.patience, "patience", 1)
+        for name in ("max_epochs", "patience", "n_starts"):
+            require_integer(getattr(self, name), name, 1)
+        if self.batch_size is not None:
+            require_integer(self.batch_size, "batch_size", 2)
         require_positive_number(self.learning_rate, "learning_rate", "Use 0.01.")
         if not 0 <= self.gamma < math.inf:
             raise InputError("`gamma`", "must not be negative", f"got {self.gamma!r}", "Use 0.01.")
@@ -84,6 +107,30 @@ class NeuralLearner(Learner):
             raise InputError(
                 "`validation`", "must be a share below 1", f"got {self.validation!r}", "Use 0.2."
             )
+        if not self.error.traits.differentiable:
+            raise InputError(
+                "`penalty`",
+                "must be differentiable",
+                f"got `{self.error.name}`",
+                "Use `kde_ce`, `kl_ce`, `skce` or `mmd_ce`.",
+            )
+
+    @property
+    def error(self) -> Statistic:
+        """The calibration error in the loss."""
+        if self.penalty is None:
+            return kde_ce if self.score == "brier" else kl_ce
+        return as_statistic(self.penalty)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the name and the fields, the penalty with its settings and the module in words."""
+        plain = [field.name for field in dataclasses.fields(self) if field.name not in ("penalty", "module")]
+        return {
+            "name": self.name,
+            **{name: getattr(self, name) for name in plain},
+            "penalty": {self.error.name: self.error.settings()},
+            "module": None if self.module is None else repr(self.module),
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,13 +140,14 @@ class FittedNetwork:
     learner: NeuralLearner
     basis: FittedBasis
     network: Any
+    device: str
     penalty: None = None
 
     def weights(self, points: Points, features: Array) -> Array:
         """Return weights on the points, (n, a), in the library of the points."""
         torch = _torch()
         with torch.no_grad():
-            found = self.network(_inputs(self.basis, features, self.network[0].weight))
+            found = self.network(_inputs(self.learner, self.basis, features, self.device))
         return like(to_host(torch.softmax(found, dim=1)), points.probs)
 
 
@@ -131,41 +179,114 @@ def learn_network(
     seed: Seed,
     progress: Progress | None,
 ) -> NeuralPartFit:
-    """Train the network of one part."""
+    """Train the networks of one part and keep the best."""
     torch = _torch()
     where = learner.device or (str(points.probs.device) if _is_tensor(points.probs) else "cpu")
     basis = Basis("raw").fit(features, seed)
     members = torch.tensor(to_host(points.probs), dtype=torch.float64, device=where)
     classes = torch.tensor(to_host(labels).astype(np.int64), device=where)
     generator = np.random.default_rng([*seed, Stream.NETWORKS])
-    inputs = _inputs(basis, features, members)
-    network = _network(inputs.shape[1], learner.hidden, members.shape[1], generator).to(where)
+    inputs = _inputs(learner, basis, features, where)
+    first = _network(learner, inputs.shape[1], members.shape[1], generator, 0)
     order = generator.permutation(part.learn)
     held = round(learner.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
-    fit_rows, stop_rows = order[held:], order[:held]
-    error = _error(learner, to_host(members.mean(dim=1)[torch.as_tensor(fit_rows, device=where)]))
-    proper = brier if learner.score == "brier" else log_loss
-    k = members.shape[2]
+    data = _Training(learner, inputs, members, classes, order[held:], order[:held])
+    runs = []
+    for start in range(learner.n_starts):
+        own = np.random.default_rng([*seed, Stream.NETWORKS, start]) if start else generator
+        network = _network(learner, inputs.shape[1], members.shape[1], own, start) if start else first
+        told = share_of(progress, start, learner.n_starts)
+        runs.append(_trained(data, network.to(where), own, told))
+    best = min(runs, key=lambda one: one.score)
+    note = f"trained {best.epochs} epochs; {held} of {part.learn.size} instances decided when to stop"
+    if learner.n_starts > 1:
+        note += f"; the best of {learner.n_starts} networks was kept"
+    fitted = FittedNetwork(learner, basis, best.network, where)
+    return NeuralPartFit(part, fitted, points, features, (note, *basis.notes))
 
-    def loss(rows: Any, parts: tuple[tuple[Statistic, float], ...]) -> Any:
-        at = torch.as_tensor(rows, device=where)
-        weights = torch.softmax(network(inputs[at]), dim=1)
-        point = Point._trusted(torch.einsum("na,nak->nk", weights, members[at]).clamp_min(1e-12))
-        batch = Classes(classes[at][None, :], k)
-        return sum(factor * one.bind(point)(batch)[0] for one, factor in parts if factor)
 
+class _Trained(NamedTuple):
+    network: Any
+    score: float
+    epochs: int
+
+
+class _Training:
+    """What networks of one part are trained on, and their loss."""
+
+    def __init__(
+        self,
+        learner: NeuralLearner,
+        inputs: Any,
+        members: Any,
+        classes: Any,
+        fit_rows: HostArray,
+        stop_rows: HostArray,
+    ) -> None:
+        self.learner, self.inputs, self.members, self.classes = learner, inputs, members, classes
+        self.fit_rows, self.stop_rows = fit_rows, stop_rows
+        self.proper: Statistic = brier if learner.score == "brier" else log_loss
+        chosen = learner.error
+        if isinstance(chosen, KlCe) and not chosen.clip:
+            chosen = chosen.with_(clip=_LEAST)  # members may give probability 0 on the way
+        mean = to_host(members.mean(dim=1))[fit_rows]
+        self.error = chosen.bind(Point._trusted(mean)).statistic  # one bandwidth for all batches
+        promised = self.error.traits
+        # divergences of smoothed frequencies are not negative, though a clip leaves their range open
+        below = promised.range is None or promised.range[0] < 0
+        self.signed = below and promised.reduction != "smoother"
+
+    def point(self, network: Any, rows: HostArray) -> tuple[Point, Classes]:
+        """Return the combination at some rows, and their labels."""
+        torch = _torch()
+        at = torch.as_tensor(rows, device=self.inputs.device)
+        weights = torch.softmax(network(self.inputs[at]), dim=1)
+        mixed_at = torch.einsum("na,nak->nk", weights, self.members[at]).clamp_min(_LEAST)
+        return Point._trusted(mixed_at), Classes(self.classes[at][None, :], self.members.shape[2])
+
+    def loss(self, network: Any, rows: HostArray) -> Any:
+        """Return score + gamma * penalty, the penalty squared where it may be negative."""
+        point, batch = self.point(network, rows)
+        found = self.proper.bind(point)(batch)[0]
+        if not self.learner.gamma:
+            return found
+        penalty = self.error.bind(point)(batch)[0]
+        return found + self.learner.gamma * (penalty**2 if self.signed else penalty)
+
+    def score(self, network: Any) -> float:
+        """Return the proper score of the rows that decide when to stop."""
+        with _torch().no_grad():
+            point, batch = self.point(network, self.stop_rows)
+            return float(self.proper.bind(point)(batch)[0])
+
+    def batches(self, generator: np.random.Generator) -> list[HostArray]:
+        """Return the rows of each step of an epoch, all at least two."""
+        size = self.learner.batch_size
+        if size is None or size >= self.fit_rows.size:
+            return [self.fit_rows]
+        shuffled = generator.permutation(self.fit_rows)
+        parts = [shuffled[at : at + size] for at in range(0, shuffled.size, size)]
+        if parts[-1].size == 1:  # errors of pairs need two
+            parts[-2:] = [np.concatenate(parts[-2:])]
+        return parts
+
+
+def _trained(
+    data: _Training, network: Any, generator: np.random.Generator, progress: Progress | None
+) -> _Trained:
+    """Train one network and return it as it was at its best validation score."""
+    torch, learner = _torch(), data.learner
     optimiser = torch.optim.Adam(network.parameters(), lr=learner.learning_rate)
     best, best_state, since, epoch = math.inf, copy.deepcopy(network.state_dict()), 0, 0
     for epoch in range(1, learner.max_epochs + 1):
-        optimiser.zero_grad()
-        found = loss(fit_rows, ((proper, 1.0), (error, learner.gamma)))
-        found.backward()
-        optimiser.step()
-        if held:
-            with torch.no_grad():
-                score = float(loss(stop_rows, ((proper, 1.0),)))
-        else:
-            score = float(found.detach())
+        total = 0.0
+        for rows in data.batches(generator):
+            optimiser.zero_grad()
+            found = data.loss(network, rows)
+            found.backward()
+            optimiser.step()
+            total += float(found.detach()) * rows.size
+        score = data.score(network) if data.stop_rows.size else total / data.fit_rows.size
         if score < best - 1e-6:
             best, best_state, since = score, copy.deepcopy(network.state_dict()), 0
         else:
@@ -175,21 +296,16 @@ def learn_network(
         if since >= learner.patience:
             break
     network.load_state_dict(best_state)
-    note = f"trained {epoch} epochs; {held} of {part.learn.size} instances decided when to stop"
-    return NeuralPartFit(part, FittedNetwork(learner, basis, network), points, features, (note, *basis.notes))
+    return _Trained(network, best, epoch)
 
 
-def _error(learner: NeuralLearner, mean: np.ndarray[Any, Any]) -> Statistic:
-    """Return the calibration error with its bandwidth settled on the mean prediction."""
-    chosen: Statistic = kde_ce if learner.score == "brier" else kl_ce.with_(clip=1e-12)
-    return chosen.bind(Point._trusted(mean)).statistic
-
-
-def _network(d: int, hidden: tuple[int, ...], a: int, generator: np.random.Generator) -> Any:
-    """Return a perceptron whose first weights depend on the seed alone, whatever torch's own state."""
+def _network(learner: NeuralLearner, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
+    """Return a network whose first weights depend on the seed alone, whatever torch's own state."""
     torch = _torch()
+    if learner.module is not None:
+        return _own_module(learner.module, d, a, generator, start)
     layers: list[Any] = []
-    for wide, narrow in zip((d, *hidden), (*hidden, a), strict=True):
+    for wide, narrow in zip((d, *learner.hidden), (*learner.hidden, a), strict=True):
         layer = torch.nn.Linear(wide, narrow, dtype=torch.float64)
         bound = 1.0 / math.sqrt(max(wide, 1))
         with torch.no_grad():
@@ -199,9 +315,37 @@ def _network(d: int, hidden: tuple[int, ...], a: int, generator: np.random.Gener
     return torch.nn.Sequential(*layers[:-1])
 
 
-def _inputs(basis: FittedBasis, features: Array, reference: Any) -> Any:
+def _own_module(given: Any, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
+    """Return a copy of the caller's module; after the first start with other first weights."""
     torch = _torch()
-    return torch.as_tensor(to_host(basis.columns(features)), dtype=torch.float64, device=reference.device)
+    made = copy.deepcopy(given).to("cpu", torch.float64)
+    if start:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(generator.integers(2**31)))
+            for layer in made.modules():
+                if hasattr(layer, "reset_parameters"):
+                    layer.reset_parameters()
+    with torch.no_grad():
+        shape = tuple(made(torch.zeros((2, d), dtype=torch.float64)).shape)
+    if shape != (2, a):
+        raise InputError(
+            "`module`",
+            f"must turn features (n, {d}) into one score per member, (n, {a})",
+            f"got shape {shape} for n = 2",
+            f"End it with `torch.nn.Linear(..., {a})`.",
+        )
+    return made
+
+
+def _inputs(learner: NeuralLearner, basis: FittedBasis, features: Array, where: str) -> Any:
+    """Return what the network sees: standardised features, (n, d) for a module, else behind a 1."""
+    torch = _torch()
+    columns = to_host(basis.columns(features))
+    if learner.module is not None:
+        seen = np.zeros((len(columns), features.shape[1]))  # a constant feature stays 0
+        seen[:, basis.kept] = columns[:, 1:]
+        columns = seen
+    return torch.as_tensor(columns, dtype=torch.float64, device=where)
 
 
 def _is_tensor(array: Array) -> bool:

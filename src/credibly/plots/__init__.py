@@ -19,13 +19,24 @@ from credibly.plots.curves import (
     ReliabilityDisplay,
     RiskCoverageDisplay,
 )
-from credibly.plots.display import Display, Table, Words, picture
+from credibly.plots.display import (
+    BLUE,
+    INK,
+    Display,
+    Table,
+    Words,
+    new_axes,
+    new_figure,
+    panels,
+    picture,
+    printable,
+    whole_figure,
+)
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
 from credibly.plots.studies import RejectionDisplay
-from credibly.plots.style import BLUE, INK, new_axes, new_figure, panels, printable, whole_figure
 from credibly.results.base import Result
 from credibly.results.curves import CorpCurve
 

@@ -13,15 +13,16 @@ import numpy as np
 from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
-from credibly.evaluation.curves import mean_gap
-from credibly.plots.display import Display, Words, ranges
-from credibly.plots.style import (
+from credibly.evaluation.stages import mean_gap
+from credibly.plots.display import (
     BLUE,
     INK,
     ORANGE,
     SKY,
     VERMILION,
+    Display,
     Style,
+    Words,
     diagonal,
     dots,
     draw_boxes,
@@ -29,6 +30,7 @@ from credibly.plots.style import (
     model_line,
     models_on,
     panels,
+    ranges,
     sorted_dots,
 )
 from credibly.results.curves import (
@@ -124,6 +126,13 @@ class BinnedDisplay(Display):
         if own.low is None or own.high is None:
             return columns
         return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}
+
+
+def _short(count: float) -> str:
+    """Write a number of instances in at most four characters."""
+    if count < 1000:
+        return f"{count:.3g}"
+    return f"{count / 1e3:.2g}k" if count < 99_500 else f"{count / 1e6:.2g}M"
 
 
 class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
@@ -225,7 +234,7 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         if small:
             return
         for x, count in zip(middle, own.count, strict=True):
-            ax.text(x, -_COUNTS_DEPTH - 0.015, f"{count:.4g}", ha="center", va="top", fontsize=6.5, color=INK)
+            ax.text(x, -_COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
 
 
 class CorpDisplay(Display, kind="corp", of=CorpCurve):

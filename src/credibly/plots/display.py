@@ -1,21 +1,297 @@
-"""What every picture here is: a result, one sentence that says it, a drawing, and the numbers as a table."""
+"""What every picture here is: a result, one sentence that says it, a drawing, and the numbers as a table.
+
+Colours (Okabe and Ito 2008) and axes without pyplot: no global list of figures, no backend chosen.
+"""
 
 from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+import itertools
+import re
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of, require_positive
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown, shown_range
-from credibly.plots.style import dress, key, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+Style = dict[str, Any]
+"""Keywords of a drawing function of matplotlib."""
+
+BLUE = "#0072b2"
+SKY = "#56b4e9"
+ORANGE = "#e69f00"
+VERMILION = "#d55e00"
+GREEN = "#009e73"
+PURPLE = "#cc79a7"
+INK = "#1a1a1a"
+"""Colour of text, ticks and frames. Never pure black, so that a page can tell it from its own black."""
+
+
+_SERIES = (
+    (BLUE, "o", "-"),
+    (VERMILION, "s", (0, (6, 2))),
+    (GREEN, "^", (0, (2, 1.5))),
+    (PURPLE, "D", (0, (6, 2, 1.5, 2))),
+    (ORANGE, "v", "-"),
+    (SKY, "P", (0, (4, 1))),
+    (INK, "X", (0, (1, 1))),
+)
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_LONGEST_TITLE = 28
+
+
+def series(place: int) -> tuple[str, str, Any]:
+    """Return colour, marker and dashes of one of many lines: never colour alone."""
+    color, marker, dashes = _SERIES[place % len(_SERIES)]
+    if place // len(_SERIES) % 2:  # the second round keeps colours and changes dashes
+        dashes = _SERIES[(place + 3) % len(_SERIES)][2]
+    return color, marker, dashes
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Return the same as keywords of `Axes.plot`."""
+    color, marker, dashes = series(place)
+    return {"color": color, "marker": marker, "linestyle": dashes}
+
+
+def printable(text: str) -> str:
+    """Replace characters that no page and no picture can hold.
+
+    Parameters
+    ----------
+    text : str
+        What to show.
+
+    Returns
+    -------
+    str
+        The same with replacement characters.
+    """
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shortened(text: str) -> str:
+    """Return `text` on one line that fits above small axes."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1]}…"
+
+
+def new_figure(width: float, height: float, layout: Literal["constrained", "none"] = "constrained") -> Figure:
+    """Return an empty transparent figure, known to nobody but the caller.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+    layout : {"constrained", "none"}
+        Whether matplotlib looks for room for what stands beside axes. It draws the whole figure once more
+        for that, also where "none" is only set later.
+
+    Returns
+    -------
+    Figure
+        Without axes.
+    """
+    from matplotlib.figure import Figure
+
+    # matplotlib documents "none", its stubs leave it out
+    figure = Figure(figsize=(width, height), layout=layout)  # type: ignore[arg-type]
+    figure.patch.set_alpha(0)
+    return figure
+
+
+def whole_figure(ax: Axes) -> Figure:
+    """Return the figure that holds the axes, also where they stand on a part of it.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes of a figure or of a part of one.
+
+    Returns
+    -------
+    Figure
+        The whole figure.
+
+    Notes
+    -----
+    From matplotlib 3.10 on this is `ax.get_figure(root=True)`; a figure's own `figure` is the whole in all
+    versions.
+    """
+    part: Any = ax.figure
+    whole: Figure = part.figure
+    return whole
+
+
+def new_axes(
+    width: float = 5.0, height: float = 4.4, margins: tuple[float, float, float, float] | None = None
+) -> Axes:
+    """Return the axes of a new figure.
+
+    Parameters
+    ----------
+    width, height : float
+        Size of the figure in inches.
+    margins : tuple of float, optional
+        Left, bottom, right and top in inches. They spare the search for a layout, which takes as long as the
+        drawing itself.
+
+    Returns
+    -------
+    Axes
+        The axes, their figure in ``.figure``.
+    """
+    if margins is None:
+        return new_figure(width, height).add_subplot()
+    left, bottom, right, top = margins
+    box = (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
+    return new_figure(width, height, "none").add_axes(box)
+
+
+def key(ax: Axes, below: float = 0.13) -> None:
+    """Explain marks and colours below the axes, where nothing is drawn."""
+    place: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -below), "ncols": 2}
+    legend = ax.legend(fontsize=8, frameon=False, handlelength=1.6, labelcolor=INK, **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # names of models are the user's: a dollar sign in them is no formula
+
+
+def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) -> None:
+    """Give axes their labels, a light frame and one ink."""
+    ax.set_xlabel(xlabel, color=INK, fontsize=size)
+    ax.set_ylabel(ylabel, color=INK, fontsize=size)
+    # names of classes are the user's: a dollar sign in them is no formula
+    ax.set_title(shortened(title), color=INK, fontsize=size + 1, loc="left", parse_math=False)
+    ax.set_facecolor("none")
+    ax.tick_params(colors=INK, labelsize=size - 1, length=3)
+    for name, spine in ax.spines.items():
+        spine.set_visible(name in ("left", "bottom"))
+        spine.set_edgecolor(INK)
+
+
+def name_ticks(ax: Axes, names: Sequence[str]) -> None:
+    """Write names below places 0, 1, ... slanted; they are the user's, so a dollar sign is no formula."""
+    ax.set_xticks(
+        range(len(names)), [shortened(name) for name in names], rotation=30, ha="right", parse_math=False
+    )
+    ax.set_xlim(-0.6, len(names) - 0.4)
+
+
+def apart(heights: HostArray, gap: float, top: float) -> HostArray:
+    """Return heights moved apart so that labels do not overlap: up, then down where they leave the top."""
+    placed = np.array(heights, dtype=np.float64)
+    order = np.argsort(placed, kind="stable").tolist()
+    for lower, upper in itertools.pairwise(order):
+        placed[upper] = max(placed[upper], placed[lower] + gap)
+    ceiling = top
+    for place in reversed(order):
+        placed[place] = min(placed[place], ceiling)
+        ceiling = placed[place] - gap
+    return placed
+
+
+def draw_boxes(
+    ax: Axes, left: HostArray, right: HostArray, bottom: HostArray, top: HostArray, **style: Any
+) -> None:
+    """Draw rectangles as one shape: a page with many diagrams stays small."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    corners = [
+        Path(
+            [(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)],
+            [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY],
+        )
+        for x0, x1, y0, y1 in zip(left, right, bottom, top, strict=True)
+    ]
+    ax.add_patch(PathPatch(Path.make_compound_path(*corners), **style))
+
+
+def dots(ax: Axes, x: Any, y: Any, marker: str, color: str, label: str | None = None, **style: Any) -> None:
+    """Draw marks without a line."""
+    ax.plot(x, y, linestyle="none", marker=marker, color=color, label=label, **style)
+
+
+def sorted_dots(ax: Axes, x: Any, y: Any, far: HostArray, labels: tuple[str, str], **style: Any) -> None:
+    """Draw what is as expected as circles and what is not as diamonds: never colour alone."""
+    near = style.pop("near", BLUE)
+    for chosen, marker, color, label in ((~far, "o", near, labels[0]), (far, "D", VERMILION, labels[1])):
+        if chosen.any():
+            dots(ax, x[chosen], y[chosen], marker, color, label, **style)
+
+
+def diagonal(ax: Axes, top: float = 1.0, label: str | None = None) -> None:
+    """Draw where both axes say the same."""
+    ax.plot([0, top], [0, top], color=INK, linestyle=(0, (4, 3)), linewidth=0.9, label=label, zorder=2)
+
+
+_MODELS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Lines that stand for a model. The axes hold them: cleared axes begin again with the first colour."""
+
+
+def model_line(ax: Axes, x: Any, y: Any, label: str, **style: Any) -> Any:
+    """Draw the line of one of several models, each in the next colour, marker and dash of the axes.
+
+    Returns
+    -------
+    Line2D
+        The line. ``models_on(ax)`` counts it from now on.
+    """
+    # names of models are the user's: one that begins with "_" would be left out of the key
+    given = {**line_style(models_on(ax)), "markersize": 5, "linewidth": 1.3, **style}
+    (line,) = ax.plot(x, y, label=f" {label}" if label.startswith("_") else label, **given)
+    _MODELS.add(line)
+    return line
+
+
+def models_on(ax: Axes) -> int:
+    """Return how many models these axes show."""
+    return sum(line in _MODELS for line in ax.lines)
+
+
+def panels(displays: Sequence[Any], *, columns: int = 4) -> Figure:
+    """Draw several displays as small multiples, with one key for all.
+
+    Parameters
+    ----------
+    displays : sequence of Display
+        What to draw, such as one display per class or world.
+    columns : int
+        Panels per row.
+
+    Returns
+    -------
+    Figure
+        A new figure.
+    """
+    require_positive("`columns`", columns, "Use 4.")
+    columns = min(columns, len(displays))
+    rows = -(-len(displays) // columns)
+    figure = new_figure(2.6 * columns + 0.4, 2.5 * rows + 1.0)
+    for place, display in enumerate(displays):
+        ax = display.draw(figure.add_subplot(rows, columns, 1 + place), small=True)
+        if place + columns >= len(displays):
+            ax.set_xlabel(display.words.xlabel, color=INK, fontsize=8)
+        if place % columns == 0:
+            ax.set_ylabel(display.words.ylabel, color=INK, fontsize=8)
+    marks = {
+        name: mark for ax in figure.axes for mark, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    place_of_key: Style = {"loc": "outside lower center", "ncols": 2, "fontsize": 8, "frameon": False}
+    figure.legend(list(marks.values()), list(marks), labelcolor=INK, **place_of_key)
+    return figure
+
 
 _PICTURES: dict[str, dict[str, type[Display]]] = {}
 """Pictures by name of the result's type, then by kind, in the order in which they were declared."""

@@ -13,8 +13,20 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Words, ranges
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, Style, dots, draw_boxes, sorted_dots
+from credibly.plots.display import (
+    BLUE,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILION,
+    Display,
+    Style,
+    Words,
+    dots,
+    draw_boxes,
+    ranges,
+    sorted_dots,
+)
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
@@ -522,6 +534,8 @@ class WitnessDisplay(Display, kind="witness", of=WitnessResult):
     def finding(self) -> str:
         """The picture in one sentence."""
         told, pvalue = self.result.where(self.class_names), shown(self.result.pvalue)
+        if self.result.impossible_rows.size:
+            return f"{self.result.impossible_words()}."
         if not told:
             return f"No class happens more or less often than the set allows (p = {pvalue})."
         return f"Where the witness points most clearly {told} (p = {pvalue} of the whole test)."

@@ -15,8 +15,18 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.curves import BinnedDisplay, Bins, filled_bins, interval_or_nan
-from credibly.plots.display import Display, Words, ranges
-from credibly.plots.style import BLUE, INK, VERMILION, Style, diagonal, model_line, models_on
+from credibly.plots.display import (
+    BLUE,
+    INK,
+    VERMILION,
+    Display,
+    Style,
+    Words,
+    diagonal,
+    model_line,
+    models_on,
+    ranges,
+)
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimates
 

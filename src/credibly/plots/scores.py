@@ -12,23 +12,26 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError, one_of, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words, host_vector, ranges
-from credibly.plots.sets import rank_correlation
-from credibly.plots.style import (
+from credibly.plots.display import (
     BLUE,
     INK,
     ORANGE,
     SKY,
     VERMILION,
+    Display,
     Style,
+    Words,
     apart,
     dots,
     draw_boxes,
+    host_vector,
     model_line,
     name_ticks,
+    ranges,
     series,
     shortened,
 )
+from credibly.plots.sets import rank_correlation
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Group, ScoreStability
 from credibly.selection.standings import Ranking
 
@@ -38,8 +41,7 @@ if TYPE_CHECKING:
 Part = Literal["distance", "imprecision", "total"]
 Scores = Ranking | EpistemicScore | Mapping[str, EpistemicScore]
 _TITLES = {"distance": "Distance", "imprecision": "Imprecision", "total": "Score E"}
-_BINS = 40
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_BINS, _QUANTILES = 40, (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
@@ -136,7 +138,7 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
             "shrinkA": 1,
             "relpos": (0, 0.5),
         }
-        style: Style = {"fontsize": 7, "color": INK, "va": "center", "parse_math": False}
+        style: Style = {"fontsize": 8, "color": INK, "va": "center", "parse_math": False}
         names = list(self.lines)
         for place, height in zip(finite.tolist(), apart(ends[finite], 0.05 * top, top), strict=True):
             text, end = shortened(names[place]), (self.end, ends[place])

@@ -12,21 +12,24 @@ import numpy as np
 from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
-from credibly.plots.display import Display, Words, host_vector, ranges
-from credibly.plots.simplex import weights_per_instance
-from credibly.plots.style import (
+from credibly.plots.display import (
     BLUE,
     INK,
     ORANGE,
     SKY,
     VERMILION,
+    Display,
     Style,
+    Words,
     dots,
     draw_boxes,
+    host_vector,
+    ranges,
     series,
     sorted_dots,
     whole_figure,
 )
+from credibly.plots.simplex import weights_per_instance
 from credibly.results.base import require_level
 from credibly.results.tests import CredalTestResult, LocalDeviations, ValidityResult
 

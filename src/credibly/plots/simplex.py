@@ -11,8 +11,19 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
-from credibly.plots.display import Display, Words, host_vector
-from credibly.plots.style import BLUE, INK, ORANGE, SKY, VERMILION, Style, dots, shortened
+from credibly.plots.display import (
+    BLUE,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILION,
+    Display,
+    Style,
+    Words,
+    dots,
+    host_vector,
+    shortened,
+)
 from credibly.results.curves import SimplexMap
 from credibly.results.tests import CredalTestResult, SimplexPicture
 

@@ -10,8 +10,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, shown_range, title
-from credibly.plots.display import Display, Words
-from credibly.plots.style import INK, SKY, VERMILION, Style, dots, line_style
+from credibly.plots.display import INK, SKY, VERMILION, Display, Style, Words, dots, line_style
 from credibly.results.power import PowerCurve, PowerStudy, WorldPicture
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from credibly.predictions.dataset import (
     RandomRows,
     Rows,
     Ungrouped,
-    as_rows,
     group_rows,
     one_rater,
-    require_no_labels,
 )
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
+from credibly.predictions.given import as_pair, as_rows, matched, matched_models, paired, require_no_labels
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
@@ -49,12 +48,16 @@ __all__ = [
     "Samples",
     "Ungrouped",
     "as_labels",
+    "as_pair",
     "as_point",
     "as_predictions",
     "as_rows",
     "group_rows",
     "label_dtype",
+    "matched",
+    "matched_models",
     "one_rater",
+    "paired",
     "require_no_labels",
     "require_order",
 ]

@@ -25,6 +25,10 @@ class Predictions:
     """Names of further such arrays, where there are any: other rows (`replace_rows`) do not inherit them."""
 
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, kw_only=True)
+    classes: tuple[str, ...] | None = dataclasses.field(default=None, init=False, kw_only=True)
+    """Names of the classes where a table named its columns; labels are then matched with them."""
+    index: Any = dataclasses.field(default=None, init=False, kw_only=True)
+    """Names of the rows, as a data frame carries them; other rows (`replace_rows`) do not inherit them."""
 
     def _set(self, **values: Any) -> None:
         """Store validated fields; only constructors call this."""
@@ -105,7 +109,8 @@ class Predictions:
         """Return the same prediction over other, already valid rows."""
         other = object.__new__(type(self))
         for field in dataclasses.fields(self):
-            kept = None if field.name in self.companions else getattr(self, field.name)
+            own = field.name in (*self.companions, "index")
+            kept = None if own else getattr(self, field.name)
             object.__setattr__(other, field.name, arrays.get(field.name, kept))
         return other
 
@@ -146,7 +151,8 @@ class ClassPredictions(Predictions, ABC):
         made = object.__new__(cls)
         for name, array in zip(cls.row_fields, arrays, strict=True):
             object.__setattr__(made, name, array)
-        object.__setattr__(made, "notes", ())
+        for field in dataclasses.fields(Predictions):
+            object.__setattr__(made, field.name, field.default)
         return made
 
 

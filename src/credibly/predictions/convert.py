@@ -5,14 +5,17 @@ Objects of other libraries, read by the names of what they carry; probly's repre
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import is_numpy, is_torch, namespace
+from credibly._arrays.namespace import is_numpy, is_torch, namespace, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
-from credibly.predictions.ensemble import Ensemble, refuse_member_axis
+from credibly.predictions.ensemble import Ensemble, is_list_of_members, refuse_member_axis
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
@@ -117,7 +120,9 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     ----------
     obj : object
         Predictions (returned as they are); an array (n, k), read as `Point`, or (n, m, k), read as
-        `Ensemble`; a list of these numbers; a labelled array (xarray, ArviZ) with dimensions ``chain``
+        `Ensemble`; a list of these numbers; a list of (n, k) arrays, one per member; scores (n,) or (n, 1) of
+        the second of two classes; what `load` returned, a path or a data frame, which `load` reads; a
+        labelled array (xarray, ArviZ) with dimensions ``chain``
         and ``draw``, whose draws become members (of real labels: `Samples` with one draw per member); or an
         object of another library (probly) with ``probabilities``, ``alphas``, ``lower_bounds`` and
         ``upper_bounds``, ``mean`` and ``var``, or draws in ``array`` or ``tensor`` with their ``sample_axis``
@@ -138,7 +143,13 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     """
     if isinstance(obj, Predictions):
         return obj
-    from credibly.predictions.dataset import Rows  # a dataset is made with this function
+    from credibly.predictions.dataset import Dataset, Rows, named  # a dataset is made with this function
+
+    if isinstance(obj, Dataset):
+        return obj.predictions
+    if is_source(obj):
+        data: Dataset = loaded(obj, None, member_axis)
+        return named(data.predictions, data.classes, data.index)
 
     if isinstance(obj, Rows):
         raise InputTypeError(
@@ -154,7 +165,11 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         carried = from_foreign(obj, member_axis)
         if carried is not None:
             return carried
+    if is_list_of_members(obj):
+        return Ensemble.from_members(obj)
     array = as_array(obj, "predictions", "Pass an array, or wrap it: `Point`, `Ensemble`, `Dirichlet`, ...")
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return from_binary_scores(array)
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
     if array.ndim == 2:
@@ -168,6 +183,66 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         "For binary scores p use `Point(numpy.stack([1 - p, p], axis=-1))`; "
         "for regression `Gaussian`, `Samples` or `Quantiles`.",
     )
+
+
+def is_source(obj: Any) -> bool:
+    """Tell whether `load` has to read it: a path, or a data frame."""
+    return isinstance(obj, (str, bytes, os.PathLike)) or is_frame(obj)
+
+
+def is_frame(obj: Any) -> bool:
+    """Tell whether it is a table with named columns of pandas, polars or pyarrow, in memory."""
+    columns = hasattr(obj, "columns") and (hasattr(obj, "iloc") or hasattr(obj, "column_names"))
+    polars = hasattr(obj, "get_column") and hasattr(obj, "columns")
+    return (columns or polars) and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
+
+
+def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: Any = None) -> Any:
+    """Return the dataset of a path or a data frame."""
+    # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
+    # not while the modules load.
+    # tach-ignore(a path or a data frame in place of predictions is read by the room above)
+    from credibly.io import load
+
+    return load(source, labels=labels, member_axis=member_axis, classes=classes)
+
+
+_SCORES = "binary scores are read as the probability of class 1; class 0 has the rest"
+
+
+def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> Point:
+    """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
+    values = scores if scores.ndim == 1 else scores[:, 0]
+    host = to_host(values)
+    low, high = (float(host.min()), float(host.max())) if host.size else (0.0, 0.0)
+    if not host.size:
+        raise InputError(
+            "predictions",
+            "must have shape (n,) with at least one instance",
+            f"got shape {tuple(scores.shape)}",
+            "Check the filter that selected these rows.",
+        )
+    finite = bool(np.isfinite(host).all()) if host.dtype.kind == "f" else True
+    if host.dtype.kind != "f" or (finite and (low < 0 or high > 1)):
+        what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
+        raise InputError(
+            "predictions",
+            "must be probabilities of class 1 where they are one number per instance",
+            f"got shape {tuple(scores.shape)} of {host.dtype} from {low:.6g} to {high:.6g}, like {what}",
+            "Binary logits z: `1 / (1 + numpy.exp(-z))`. Several classes: an (n, k) array. Real values: "
+            "`Gaussian`, `Samples` or `Quantiles`.",
+        )
+    if low == high == 1 and scores.ndim == 2:
+        raise InputError(
+            "predictions",
+            "must be probabilities of class 1 where they have one column",
+            f"all {len(host)} are 1, as the softmax of one column is",
+            "Use the sigmoid of one logit, or keep the columns of all classes.",
+        )
+    xp = namespace(values)
+    made = Point(xp.stack([1 - values, values], axis=-1))
+    made._set(notes=(_SCORES, *made.notes), classes=classes)
+    return made
 
 
 def require_order(predictions: Any, labels: Any) -> None:

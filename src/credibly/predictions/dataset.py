@@ -8,6 +8,7 @@ rows; where and when they are read is the business of the source.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine, Serial
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
-from credibly.predictions.convert import as_predictions, require_order
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Labels, as_labels, check_sample_weight
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from credibly.predictions.passes import Sums
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Predictions)
 Choose = Callable[["Dataset"], "Dataset | None"]
 
 
@@ -64,6 +65,12 @@ class Dataset:
         Weights of the instances.
     start : int
         Index of the first row among all.
+    classes_ordered : bool
+        Whether the classes were named in the order of integer labels, not only as columns of a table.
+    index : object
+        Names of the rows of a data frame.
+    feature_names : tuple of str or None
+        Names of the features.
     """
 
     predictions: Predictions
@@ -79,6 +86,9 @@ class Dataset:
     dropped: int = 0
     weights: Any = None
     start: int = 0
+    classes_ordered: bool = True
+    index: Any = None
+    feature_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -117,6 +127,7 @@ class Dataset:
             groups=part(self.groups),
             ids=part(self.ids),
             features=part(self.features),
+            index=None,
             start=self.start + rows.start,
         )
 
@@ -137,7 +148,15 @@ class Dataset:
             groups=None if self.groups is None else self.groups[rows],
             ids=None if self.ids is None else self.ids[rows],
             features=taken(self.features),
+            index=None,
         )
+
+
+def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:
+    """Return the same predictions with the names that labels are matched with."""
+    made = copy.copy(predictions)
+    made._set(classes=classes, index=index)
+    return made
 
 
 def joined(chunks: Sequence[Dataset]) -> Dataset:
@@ -395,52 +414,6 @@ class InMemory(Rows):
     def at_once(self, what: str) -> Dataset:
         """Return all rows."""
         return self.whole
-
-
-def as_rows(
-    predictions: Any,
-    labels: Any = None,
-    sample_weight: Any = None,
-    *,
-    groups: Any = None,
-    features: Any = None,
-) -> Rows:
-    """Return what a public function was given as a sequence of datasets.
-
-    Parameters
-    ----------
-    predictions : Predictions, array or Rows
-        Predictions in memory, or what `scan` returned, which brings everything else.
-    labels, sample_weight, groups, features : optional
-        What belongs to predictions in memory.
-
-    Returns
-    -------
-    Rows
-        The rows.
-    """
-    if isinstance(predictions, Rows):
-        require_no_labels(labels, sample_weight)
-        for name, value in (("groups", groups), ("features", features)):
-            if value is not None:
-                raise InputError(
-                    f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
-                )
-        return predictions
-    require_order(predictions, labels)
-    given = as_predictions(predictions)
-    return InMemory(Dataset(given, labels, features=features, groups=groups, weights=sample_weight))
-
-
-def require_no_labels(labels: object, sample_weight: object = None) -> None:
-    """Raise where labels are given beside chunks, which bring their own."""
-    if labels is not None or sample_weight is not None:
-        raise InputError(
-            "`labels` and `sample_weight`",
-            "come with the chunks",
-            "got them as arguments too",
-            "Give them to `scan`, and only the result here.",
-        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -16,8 +16,15 @@ from credibly._arrays.checks import (
     sum_tolerance,
 )
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.memory_order import mean_of_members
-from credibly._arrays.namespace import Array, as_float64, beside, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    beside,
+    is_array,
+    mean_of_members,
+    namespace,
+    to_host,
+)
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
@@ -57,6 +64,11 @@ class Ensemble(ClassPredictions):
     companions: ClassVar[tuple[str, ...]] = ("logits",)
 
     def __post_init__(self, member_axis: int | None) -> None:
+        listed = member_axis is None and is_list_of_members(self.probs)
+        if listed:
+            made = type(self).from_members(self.probs, weights=self.weights)
+            self._set(probs=made.probs, weights=made.weights, notes=made.notes)
+            return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
         require_classes(probs.shape[-1], "probs")
         probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
@@ -64,7 +76,9 @@ class Ensemble(ClassPredictions):
         self._set(probs=probs, weights=weights, notes=notes)
 
     @classmethod
-    def from_logits(cls, logits: Any, *, weights: Any = None, member_axis: int | None = None) -> Ensemble:
+    def from_logits(
+        cls, logits: Any, *, weights: Any = None, member_axis: int | None = None, raw: bool = False
+    ) -> Ensemble:
         """Make an Ensemble from unnormalised log-probabilities: softmax along the classes.
 
         Parameters
@@ -75,13 +89,15 @@ class Ensemble(ClassPredictions):
             Weights of the members.
         member_axis : {0, 1}, optional
             Where the members are.
+        raw : bool
+            Says that rows which are probabilities already are meant as logits.
 
         Returns
         -------
         Ensemble
             The predictions.
         """
-        probs = softmax_logits(logits, ("(n, m, k)",))
+        probs = softmax_logits(logits, ("(n, m, k)",), raw=raw)
         made = cls(probs, weights=weights, member_axis=member_axis)
         made._set(logits=members_second(as_real(logits, "logits"), "logits", member_axis))
         return made
@@ -142,7 +158,10 @@ class Ensemble(ClassPredictions):
                 "Predict the same instances with every member.",
             )
         xp = namespace(*arrays, what="`members`")
-        return cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
+        made = cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
+        if is_list_of_members(members):
+            made._set(notes=(*made.notes, f"a list of {len(arrays)} arrays is read as one array per member"))
+        return made
 
     @property
     def n_members(self) -> int:
@@ -177,6 +196,18 @@ class Ensemble(ClassPredictions):
         return Intervals(xp.min(self.probs, axis=1), xp.max(self.probs, axis=1))
 
 
+def is_list_of_members(value: Any) -> bool:
+    """Tell whether it is a list of (n, k) arrays, not of numbers: one array per member."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    arrays = [one.probs if isinstance(one, Point) else one for one in value]
+    return all(is_array(one) and one.ndim == 2 for one in arrays)
+
+
+MANY_MEMBERS = 32
+"""From so many members on, eight times as many as instances are refused until the axis is said."""
+
+
 def members_second(
     array: Array, name: str, member_axis: int | None, shape: str = "(n, m, k)", what: str = "members"
 ) -> Array:
@@ -191,6 +222,14 @@ def members_second(
             f"must say which axis holds the {what} when there are as many {what} as instances",
             f"got shape {tuple(array.shape)}",
             f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
+        )
+    far_more = second >= MANY_MEMBERS and second >= 8 * first
+    if member_axis is None and letters[-1] == "k" and far_more:
+        raise InputError(
+            f"`{name}`",
+            "must say which axis holds the members when it has far more members than instances",
+            f"got shape {tuple(array.shape)}: {first} instances of {second} members, or the reverse",
+            f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
         )
     if member_axis not in (None, 0, 1):
         raise InputError("`member_axis`", "must be 0 or 1", f"got {member_axis!r}", "Move the axis first.")

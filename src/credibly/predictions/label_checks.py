@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from credibly._arrays.checks import describe_rows, find_rows
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions.base import ClassPredictions, Predictions
 
+_UNLABELLED = (-1, -100, 255)
 NAMED_CLASSES = "Pass one class index from 0 to k - 1 per entry; map class names to indices first."
 
 
@@ -66,7 +67,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     if not 0 <= int(xp.min(wide)) <= int(xp.max(wide)) < n_classes:
         bad = find_rows((wide,), lambda block: (block < 0) | (block >= n_classes))
         value = int(labels[bad[0]])
-        remedy = "Map unlabelled instances out first."
+        remedy = _unlabelled(value) or "Map unlabelled instances out first."
         if value == n_classes and int(xp.min(labels)) >= 1:
             remedy = "Labels seem to start at 1: subtract 1."
         raise InputError(
@@ -76,6 +77,17 @@ def check_classes(labels: Array, n_classes: int) -> Array:
             remedy,
         )
     return xp.astype(labels, label_dtype(xp, n_classes))
+
+
+def _unlabelled(value: int) -> str | None:
+    """Return what to do about a label that stands for no label; None for other numbers."""
+    if value not in _UNLABELLED:
+        return None
+    means = f"If {value} means unlabelled,"
+    return Remedy(
+        f"{means} leave these instances out; `load` does so with `ignore_label={value}`.",
+        f"{means} say `ignore_label={value}`.",
+    )
 
 
 def label_dtype(xp: Any, n_classes: int) -> Any:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Self, TypeAlias
 
+import numpy as np
+
 from credibly._arrays.checks import as_array, as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, beside, device, namespace
+from credibly._arrays.namespace import Array, as_float64, beside, device, is_numpy, like, namespace
 from credibly.predictions.base import ClassPredictions, Predictions
+from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import (
     NAMED_CLASSES,
     check_classes,
@@ -19,6 +22,15 @@ from credibly.predictions.label_checks import (
     require_same_length,
 )
 from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.label_reading import (
+    ONE_COLUMN,
+    from_table,
+    label_values,
+    named_classes,
+    numbered_classes,
+    whole_numbers,
+    without_axis,
+)
 from credibly.predictions.point import Point
 
 
@@ -128,6 +140,9 @@ def as_labels(
             f"got {type(labels).__name__}",
             "Pass predictions first, then labels: `f(predictions, labels)`.",
         )
+    labels, _ = read_labels(predictions, labels)
+    if isinstance(labels, LabelCounts):
+        return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
     array = beside(as_array(labels, "labels", NAMED_CLASSES), labels, predictions._leading)
     if isinstance(predictions, ClassPredictions):
         require_label_vector(predictions, array)
@@ -138,9 +153,70 @@ def as_labels(
     return Reals(as_float64(reals)[None, :], weights)
 
 
+def read_labels(
+    predictions: Predictions, labels: Any, *, columns: Any = None, ordered: bool = False
+) -> tuple[Any, tuple[str, ...]]:
+    """Return labels as class indices, counts or numbers, and in words every reading that is not literal.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        With the names of their classes and rows, where they have some.
+    labels : array, series, categories, list
+        What was observed, as a user keeps it.
+    columns : sequence of str, optional
+        Names of the columns of labels that are a table.
+    ordered : bool
+        Whether the names of the classes were given in the order of the labels.
+
+    Returns
+    -------
+    labels : array or LabelCounts
+        Not yet checked against the number of rows and classes.
+    notes : tuple of str
+        What was read.
+    """
+    labels, joined = aligned(labels, predictions.index, "labels")
+    values = label_values(labels)
+    if not isinstance(predictions, ClassPredictions):
+        column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
+        return (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
+    k, names = predictions.n_classes, predictions.classes
+    text = is_numpy(values) and values.dtype.kind == "U"
+    array = values if text else as_array(values, "labels", NAMED_CLASSES)
+    array, found = without_axis(array, k) if not text or array.shape[1:] == (1,) else (array, ())
+    notes = [*joined, *found]
+    if array.ndim == 2 and is_numpy(array) and array.shape[0] == len(predictions):
+        array, found = from_table(array, columns, k, names)
+        notes += found
+    if isinstance(array, LabelCounts) or array.ndim != 1 or array.shape[0] == 0:
+        return array, tuple(notes)
+    if text:
+        array, found = named_classes(array, names)
+        notes += found
+    else:
+        array, found = whole_numbers(array)
+        notes += found
+        if (
+            is_numpy(array)
+            and array.dtype.kind == "b"
+            and names is not None
+            and set(names) == {"True", "False"}
+        ):
+            array, found = named_classes(array.astype(np.str_), names)
+            notes += found
+        elif is_numpy(array) and array.dtype.kind in "iub":
+            array, found = numbered_classes(array, names, ordered=ordered)
+            notes += found
+    plain = not hasattr(labels, "dtype") and not hasattr(labels, "to_numpy")
+    if is_numpy(array) and (plain or text) and not is_numpy(predictions._leading):
+        array = like(array, predictions._leading)
+    return array, tuple(notes)
+
+
 def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     """Return instance weights as (1, n), finite and non-negative."""
-    weights = as_real(sample_weight, "sample_weight")
+    weights = as_real(aligned(sample_weight, predictions.index, "sample_weight")[0], "sample_weight")
     weights = beside(weights, sample_weight, predictions._leading, what="predictions and `sample_weight`")
     if weights.ndim != 1:
         raise InputError(
@@ -151,7 +227,11 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
     xp = namespace(weights)
     if bool(xp.any(weights < 0)):
         raise _wrong_weight(f"got minimum {float(xp.min(weights)):.6g}")
-    return as_float64(weights)[None, :]
+    weights = as_float64(weights)
+    largest = float(xp.max(weights)) if weights.shape[0] else 1.0
+    if largest > 1e100 or 0 < largest < 1e-100:  # sums of them would overflow, or their products vanish
+        weights = weights / largest
+    return weights[None, :]
 
 
 def no_weight() -> InputError:

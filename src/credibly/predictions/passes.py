@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.merging import RowSums, Span, State, leaves
 from credibly._arrays.namespace import is_numpy, is_torch, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.sums import RowSums, Span, State, leaves
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.dataset import Dataset, InMemory, Rows
 from credibly.predictions.point import Point

@@ -16,10 +16,10 @@ from credibly._arrays.checks import (
     require_rows,
     require_shape,
     row_blocks,
+    sum_tolerance,
 )
-from credibly._arrays.errors import Remedy
-from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, to_host
-from credibly._arrays.special import softmax
+from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, softmax, to_host
 from credibly.predictions.base import ClassPredictions
 
 _LOOKED_AT = 2**22  # entries that are read to word a remedy
@@ -60,20 +60,22 @@ class Point(ClassPredictions):
         self._set(probs=probs, notes=notes)
 
     @classmethod
-    def from_logits(cls, logits: Any) -> Point:
+    def from_logits(cls, logits: Any, *, raw: bool = False) -> Point:
         """Make a Point from unnormalised log-probabilities (n, k): softmax along the classes.
 
         Parameters
         ----------
         logits : array (n, k)
             Finite, or -inf for a class of probability zero.
+        raw : bool
+            Says that rows which are probabilities already are meant as logits.
 
         Returns
         -------
         Point
             The predictions.
         """
-        made = cls(softmax_logits(logits, ("(n, k)",)))
+        made = cls(softmax_logits(logits, ("(n, k)",), raw=raw))
         made._set(logits=as_real(logits, "logits"))
         return made
 
@@ -104,7 +106,7 @@ class Point(ClassPredictions):
         return self
 
 
-def softmax_logits(logits: Any, shapes: tuple[str, ...]) -> Array:
+def softmax_logits(logits: Any, shapes: tuple[str, ...], *, raw: bool = False) -> Array:
     """Check logits and return softmax along the classes in double precision."""
     values = as_real(logits, "logits")
     require_shape(values, "logits", shapes)
@@ -119,12 +121,32 @@ def softmax_logits(logits: Any, shapes: tuple[str, ...]) -> Array:
         fact=lambda row: f"holds {_worst_logit(row)}",
         remedy="Drop or repair these rows.",
     )
+    if not raw and _are_distributions(values):
+        raise InputError(
+            "`logits`",
+            "must not be probabilities already",
+            f"all rows of shape {tuple(values.shape)} are non-negative and sum to 1",
+            Remedy(
+                "Leave out `from_logits`; `raw=True` says that a second softmax is meant.",
+                "Say `kind='probs'`; `kind='raw-logits'` says that a second softmax is meant.",
+            ),
+        )
     if not is_numpy(values):
         return softmax(as_float64(values))
     probs = np.empty(values.shape)  # filled in blocks: of a memory map no whole copy is made beside it
     for start, block in row_blocks(values):
         probs[start : start + len(block)] = softmax(as_float64(block))
     return probs
+
+
+def _are_distributions(values: Array) -> bool:
+    """Tell whether every row is one; the first block that is none ends the search."""
+    for _, block in row_blocks(values):
+        xp = namespace(block)
+        off = xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
+        if not bool(xp.all(block >= 0) and xp.all(off <= max(1e-5, sum_tolerance(block)))):
+            return False
+    return True
 
 
 def normalise_scores(scores: Any, shapes: tuple[str, ...]) -> Array:
@@ -154,6 +176,34 @@ def _worst_logit(row: Array) -> float:
     return -math.inf
 
 
+ROUNDED = "rounded"
+"""Code of the remedy for rows that only rounding, or percent, keeps from being distributions."""
+
+
+def rounding_of(values: np.ndarray[Any, Any]) -> str | None:
+    """Say how rows came to miss a sum of 1: rounded to so many decimals, or percent; None for other rows.
+
+    k numbers with d decimals each sum to 1 within k / 2 units of the last one.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.size == 0 or not np.isfinite(numbers).all() or (numbers < 0).any():
+        return None
+    sums = numbers.sum(axis=-1)
+    for whole, words in ((1.0, "probabilities"), (100.0, "percentages")):
+        decimals = next((d for d in range(9) if _has_decimals(numbers, d)), None)
+        slack = 0.005 if decimals is None else numbers.shape[-1] / 2 * 10.0**-decimals
+        if whole == 1.0 and decimals == 0:
+            continue  # whole numbers are counts, not probabilities
+        if (np.abs(sums - whole) <= min(slack, whole / 20) * (1 + 1e-9) + 1e-6).all():
+            return words if decimals is None else f"{words} rounded to {decimals} decimals"
+    return None
+
+
+def _has_decimals(numbers: np.ndarray[Any, Any], decimals: int) -> bool:
+    scaled = numbers * 10.0**decimals
+    return bool((np.abs(scaled - np.round(scaled)) <= 1e-6 * np.maximum(1.0, np.abs(scaled))).all())
+
+
 def remedy_for(probs: Array, constructor: str) -> str:
     """Word what to do about rows that are no distributions, from what the numbers look like."""
     values = to_host(probs)
@@ -162,6 +212,13 @@ def remedy_for(probs: Array, constructor: str) -> str:
     if (values < -0.01).any():
         return Remedy(
             f"They look like logits: use `{constructor}.from_logits`.", "They look like logits.", "logits"
+        )
+    rounded = rounding_of(values)
+    if rounded is not None:
+        return Remedy(
+            f"They look like {rounded}: `{constructor}.from_scores` divides each row by its sum.",
+            f"They look like {rounded}; `normalise=True` divides each row by its sum.",
+            code=ROUNDED,
         )
     sums = values.sum(axis=0, dtype=np.float64)
     if values.ndim == 2 and len(values) > 1 and (np.abs(sums - 1) < 1e-3).all():

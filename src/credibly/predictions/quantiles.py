@@ -110,9 +110,9 @@ class Quantiles(RealPredictions):
 
     Notes
     -----
-    Quantiles say how often labels lie between them and no more. Tests that need only that (`picp`,
-    `quantile_calibration_error`, `pit_test`, `coverage_curve`) are exact for any number of levels; tests of
-    scores that need the value of a label are refused.
+    Quantiles say how often labels lie between them and no more. Tests that need only that are exact for any
+    number of levels: `quantile_calibration_error`, `pit_test` and `coverage_curve`, and `picp` where both
+    ends of its interval are among the levels. Tests of scores that need the value of a label are refused.
 
     Examples
     --------

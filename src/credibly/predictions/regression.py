@@ -24,10 +24,21 @@ from credibly._arrays.checks import (
     require_same_shape,
     require_shape,
 )
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, like, namespace
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    as_float64,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    ndtr,
+    ndtri,
+    rows_within_budget,
+    tiles,
+)
 from credibly._arrays.row_search import count_at_most
-from credibly._arrays.special import ndtr, ndtri
-from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
 from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second, refuse_member_axis
 

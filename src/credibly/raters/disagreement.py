@@ -14,8 +14,8 @@ raters has variance
 
     E D^2 - phi^2 + 2 / (n (n - 1)) (2 (n - 2) (E S3 - E S2^2) + phi - E D^2).
 
-Disagreement about one class is the same with p and 1 - p in place of p.   Mimori et al. 2021 (D21), eq. 51;
-Hoeffding 1948.
+Disagreement about one class is the same with p and 1 - p in place of p.   Mimori et al. 2021 (D21),
+eq. 49-51; Hoeffding 1948.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
 from credibly.raters.two_passes import Debias, Summary, check_cut, summarise
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly.results.estimates import RootEstimate
-from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.cells import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
 TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}

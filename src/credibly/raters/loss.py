@@ -23,7 +23,7 @@ from credibly.raters.population import Population, ratings
 from credibly.raters.two_passes import Debias, check_cut, summarise
 from credibly.results.decompositions import LossDecomposition, LossTerms
 from credibly.results.estimates import RootEstimate
-from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.cells import Binning, Closed
 
 # Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
 TERMS: Terms = {

@@ -11,8 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, namespace, to_host
-from credibly._arrays.tiles import tiles
+from credibly._arrays.namespace import Array, as_float64, namespace, tiles, to_host
 from credibly.predictions import (
     ClassPredictions,
     Counts,

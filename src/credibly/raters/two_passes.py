@@ -29,7 +29,7 @@ from credibly.raters.levels import Level, Terms, levels, products_of
 from credibly.raters.moments import Evidence, Pairs, cell_index, cell_sums, row_moments
 from credibly.raters.population import Population
 from credibly.results.decompositions import RaterBins
-from credibly.statistics.bins import (
+from credibly.statistics.cells import (
     Binning,
     Closed,
     bin_index,

@@ -1,18 +1,19 @@
-"""Vector and matrix scaling: p -> softmax(W log p + b), W diagonal or full.
+"""Vector and matrix scaling: u -> softmax(W u + b), W diagonal or full, u the logits.
 
-    loss per label + penalty * Omega
-    vector:  Omega = mean_c (w_c - 1)^2 + mean_c b_c^2
-    matrix:  Omega = mean_{c != d} W_cd^2 + mean_c b_c^2        off-diagonals and intercepts (ODIR)
+    loss per label + Omega                                                                   D21 eq. 45-48
+    vector:  Omega = lambda_b mean_c b_c^2 + lambda_w mean_c (w_c - 1)^2       lambda_w = 0 in D21 (eq. 47)
+    matrix:  Omega = lambda_b mean_c b_c^2 + lambda_w mean_{c != d} W_cd^2     ODIR, eq. 48
 
-Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Acting on log-probabilities, the map depends
-neither on a constant added to the logits of an instance nor on whether logits or probabilities were stored.
+Guo et al. 2017; Kull et al. 2019; Mimori et al. 2021 (D21). Where no logits were given, u are the
+log-probabilities. The members of an ensemble share one map, which is fitted to each member's own loss.
 
-The log loss of softmax(W z + b) per label, with its gradient and Hessian.
+The log loss of softmax(W u + b) per label, with its gradient and Hessian.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
@@ -20,9 +21,19 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, namespace
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    blas_threads,
+    like,
+    logsumexp,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
+from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
@@ -33,7 +44,6 @@ from credibly.recalibrate.fitting import (
     Objective,
     check_penalty,
     choose_penalty,
-    dense,
     diverging,
     minimum,
     newton_minimum,
@@ -95,13 +105,14 @@ def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: H
     return total / float(counts.sum())
 
 
-def why_diverging(counts: HostArray, penalty: float) -> str:
+def why_diverging(counts: HostArray, penalties: tuple[float, float]) -> str:
     """Say what makes a fit diverge."""
+    penalty = f"penalty {penalties[0]:g} of intercepts and {penalties[1]:g} of weights"
     absent = np.flatnonzero(counts.sum(axis=0) == 0)
     if absent.size:
         which = ", ".join(map(str, absent[:5])) + (", ..." if absent.size > 5 else "")
-        return f"no label is of class {which}, penalty {penalty:g}"
-    return f"the classes can be separated, penalty {penalty:g}"
+        return f"no label is of class {which}, {penalty}"
+    return f"the classes can be separated, {penalty}"
 
 
 _LARGEST_HESSIAN = 500
@@ -109,29 +120,56 @@ _LARGEST_HESSIAN = 500
 
 _NO_LOSS = 1e-9
 
+Penalties = tuple[float, float]
+"""lambda_b of the intercepts and lambda_w of the weights."""
+
+
+def inputs_of(predictions: ClassPredictions) -> Array:
+    """Return what the map acts on: logits where they were given, else log-probabilities."""
+    logits = getattr(predictions, "logits", None)
+    return scores_of(predictions).values if logits is None else as_float64(logits)
+
+
+def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArray, HostArray]:
+    """Return members (n, m, k) as rows of their own, (n m, k), that carry their shares of the labels."""
+    own = counts[:, None, :] * shares[None, :, None]
+    return u.reshape(-1, u.shape[-1]), own.reshape(-1, u.shape[-1])
+
 
 @dataclasses.dataclass(eq=False)
 class AffineScaling(Recalibration):
     """What vector and matrix scaling share: settings, fit and map."""
 
     penalty: float | Literal["cv"] = "cv"
+    weight_penalty: float | Literal["cv"] | None = None
     penalties: tuple[float, ...] = PENALTIES
     folds: Folds = 5
     rng: int = 0
     weights: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     intercepts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     chosen_penalty: float | None = dataclasses.field(default=None, init=False)
+    chosen_weight_penalty: float | None = dataclasses.field(default=None, init=False)
     cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    learned: ClassVar[tuple[str, ...]] = ("weights", "intercepts", "chosen_penalty", "cv_losses")
-    kinds: ClassVar[tuple[str, ...]] = ("Point", "Dirichlet")
+    learned: ClassVar[tuple[str, ...]] = (
+        "weights",
+        "intercepts",
+        "chosen_penalty",
+        "chosen_weight_penalty",
+        "cv_losses",
+    )
 
     def __post_init__(self) -> None:
         check_penalty(self.penalty, self.penalties, self.folds)
+        if self.weight_penalty is not None:
+            check_penalty(self.weight_penalty, self.penalties, self.folds, "`weight_penalty`")
         self.rng = require_integer(self.rng, "rng", 0)  # a setting that files can hold
 
     def describe(self) -> str:
-        """Return the penalty in words."""
-        return f"{type(self).__name__}, penalty {self.chosen_penalty:.3g}"
+        """Return the penalties in words."""
+        return (
+            f"{type(self).__name__}, penalty {self.chosen_penalty:.3g} of intercepts and "
+            f"{self.chosen_weight_penalty:.3g} of weights"
+        )
 
     @abstractmethod
     def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
@@ -142,12 +180,15 @@ class AffineScaling(Recalibration):
         """Return the parameters of the identity."""
 
     @abstractmethod
-    def _penalty(self, weights: HostArray, intercepts: HostArray) -> tuple[float, HostArray, HostArray]:
-        """Return Omega and its gradients in weights and intercepts."""
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        """Return the second derivatives of Omega, one per parameter: it is quadratic around the identity."""
 
     @abstractmethod
-    def _penalty_curvature(self, k: int) -> HostArray:
-        """Return the second derivatives of Omega, one per parameter."""
+    def _candidates(self) -> list[Penalties]:
+        """Return the penalties to choose from; one where both are given."""
+
+    def _grid(self, penalty: float | str) -> tuple[float, ...]:
+        return tuple(map(float, self.penalties)) if penalty == "cv" else (float(penalty),)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         k = self.n_classes or 0
@@ -155,100 +196,106 @@ class AffineScaling(Recalibration):
         return {"weights": weights.shape, "intercepts": intercepts.shape}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
-        z, counts = dense(data)
-        if z.ndim == 3:
-            raise UnsupportedError(
-                f"`{type(self).__name__}`",
-                "takes one distribution per instance",
-                "got a Dirichlet with members",
-                "Use TemperatureScaling, or `predictions.mean()`.",
-            )
-        if float(z.min()) < IMPOSSIBLE / 2:
+        if float(to_host(data.scores.values).min()) < IMPOSSIBLE / 2:
             raise UnsupportedError(
                 f"`{type(self).__name__}`",
                 "needs finite logits",
                 "some are -inf",
                 "Use TemperatureScaling, which leaves impossible classes alone.",
             )
-        self.cv_losses = None
-        if self.penalty == "cv":
-            self.chosen_penalty, self.cv_losses = choose_penalty(
-                lambda penalty, kept, held: self._held_out(z, counts, penalty, kept, held),
-                len(z),
-                self.penalties,
-                self.folds,
-                self.rng,
-            )
-        else:
-            self.chosen_penalty = float(self.penalty)
-        found, ended = self._minimise(z, counts, self.chosen_penalty)
-        k = z.shape[1]
+        u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
+        m = 1 if u.ndim == 2 else u.shape[1]
+        given = data.member_weights
+        shares = np.full(m, 1.0 / m) if given is None else to_host(given).astype(np.float64)
+        candidates = self._candidates()
+        self.cv_losses, chosen = None, candidates[0]
+        if len(candidates) > 1:
+
+            def held_out(penalties: Penalties, kept: HostArray, held: HostArray) -> float:
+                found, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties)
+                rows, own = pooled(u[held], counts[held], shares)
+                loss, _, _ = loss_and_gradient(rows, own, *self._split(found, u.shape[-1]))
+                return loss * float(own.sum())
+
+            chosen, self.cv_losses = choose_penalty(held_out, len(u), candidates, self.folds, self.rng)
+        self.chosen_penalty, self.chosen_weight_penalty = chosen
+        rows, own = pooled(u, counts, shares)
+        found, ended = self._minimise(rows, own, chosen)
+        k = u.shape[-1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
-        losses = [loss_and_gradient(z, counts, *self._split(at, k))[0] for at in (self._start(k), found)]
+        losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
         return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
 
-    def _minimise(self, z: HostArray, counts: HostArray, penalty: float) -> tuple[HostArray, dict[str, Any]]:
+    def _minimise(
+        self, u: HostArray, counts: HostArray, penalties: Penalties
+    ) -> tuple[HostArray, dict[str, Any]]:
         """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
-        k = z.shape[1]
-        objective, start = self.objective(z, counts, penalty), self._start(k)
+        k = u.shape[1]
+        objective, start, bends = (
+            self.objective(u, counts, penalties),
+            self._start(k),
+            self._bends(k, penalties),
+        )
 
         def logits(parameters: HostArray) -> HostArray:
-            found = mapped(z, *self._split(parameters, k))
+            found = mapped(u, *self._split(parameters, k))
             centred: HostArray = found - found.max(axis=-1, keepdims=True)
             return centred
 
         def reason() -> str:
-            return why_diverging(counts, penalty)
+            return why_diverging(counts, penalties)
 
         def hessian(parameters: HostArray) -> HostArray:
-            found = curvature(z, counts, *self._split(parameters, k))
-            return found + penalty * np.diag(self._penalty_curvature(k))
+            found: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
+            return found
 
         with blas_threads(1):  # many small products: threads would wait for each other
             if start.size > _LARGEST_HESSIAN:
                 found, ended = minimum(objective, start, logits, reason)
             else:
                 found, ended = newton_minimum(objective, hessian, start, logits, reason)
-        held = penalty * self._penalty_curvature(k)[: start.size - k].min() > 0
-        if not held and loss_and_gradient(z, counts, *self._split(found, k))[0] < _NO_LOSS:
+        held = bends[: start.size - k].min() > 0
+        if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
             raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
         return found, ended
 
-    def objective(self, z: HostArray, counts: HostArray, penalty: float) -> Objective:
+    def objective(self, u: HostArray, counts: HostArray, penalties: Penalties) -> Objective:
         """Return the penalised loss per label and its gradient as a function of the parameters."""
-        k = z.shape[1]
+        k = u.shape[1]
+        start, bends = self._start(k), self._bends(k, penalties)
 
         def value(parameters: HostArray) -> tuple[float, HostArray]:
-            weights, intercepts = self._split(parameters, k)
-            loss, slope_weights, slope_intercepts = loss_and_gradient(z, counts, weights, intercepts)
-            cost, cost_weights, cost_intercepts = self._penalty(weights, intercepts)
-            slopes = (slope_weights + penalty * cost_weights, slope_intercepts + penalty * cost_intercepts)
-            return loss + penalty * cost, np.concatenate([part.ravel() for part in slopes])
+            loss, slope_weights, slope_intercepts = loss_and_gradient(u, counts, *self._split(parameters, k))
+            off = parameters - start
+            slope = np.concatenate([slope_weights.ravel(), slope_intercepts])
+            return loss + float(bends @ off**2) / 2, slope + bends * off
 
         return value
 
-    def _held_out(
-        self, z: HostArray, counts: HostArray, penalty: float, kept: HostArray, held: HostArray
-    ) -> float:
-        found, _ = self._minimise(z[kept], counts[kept], penalty)
-        loss, _, _ = loss_and_gradient(z[held], counts[held], *self._split(found, z.shape[1]))
-        return loss * float(counts[held].sum())
-
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        values = scores_of(predictions).values
+        values = inputs_of(predictions)
+        k = values.shape[-1]
+        xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)
+        moved = mapped(xp.reshape(values, (-1, k)), weights, intercepts)
         note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, mapped(values, weights, intercepts), note)
+        if getattr(predictions, "logits", None) is None:
+            note += "; no logits were given, so it acts on log-probabilities"
+        return with_scores(predictions, xp.reshape(moved, values.shape), note)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class VectorScaling(AffineScaling):
-    """A weight and an intercept per class: softmax(w * log p + b).
+    """A weight and an intercept per class: softmax(w * u + b), u the logits.
 
     Parameters
     ----------
     penalty : float or "cv"
-        Factor of the squared distance to the identity; "cv" chooses from `penalties` by held-out loss.
+        Factor lambda_b of the mean squared intercept (D21 eq. 47); "cv" chooses from `penalties` by held-out
+        loss.
+    weight_penalty : float or "cv", optional
+        Factor of the mean squared distance of the weights to 1. Default: 0, the weights are free as in D21.
     penalties : tuple of float
         The grid.
     folds : int or "split"
@@ -260,16 +307,24 @@ class VectorScaling(AffineScaling):
     ----------
     weights, intercepts : ndarray (k,)
         Set by `fit`.
-    chosen_penalty : float
-        The penalty of the fit.
+    chosen_penalty, chosen_weight_penalty : float
+        The penalties of the fit.
     cv_losses : ndarray or None
         Held-out losses of the grid.
     convergence : Convergence
         How the fit ended.
 
+    Notes
+    -----
+    Predictions without logits are mapped by their log-probabilities, which the notes of the result say; the
+    result differs: a constant added to all logits of an instance is neutral only where weights are equal.
+    Members of an ensemble share one map, fitted to the loss of each. Free weights have no finite best value
+    where a class has no labels: give a `weight_penalty` there.
+
     References
     ----------
     Guo et al., *On calibration of modern neural networks*, ICML 2017.
+    Mimori et al., *Diagnostic uncertainty calibration*, 2021, eq. 45-47.
 
     Examples
     --------
@@ -292,24 +347,29 @@ class VectorScaling(AffineScaling):
     def _start(self, k: int) -> HostArray:
         return np.concatenate([np.ones(k), np.zeros(k)])
 
-    def _penalty(self, weights: HostArray, intercepts: HostArray) -> tuple[float, HostArray, HostArray]:
-        off, k = weights - 1.0, len(weights)
-        return float(off @ off + intercepts @ intercepts) / k, 2 * off / k, 2 * intercepts / k
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        of_intercepts, of_weights = penalties
+        return np.repeat([2 * of_weights / k, 2 * of_intercepts / k], k)
 
-    def _penalty_curvature(self, k: int) -> HostArray:
-        return np.full(2 * k, 2.0 / k)
+    def _candidates(self) -> list[Penalties]:
+        weight = 0.0 if self.weight_penalty is None else self.weight_penalty
+        return list(itertools.product(self._grid(self.penalty), self._grid(weight)))
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class MatrixScaling(AffineScaling):
-    """A full matrix and intercepts: softmax(W log p + b), off-diagonals and intercepts penalised (ODIR).
+    """A full matrix and intercepts: softmax(W u + b), off-diagonals and intercepts penalised (ODIR).
 
     Parameters
     ----------
     penalty : float or "cv"
-        Factor of the mean squares of off-diagonals and intercepts; "cv" chooses from `penalties`.
+        Factor lambda_b of the mean squared intercept (D21 eq. 48); "cv" chooses from `penalties`.
+    weight_penalty : float or "cv", optional
+        Factor lambda_w of the mean squared off-diagonal entry. Default: as `penalty`; where that is "cv", all
+        pairs of the grid are tried.
     penalties : tuple of float
-        The grid.
+        The grid of either.
     folds : int or "split"
         Folds of the choice; "split" holds out one fifth once, as D21 does.
     rng : int
@@ -321,20 +381,22 @@ class MatrixScaling(AffineScaling):
         Set by `fit`.
     intercepts : ndarray (k,)
         Set by `fit`.
-    chosen_penalty : float
-        The penalty of the fit.
+    chosen_penalty, chosen_weight_penalty : float
+        The penalties of the fit.
     cv_losses : ndarray or None
-        Held-out losses of the grid.
+        Held-out losses of the pairs of penalties, that of intercepts first.
     convergence : Convergence
         How the fit ended.
 
     Notes
     -----
-    The diagonal is free, so a class without labels has no finite best weight: such fits are refused.
+    The diagonal is free, so a class without labels has no finite best weight: such fits are refused. Logits
+    and members are treated as in `VectorScaling`.
 
     References
     ----------
     Kull et al., *Beyond temperature scaling*, NeurIPS 2019.
+    Mimori et al., *Diagnostic uncertainty calibration*, 2021, eq. 45, 46 and 48.
 
     Examples
     --------
@@ -358,13 +420,11 @@ class MatrixScaling(AffineScaling):
     def _start(self, k: int) -> HostArray:
         return np.concatenate([np.eye(k).ravel(), np.zeros(k)])
 
-    def _penalty(self, weights: HostArray, intercepts: HostArray) -> tuple[float, HostArray, HostArray]:
-        k = len(intercepts)
-        off = weights - np.diag(np.diag(weights))
-        pairs = k * (k - 1)
-        cost = float((off * off).sum()) / pairs + float(intercepts @ intercepts) / k
-        return cost, 2 * off / pairs, 2 * intercepts / k
+    def _bends(self, k: int, penalties: Penalties) -> HostArray:
+        of_intercepts, of_weights = penalties
+        off = (1.0 - np.eye(k)) * 2 * of_weights / (k * (k - 1))
+        return np.append(off.ravel(), np.full(k, 2 * of_intercepts / k))
 
-    def _penalty_curvature(self, k: int) -> HostArray:
-        off = (1.0 - np.eye(k)) * 2 / (k * (k - 1))
-        return np.append(off.ravel(), np.full(k, 2.0 / k))
+    def _candidates(self) -> list[Penalties]:
+        weight = self.penalty if self.weight_penalty is None else self.weight_penalty
+        return list(itertools.product(self._grid(self.penalty), self._grid(weight)))

@@ -4,7 +4,7 @@
     minimise the mean over instances of -log P(y | alpha) + penalty (log alpha0)^2
 
 Mimori et al. 2021 (D21), Dirichlet-multinomial likelihood of an instance's labels; members of an ensemble
-become members of a mixture of Dirichlets (eq. 51), and the concentrations of a Dirichlet are multiplied by
+become members of a mixture of Dirichlets, and the concentrations of a Dirichlet are multiplied by
 alpha0. Finite alpha0 can only lower the predicted disagreement between raters: where a model predicts too
 little of it, its mean is recalibrated first (``TemperatureScaling().then(AlphaCalibration())``).
 
@@ -15,8 +15,9 @@ How likely raters' labels are under Dirichlets of a common mean and a free conce
     log P(y) = log G(A) - log G(A + N) + sum_k log G(a_k + y_k) - log G(a_k)
     a = exp(s) base,  A = sum_k a_k,  N = sum_k y_k
 
-and log of the mean over members where there are several (D21 eq. 51). The constant of the multinomial is left
-out. Differences of gammas are taken in forms that lose no digits for huge and for tiny parameters.
+and log of the mean over members where there are several (D21 App. D.2; its eq. 51 is what such a mixture
+predicts). The constant of the multinomial is left out. Differences of gammas are taken in forms that lose no
+digits for huge and for tiny parameters.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from scipy.special import betaln, digamma, gammaln
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import (
@@ -126,6 +128,8 @@ def rise_slope(a: HostArray, y: HostArray) -> HostArray:
 
 
 _NO_SPREAD = "raters scatter no more than independent draws from the mean: the best alpha0 is infinite"
+_ALL_SPREAD = "raters of an instance agree throughout: the best alpha0 is 0"
+_FAR = 20.0
 
 _LEAST_LOG = -700.0  # of a positive number in double precision
 
@@ -158,6 +162,11 @@ class Head:
         loss, slope = self.loss(forward(self.features, parameters, self.sizes), penalty)
         return loss, np.append(self.features.T @ slope, slope.sum())
 
+    def ending(self) -> str:
+        """Return which end of alpha0 the likelihood grows towards, in words."""
+        near, far = (self.loss(np.full(self.likelihood.n, at), 0.0)[0] for at in (-_FAR, _FAR))
+        return _ALL_SPREAD if near < far else _NO_SPREAD
+
     def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
         """Return the parameters and how the fit ended."""
         if len(self.sizes) > 2:
@@ -173,7 +182,7 @@ class Head:
             lambda parameters: self.objective(parameters, penalty),
             np.zeros(n_parameters(self.sizes)),
             lambda parameters: forward(self.features, parameters, self.sizes),
-            lambda: f"{_NO_SPREAD}; penalty {penalty:g}",
+            lambda: f"{self.ending()}; penalty {penalty:g}",
         )
 
     def held_out(self, penalty: float, kept: HostArray, held: HostArray) -> float:
@@ -245,6 +254,7 @@ def require_equal_weights(predictions: ClassPredictions) -> None:
 Kind = Literal["scalar", "linear", "neural"]
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class AlphaCalibration(Recalibration):
     """Learn the concentration of a Dirichlet around predictions that stay as they are.
@@ -345,7 +355,7 @@ class AlphaCalibration(Recalibration):
         kind = "linear" if len(sizes) == 2 else "neural"
         return f"AlphaCalibration, {kind} in {sizes[0]} features"
 
-    def alpha0(self, predictions: Any, features: Any = None) -> Array:
+    def alpha0(self, predictions: Any, *, features: Any = None) -> Array:
         """Return the concentration of every instance (the factor, for Dirichlet predictions).
 
         Parameters
@@ -436,12 +446,12 @@ class AlphaCalibration(Recalibration):
         fitted = Head(likelihood, share, host, self._layers, self.rng)
         self.cv_losses = None
         if self.penalty == "cv":
-            self.chosen_penalty, self.cv_losses = choose_penalty(
-                fitted.held_out, len(host), self.penalties, self.folds, self.rng
-            )
+            grid = tuple(map(float, self.penalties))
+            chosen, self.cv_losses = choose_penalty(fitted.held_out, len(host), grid, self.folds, self.rng)
         else:
-            self.chosen_penalty = float(self.penalty)
-        self.parameters, ended = fitted.fit(self.chosen_penalty)
+            chosen = float(self.penalty)
+        self.chosen_penalty = chosen
+        self.parameters, ended = fitted.fit(chosen)
         outputs = forward(host, self.parameters, self._layers)
         before, after = likelihood.limit(), likelihood(outputs)[0]
         return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)

@@ -52,7 +52,9 @@ class Recalibration(ABC):
     n_members: int | None = dataclasses.field(default=None, init=False, repr=False)
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
 
-    def fit(self, predictions: Any, labels: Any, features: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self, predictions: Any, labels: Any = None, *, features: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn the parameters.
 
         Parameters
@@ -79,7 +81,7 @@ class Recalibration(ABC):
         convergence.warn(type(self).__name__)
         return self
 
-    def apply(self, predictions: Any, features: Any = None) -> Any:
+    def apply(self, predictions: Any, *, features: Any = None) -> Any:
         """Recalibrate predictions.
 
         Parameters
@@ -120,13 +122,13 @@ class Recalibration(ABC):
             made._set(notes=(*made.notes, same))
         return made
 
-    def transform(self, predictions: Any, features: Any = None) -> Any:
+    def transform(self, predictions: Any, *, features: Any = None) -> Any:
         """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
-        return self.apply(predictions, features)
+        return self.apply(predictions, features=features)
 
-    def predict_proba(self, predictions: Any, features: Any = None) -> Array:
+    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
         """Return one recalibrated distribution per instance as an array (n, k); of sets their mean."""
-        return as_point(self.apply(predictions, features))[0].probs
+        return as_point(self.apply(predictions, features=features))[0].probs
 
     def then(self, following: Recalibration) -> Chain:
         """Compose: this one first, then `following` on its output.

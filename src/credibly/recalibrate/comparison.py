@@ -20,7 +20,7 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests import calibration_test, reliability_curve
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.learners.basis import check_features
-from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, require_order
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, paired
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
@@ -163,7 +163,7 @@ def _difference(
     return Estimate(name, value, stderr, before.n, notes=notes, interval_refusal=refusal)
 
 
-STATISTICS = ("log_loss", "brier", "accuracy", "confidence_ece", "classwise_ece")
+STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -172,7 +172,7 @@ MOST_PAIRED_ROWS = 2500
 @takes_rng
 def recalibration_report(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     methods: Sequence[str | Recalibration] = ("temperature", "vector"),
     *,
     cv: int = 5,
@@ -240,7 +240,7 @@ def recalibration_report(
     >>> change.difference.interval()[1] < 0
     True
     """
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     given = checked(predictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)
@@ -335,7 +335,7 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
 def _tests(
     predictions: ClassPredictions, labels: Any, chosen: list[Statistic], n_resamples: int, seed: Any
 ) -> dict[str, HypotestResult]:
-    result = calibration_test(predictions, labels, statistic=chosen, n_resamples=n_resamples, rng=seed)
+    result = calibration_test(predictions, labels, statistics=chosen, n_resamples=n_resamples, rng=seed)
     return dict(result.components)
 
 
@@ -348,14 +348,14 @@ def _fitted(
 ) -> tuple[Recalibration, ClassPredictions]:
     """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
     own = features if method.takes_features else None
-    whole = method.unfitted().fit(given, labels, own)
+    whole = method.unfitted().fit(given, labels, features=own)
     moved = []
     for kept, held_out in _splits(parts):
         part = method.unfitted()
         with warnings.catch_warnings():  # the fit on all data has said it
             warnings.simplefilter("ignore", UserWarning)
-            part.fit(given[kept], _rows(labels, kept), _rows(own, kept))
-            moved.append(part.apply(given[held_out], _rows(own, held_out)))
+            part.fit(given[kept], _rows(labels, kept), features=_rows(own, kept))
+            moved.append(part.apply(given[held_out], features=_rows(own, held_out)))
     return whole, stitched(moved, parts)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
-from credibly._arrays.philox import as_seed
+from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
 from credibly.hypotests import credal_test, inflate
 from credibly.predictions import ClassPredictions, Ensemble
@@ -32,6 +32,7 @@ from credibly.results.base import require_level
 SPREADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 
 
+@made_with_rng
 @dataclasses.dataclass(eq=False)
 class CredalRecalibration(Recalibration):
     """Temperatures of the members of an ensemble, and the smallest set that the credal test accepts.

@@ -111,7 +111,7 @@ def named_recalibration(name: str) -> Recalibration:
     for word in name.split("+"):
         if word not in known:
             raise InputError(
-                "`methods`",
+                "the name of a recalibration",
                 f"must be names joined by '+' from {', '.join(known)}",
                 f"got {name!r}",
                 nearest(word, known),

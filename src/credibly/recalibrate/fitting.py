@@ -16,14 +16,22 @@ import hashlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    is_numpy,
+    is_torch,
+    namespace,
+    softmax,
+    to_host,
+)
 from credibly._arrays.philox import as_seed
-from credibly._arrays.special import softmax
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -33,7 +41,7 @@ from credibly.predictions import (
     Predictions,
     as_labels,
     as_predictions,
-    require_order,
+    paired,
 )
 from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of
 from credibly.results.base import Result
@@ -126,7 +134,7 @@ def checked(predictions: Any) -> ClassPredictions:
 
 def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitData:
     """Check predictions and labels, and bring labels into the form of counts."""
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     given = checked(predictions)
     scores = scores_of(given)
     if is_torch(scores.values):  # parameters are plain numbers: nothing goes backward through a fit
@@ -213,18 +221,22 @@ def with_scores(predictions: ClassPredictions, values: Array, note: str) -> Clas
 
 Folds = int | Literal["split"]
 
+P = TypeVar("P")
+
 PENALTIES = (0.1, 1.0, 10.0)
 """The grid of D21."""
 
 
-def check_penalty(penalty: float | str, penalties: Sequence[float], folds: Folds) -> None:
+def check_penalty(
+    penalty: float | str, penalties: Sequence[float], folds: Folds, subject: str = "`penalty`"
+) -> None:
     """Raise unless the penalty is a number or is to be chosen from a grid."""
     numbers = penalties if penalty == "cv" else (penalty,)
     if not numbers or not all(
         isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers
     ):
         raise InputError(
-            "`penalty`",
+            subject,
             'must be a number from 0 on, or "cv" with such numbers in `penalties`',
             f"got {penalty!r} with {tuple(penalties)!r}",
             "Use 1.0, or leave it out.",
@@ -251,13 +263,13 @@ def fold_members(n: int, folds: Folds, rng: Any) -> list[HostArray]:
 
 
 def choose_penalty(
-    held_out_loss: Callable[[float, HostArray, HostArray], float],
+    held_out_loss: Callable[[P, HostArray, HostArray], float],
     n: int,
-    penalties: Sequence[float],
+    penalties: Sequence[P],
     folds: Folds,
     rng: Any,
-) -> tuple[float, HostArray]:
-    """Return the penalty with the smallest loss on held-out rows, and the losses of all.
+) -> tuple[P, HostArray]:
+    """Return the penalty, or the tuple of them, with the smallest loss on held-out rows, and all losses.
 
     `held_out_loss(penalty, rows to fit, rows held out)` returns the summed loss over the labels held out; a
     fit that diverges counts as infinite.
@@ -279,7 +291,7 @@ def choose_penalty(
             f"with each of {tuple(penalties)!r} {last}",
             "Use more data, or a method with fewer parameters.",
         )
-    return float(penalties[int(np.argmin(losses))]), losses
+    return penalties[int(np.argmin(losses))], losses
 
 
 Objective = Callable[[HostArray], tuple[float, HostArray]]

@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError
-from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
-from credibly._arrays.special import logsumexp
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    as_float64,
+    is_numpy,
+    logsumexp,
+    namespace,
+    tiles,
+)
 from credibly.predictions import Dirichlet, Ensemble, Point, Predictions
 
 IMPOSSIBLE = -1e100

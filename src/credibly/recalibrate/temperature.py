@@ -20,8 +20,7 @@ import numpy as np
 
 from credibly._arrays.checks import scalar
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, is_numpy, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, rows_within_budget, tiles
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, is_numpy, namespace, rows_within_budget, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, with_scores
@@ -84,7 +83,7 @@ class TemperatureScaling(Recalibration):
 
     def describe(self) -> str:
         """Return the temperature in words."""
-        return f"TemperatureScaling, T = {self.temperature:.4g}"
+        return f"temperature {self.temperature:.3g}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"temperature": ()}

@@ -1,20 +1,181 @@
-"""What a report says, as text: facts, key numbers, tables, and the command that makes it again."""
+"""What a report says: facts, key numbers, tables, figures, method notes, the command that makes it again."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Evaluation, Part, Verdict, shown, shown_range, title, worst_first
-from credibly.evaluation.data_warnings import n_dropped
-from credibly.plots import Table
-from credibly.report.figures import SHOWN_CLASSES
-from credibly.report.html_parts import interval_text
+import numpy as np
 
-FIRST_VERDICTS = 4
-_HASH_LENGTH = 16
+from credibly._arrays.errors import UnsupportedError
+from credibly.evaluation import Answer, Evaluation, Part, shown, shown_range, story_of, title
+from credibly.evaluation.words import n_dropped
+from credibly.plots import ClasswiseDisplay, Table, new_axes
+from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
+from credibly.plots.hypotests import NullDisplay
+from credibly.report.html_parts import (
+    MethodNote,
+    ReportFigure,
+    Section,
+    drawn_figure,
+    interval_text,
+    report_figure,
+)
+from credibly.results.tests import HypotestResult
+
+GENERAL = (
+    MethodNote(
+        "Calibration test",
+        "Labels are drawn again and again from the predictions themselves while the predictions stay as they "
+        "are (consistency resampling). That is exact for any number of instances. The observed labels count "
+        "as one of the draws.",
+        "p = (1 + #{replicates at least as extreme}) / (1 + number of replicates)",
+        "Bröcker and Smith, Increasing the reliability of reliability diagrams, Weather and Forecasting, "
+        "2007; Vaicenavicius et al., Evaluating model calibration in classification, AISTATS 2019.",
+    ),
+    MethodNote(
+        "Acceptance region",
+        "The values that the test would not reject. A wide region accepts nearly everything: no conflict "
+        "found is then no praise.",
+        "",
+        "",
+    ),
+    MethodNote(
+        "Adjusted p-value",
+        "All statistics share their replicates; the adjusted p-value asks how often the smallest p-value of "
+        "all of them would be as small. It decides the verdict, so that one false conflict among all "
+        "statistics has at most the probability of the level.",
+        "share of replicates whose smallest p ≤ own p",
+        "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
+    ),
+)
+DECOMPOSITION = MethodNote(
+    "Calibration and refinement loss",
+    "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
+    "class's probability; sampling noise of the bins is subtracted, so the calibration loss may be "
+    "slightly negative.",
+    "Brier = calibration + refinement",
+    "Murphy, Journal of Applied Meteorology, 1973; DeGroot and Fienberg, The Statistician, 1983; Kumar, "
+    "Liang and Ma, NeurIPS 2019.",
+)
+
+
+def method_notes(
+    statistics: Mapping[str, Mapping[str, str]], *, decomposed: bool = True
+) -> tuple[MethodNote, ...]:
+    """Return what statistics tell of themselves, then the methods that all share.
+
+    `decomposed` tells whether the Brier score was taken apart.
+    """
+    own = [MethodNote(**told) for told in statistics.values()]
+    return (*own, *GENERAL, DECOMPOSITION) if decomposed else (*own, *GENERAL)
+
+
+SHOWN_CLASSES = 12
+PIT_TITLE = "Shares of labels below quantiles, minus their levels"
+_LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
+
+
+FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals"}
+"""Section whose first figure stands beside the question about this."""
+SPREAD = ("sets", "validity", "checks")
+
+
+def asked(
+    evaluation: Evaluation, sections: list[Section]
+) -> tuple[list[tuple[Answer, ReportFigure | None]], list[Section]]:
+    """Return the questions of the first screen with a figure each, and the sections without these figures."""
+    left = {one.anchor: one for one in sections}
+
+    def taken(*anchors: str) -> ReportFigure | None:
+        for anchor in anchors:
+            own = left.get(anchor)
+            if own is not None and own.figures:
+                left[anchor] = dataclasses.replace(own, figures=own.figures[1:])
+                return own.figures[0]
+        return None
+
+    questions: list[tuple[Answer, ReportFigure | None]] = []
+    for answer in evaluation.headline.questions if evaluation.headline is not None else ():
+        if answer.about in ("confidence", "where"):
+            figure = main_figure(evaluation)
+        elif answer.about == "spread":
+            figure = taken(*SPREAD)
+        else:
+            figure = taken(FIGURE_OF[answer.about])
+        questions.append((answer, figure))
+    return questions, list(left.values())
+
+
+def main_figure(evaluation: Evaluation) -> ReportFigure | None:
+    """Return the figure that carries the verdict.
+
+    That is confidence against accuracy, unless the conflict is seen in single classes only; of real values,
+    shares of labels below quantiles.
+    """
+    if evaluation.reals is not None:
+        display = EnvelopeDisplay(evaluation.reals.pit)
+        return report_figure(display, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
+    if evaluation.curves is None:
+        return None
+    seen_in = {
+        story_of(one.statistic).notion
+        for one in evaluation.verdicts
+        if one.word == "conflict" and one.statistic is not None
+    }
+    if "classwise" in seen_in and "confidence" not in seen_in:
+        classes = ClasswiseDisplay(evaluation.curves.per_class, len(evaluation.classes)).panels
+        return _reliability(max(classes, key=lambda panel: panel.error_outside), "main")
+    return _reliability(ReliabilityDisplay(evaluation.curves.top_label), "main")
+
+
+def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
+    """Return a sentence about the classes and their diagrams, worst first."""
+    if evaluation.curves is None:
+        return "", ()
+    display = ClasswiseDisplay(evaluation.curves.per_class, SHOWN_CLASSES, len(evaluation.classes))
+    figures = [
+        _reliability(panel, f"class-{place}", small=True) for place, panel in enumerate(display.panels)
+    ]
+    return display.finding, tuple(figures)
+
+
+def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
+    """Return the null distribution of every test that has one to draw, worst first."""
+    found = []
+    for place, verdict in enumerate(evaluation.verdicts):
+        result = evaluation.tests.get(verdict.statistic or "")
+        if result is not None and verdict.limit is not None and _drawable(result):
+            found.append(_null(NullDisplay(result, verdict.limit), f"null-{place}"))
+    return tuple(found)
+
+
+def _drawable(result: HypotestResult) -> bool:
+    null = result.null_distribution
+    return null is not None and bool(np.isfinite(null).any())
+
+
+def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = False) -> ReportFigure:
+    name = "Confidence against accuracy"
+    if not display.is_top_label:
+        own = display.curve.name
+        name = f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
+    if small:
+        return report_figure(
+            display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
+        )
+    ax = display.draw(new_axes(4.4, 3.8, _LARGE))
+    ax.set_title("", loc="left")  # the page's own heading says it
+    return drawn_figure(ax, name, anchor, display.finding, display.table())
+
+
+def _null(display: NullDisplay, anchor: str) -> ReportFigure:
+    name = f"{title(display.result.statistic_name)}: replicates under the hypothesis"
+    return report_figure(display, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
+
+
 _SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command"})
 
 
@@ -37,30 +198,28 @@ def page_title(evaluation: Evaluation) -> str:
 
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
-    seen, settings = evaluation.predictions, evaluation.settings
-    digest = str(evaluation.source.get("digest") or "")
+    seen = evaluation.predictions
     dropped = n_dropped(evaluation.source)
     left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
-        ("Predictions", f"{seen.kind}, {seen.dtype}"),
+        ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
         ("Members M", str(seen.m)),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
-        ("Seed", seed_text(evaluation)),
-        ("Version", f"credibly {settings['version']}"),
-        ("Input hash", digest[:_HASH_LENGTH] if digest else "not known: arrays in memory"),
     )
 
 
-def first_verdicts(evaluation: Evaluation) -> tuple[tuple[Verdict, ...], int]:
-    """Return the verdicts of the first screen, worst first, and how many of them are the evaluation's own.
-
-    The set, the distribution of labels and the Bayesian hypothesis have a place each: other questions.
-    """
-    others = [said[0] for said in evaluation.answers.values()]  # the first is its first question
-    own = evaluation.verdicts[: FIRST_VERDICTS - len(others)]
-    return worst_first((*own, *others)), len(own)
+def how_tested(evaluation: Evaluation) -> str:
+    """Say in one sentence what stands behind the word of the headline."""
+    if not evaluation.tests:
+        return "Nothing was tested."
+    number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
+    tests = "one test" if number == 1 else f"{number} tests"
+    return (
+        f"{tests[0].upper()}{tests[1:]} on labels drawn {evaluation.settings['n_resamples']} times from the "
+        f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %."
+    )
 
 
 def seed_text(evaluation: Evaluation) -> str:
@@ -177,7 +336,12 @@ def class_table(evaluation: Evaluation) -> Table | None:
 
 def source_table(evaluation: Evaluation) -> Table:
     """Return where the data came from, with the whole hash and whatever else the reader recorded."""
-    rows = [("input hash", str(evaluation.source.get("digest") or "not known: arrays in memory"))]
+    rows = [
+        ("seed", seed_text(evaluation)),
+        ("version", f"credibly {evaluation.settings['version']}"),
+        ("predictions", f"{evaluation.predictions.kind}, {evaluation.predictions.dtype}"),
+    ]
+    rows += [("input hash", str(evaluation.source.get("digest") or "not known: arrays in memory"))]
     rows += [(key, str(value)) for key, value in evaluation.source.items() if key not in _SOURCE_KEYS]
     rows += [
         (key.replace("_", " "), str(evaluation.settings[key])) for key in ("n_bins", "n_resamples", "level")

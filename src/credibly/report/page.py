@@ -18,23 +18,30 @@ from credibly.evaluation import (
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.compact import summarised
 from credibly.report.comparison import render_comparison
-from credibly.report.curves import real_section, risk_coverage_section
-from credibly.report.figures import class_figures, main_figure, null_figures
+from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
-from credibly.report.methods import method_notes
-from credibly.report.predictive_checks import check_section
-from credibly.report.raters import rater_section
-from credibly.report.recalibration import recalibration_section
-from credibly.report.score import score_section
+from credibly.report.sections import (
+    check_section,
+    rater_section,
+    real_section,
+    recalibration_section,
+    risk_coverage_section,
+    score_section,
+)
 from credibly.report.sets import credal_section, validity_section
+from credibly.report.svg import summarised
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
 SCRIPTS = ("tables.js",)
 """What makes the page nicer; nothing on it waits for them."""
 
+LAST = (
+    ("not-run", "What was not run, and notes"),
+    ("methods", "Methods and references"),
+    ("again", "Make this report again"),
+)
 SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
     RealParts: real_section,
     CredalParts: credal_section,
@@ -65,11 +72,14 @@ def render_report(result: Reported) -> str:
 
 
 def _render_evaluation(evaluation: Evaluation) -> str:
+    assert evaluation.headline is not None
     numbers, footnotes = content.key_numbers(evaluation)
     parts = {type(part): part for part in evaluation.parts.values()}
     sections = [section(parts[of], evaluation) for of, section in SECTION_OF.items() if of in parts]
-    first, own = content.first_verdicts(evaluation)
     class_finding, classes = class_figures(evaluation)
+    questions, sections = asked(evaluation, sections)
+    titles = [("numbers", "All numbers and tests"), *([("classes", "Class by class")] if classes else [])]
+    titles += [(one.anchor, one.title) for one in sections]
     return filled(
         "evaluation.html",
         SCRIPTS,
@@ -79,13 +89,13 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         hypothesis=content.hypothesis(evaluation),
         n_resamples=evaluation.settings["n_resamples"],
         level=evaluation.settings["level"],
-        tested=bool(evaluation.tests),
-        first_verdicts=first,
-        rater_finding=next((one.finding for one in sections if one.anchor == "raters"), None),
-        verdicts=evaluation.verdicts[own:],
+        headline=evaluation.headline,
+        tested=content.how_tested(evaluation),
+        questions=questions,
+        contents=[*titles, *LAST],
+        verdicts=evaluation.verdicts,
         numbers=numbers,
         footnotes=footnotes,
-        main=main_figure(evaluation),
         warnings=evaluation.warnings,
         notes=evaluation.notes,
         tests=content.tests_table(evaluation),

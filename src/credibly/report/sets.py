@@ -144,8 +144,8 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     found = []
     if parts.validity.directions:
         points = WitnessDisplay(parts.validity, class_names=evaluation.classes)
-        name, margins = "Where the witness points", (2.4, 0.85, 0.1, 0.3)
-        found.append(report_figure(points, name, "sets-witness", size=(7.0, 3.4), margins=margins))
+        name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
+        found.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
     found += [
         report_figure(
             NullDisplay(test),

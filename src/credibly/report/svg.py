@@ -1,20 +1,163 @@
-"""A matplotlib figure as inline SVG: text kept as text, ids of its own, colours that follow the page."""
+"""A matplotlib figure as inline SVG: text kept as text, ids of its own, colours that follow the page.
+
+Pictures and results are written in few bytes: a report stays small however much it holds.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+# The elements come from matplotlib's own SVG, parsed by `svg`.
 # The parser reads only what matplotlib has just written.
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from credibly.plots import BLUE, INK, printable
-from credibly.report.compact import compact_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+LONGEST_SERIES = 128
+"""Numbers that stand in a report's results one by one; longer series are summarised."""
+
+SUMMARY_LEVELS = (0.0, 0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995, 1.0)
+"""Quantiles that stand for a long series; all limits of tests in use are among them."""
+
+_NUMBER = re.compile(r"-?\d*\.?\d+(?:[eE][-+]?\d+)?")
+_PATH_PART = re.compile(r"([MLCQZmlcqz])([^MLCQZmlcqz]*)")
+_INHERITED = ("fill", "stroke", "font", "text-anchor")
+_FONT_FAMILY = re.compile(r"font-family:[^;]*;?")
+_NO_ROTATION = re.compile(r"\s*rotate\(-?0(?:\.0+)? [^)]*\)")
+
+
+def summarised(value: Any) -> Any:
+    """Return results with every long series of numbers as its length, mean and quantiles.
+
+    A thousand replicates or a million instances would fill a page that nobody reads; the seed in the same
+    results makes them again, and `to_dict` of the evaluation holds them all.
+    """
+    if isinstance(value, dict):
+        return {name: summarised(item) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) <= LONGEST_SERIES or not all(map(_is_number, value)):
+        return [summarised(item) for item in value]
+    finite = np.array([item for item in value if not isinstance(item, str)], dtype=np.float64)
+    found = {"type": "Summary", "length": len(value), "not_finite": len(value) - int(finite.size)}
+    if not finite.size:
+        return found
+    quantiles = dict(zip(map(str, SUMMARY_LEVELS), np.quantile(finite, SUMMARY_LEVELS).tolist(), strict=True))
+    return {**found, "mean": float(finite.mean()), "quantiles": quantiles}
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an entry of JSON is a number, also one that JSON has to write as a word."""
+    if isinstance(value, str):
+        return value in ("NaN", "Infinity", "-Infinity")
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def compact_picture(root: ET.Element) -> None:
+    """Write the same picture shorter: tenths of a point, styles once per group, no empty group."""
+    _unseen(root)
+    for element in root.iter():
+        _compact_attributes(element)
+    in_definitions = {id(inner) for group in root.iter("defs") for inner in group.iter()}
+    for element in root.iter():
+        # a marker is a few points wide and drawn many times; everything else is seen at its own size
+        digits = 2 if id(element) in in_definitions else 1
+        for name in ("x", "y", "width", "height"):
+            if name in element.attrib and element is not root:
+                element.set(name, _rounded(element.attrib[name], digits))
+        if "d" in element.attrib:
+            element.set("d", compact_path(element.attrib["d"], digits))
+    _share_styles(root)
+    _unwrap(root)
+
+
+def compact_path(drawn: str, digits: int = 1) -> str:
+    """Return a path of M, L, C, Q and Z with shorter numbers, straight lines along an axis as H and V."""
+    written: list[str] = []
+    x = y = ""
+    for command, rest in _PATH_PART.findall(drawn):
+        numbers = [_short(float(text), digits) for text in _NUMBER.findall(rest)]
+        if command == "L" and len(numbers) == 2 and numbers[1] == y:
+            written.append(f"H{numbers[0]}")
+        elif command == "L" and len(numbers) == 2 and numbers[0] == x:
+            written.append(f"V{numbers[1]}")
+        else:
+            written.append(f"{command}{' '.join(numbers)}")
+        if numbers:
+            x, y = numbers[-2:]
+    return "".join(written)
+
+
+def _rounded(text: str, digits: int) -> str:
+    return _NUMBER.sub(lambda found: _short(float(found[0]), digits), text)
+
+
+def _short(number: float, digits: int) -> str:
+    text = f"{number:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def _compact_attributes(element: ET.Element) -> None:
+    turned = _NO_ROTATION.sub("", element.get("transform", ""))
+    if turned:
+        element.set("transform", _rounded(turned, 1))
+    else:
+        element.attrib.pop("transform", None)
+    style = _FONT_FAMILY.sub("", element.get("style", ""))  # the page has its own
+    style = ";".join(part.strip().replace(": ", ":") for part in style.split(";") if part.strip())
+    if style:
+        element.set("style", style)
+    else:
+        element.attrib.pop("style", None)
+
+
+def _unseen(root: ET.Element) -> None:
+    """Take out what draws nothing: the transparent backgrounds of figure and axes."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            style = child.get("style", "")
+            if (
+                child.tag == "path"
+                and "fill: none" in style
+                and "stroke:" not in style
+                and "id" not in child.attrib
+            ):
+                parent.remove(child)
+
+
+def _share_styles(root: ET.Element) -> None:
+    """Say a style once where all children of a group have the same one, and only what children inherit."""
+    for group in root.iter("g"):
+        styles = {child.get("style", "") for child in group}
+        if len(group) < 2 or len(styles) > 1 or "style" in group.attrib:
+            continue
+        (style,) = styles
+        if style and all(part.startswith(_INHERITED) for part in style.split(";")):
+            group.set("style", style)
+            for child in group:
+                child.attrib.pop("style")
+
+
+def _unwrap(parent: ET.Element) -> None:
+    """Replace groups and definitions that say nothing by what they hold."""
+    children: list[ET.Element] = []
+    for child in list(parent):
+        _unwrap(child)
+        if child.tag == "g" and not child.attrib:
+            children += list(child)
+        elif child.tag not in ("g", "defs") or len(child):
+            children.append(child)
+    parent[:] = children
+
 
 _PAGE_COLOURS = {INK: "currentColor", BLUE: "var(--blue)"}
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")

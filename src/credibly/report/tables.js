@@ -51,3 +51,11 @@
     });
   }
 })();
+
+// A link of the contents opens the part that it leads to.
+const opened = () => {
+  const part = location.hash && document.getElementById(location.hash.slice(1));
+  if (part instanceof HTMLDetailsElement) part.open = true;
+};
+addEventListener("hashchange", opened);
+opened();

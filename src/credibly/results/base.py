@@ -153,3 +153,12 @@ def require_level(level: float) -> None:
         raise InputError(
             "`level`", "must lie strictly between 0 and 1", f"got {level!r}", "Write 0.95 for 95 %."
         )
+
+
+def require_margin(margin: float) -> float:
+    """Return a share that does not matter, or raise."""
+    if not isinstance(margin, (float, int, np.floating)) or isinstance(margin, bool) or not 0 <= margin < 1:
+        raise InputError(
+            "`margin`", "must be at least 0 and below 1", f"got {margin!r}", "Write 0.02 for two points."
+        )
+    return float(margin)

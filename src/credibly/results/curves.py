@@ -188,11 +188,23 @@ class EnvelopeCurve(Tested, Result):
         require_level(level)
         return self.pvalue <= level
 
+    def verdict(self, level: float = 0.05) -> Literal["conflict", "no conflict found", "cannot tell"]:
+        """Return the answer in one of three words.
+
+        "cannot tell" where no p-value these replicates can give is small enough, or the envelope is wider
+        than half of all shares on average over the levels.
+        """
+        if self.rejects(level):
+            return "conflict"
+        if 1 / (self.n_resamples + 1) > level or (self.upper - self.lower).mean() > 0.5:
+            return "cannot tell"
+        return "no conflict found"
+
     def __str__(self) -> str:
         worst = int(np.abs(self.difference).argmax())
         return (
             f"{self.name} curve (n = {self.n}): largest difference {self.difference[worst]:+.4g} at level "
-            f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}"
+            f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}: {self.verdict()}"
         )
 
 

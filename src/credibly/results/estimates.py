@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.merging import State
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.sums import State
 from credibly.results.base import Result, require_level
 
 _MOST_SKEW = 0.3

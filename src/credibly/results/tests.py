@@ -182,7 +182,7 @@ class CheckResult(HypotestResult):
     components : mapping of str to HypotestResult
         Empty: a check has no parts.
     paper_pvalue : float
-        P21's p: share of the replicates below the observation, ties counted half.
+        P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float
         One-sided p-values, ``(1 + #{null >= observed}) / (1 + n_resamples)`` and with ``<=``.
     direction : {"above", "below"}
@@ -228,12 +228,12 @@ class CheckResult(HypotestResult):
         return super().deciding_pvalue <= level < self.deciding_pvalue
 
     def verdict(self, level: float = 0.05) -> Word:
-        """Return the answer in one of three words; in paper mode a conflict is where P21's p is 0 or 1.
+        """Return the answer in one of three words; in paper mode a conflict is beyond all replicates.
 
         Where only `member_pvalue` stands against a rejection, members are too few: "cannot tell".
         """
         if self.paper_rules:
-            return "conflict" if self.paper_rules["p is 0 or 1"] else "no conflict found"
+            return "conflict" if self.paper_rules["outside the replicates"] else "no conflict found"
         require_level(level)
         return "cannot tell" if self.is_beyond_members(level) else super().verdict(level)
 
@@ -390,11 +390,15 @@ class CredalTestResult(HypotestResult):
         return super().plot(ax, kind=kind, label=label, **options)
 
     def outcome(self, level: float = 0.05) -> Outcome:
-        """Return which of the two tests reject at `level`."""
+        """Return which of the two tests reject at `level`.
+
+        A label that every distribution of the set rules out rejects both: no combination is calibrated.
+        """
         weights = self if self.method == "weights" else self.calibration
+        impossible = self.validity is not None and self.validity.impossible_rows.size > 0
         rejects = (
             self.validity is not None and self.validity.rejects(level),
-            weights is not None and weights.pvalue <= level,
+            weights is not None and (impossible or weights.pvalue <= level),
         )
         outcomes: dict[tuple[bool, bool], Outcome] = {
             (True, True): "both",
@@ -435,6 +439,8 @@ class CredalTestResult(HypotestResult):
             What was rejected, and where the set misses the truth.
         """
         found = self.outcome(level)
+        if self.validity is not None and self.validity.impossible_rows.size:
+            return f"{self.validity.impossible_words()}: the set misses the truth, as does every combination."
         seen = "the predictions" if self.validity is None else f"the {self.validity.given}"
         where = "" if self.validity is None else self.validity.where(class_names)
         pointed = f": {where}" if where else ""
@@ -451,7 +457,8 @@ class CredalTestResult(HypotestResult):
                 told = "The mean of the set is not calibrated"
             return told + ("." if self.method == "weights" else f"; given {seen} the set may hold the truth.")
         if self.verdict(level) == "cannot tell":
-            return "Cannot tell: too few instances or replicates, or too wide a set, to find a conflict."
+            why = "" if self.validity is None else self.validity.why_not(level)
+            return f"Cannot tell: {why or 'too few instances or replicates, or too wide a set'}."
         return "No conflict found between the set and the labels."
 
     def __str__(self) -> str:
@@ -461,7 +468,7 @@ class CredalTestResult(HypotestResult):
             return str(self.validity)
         return f"{self.verdict()}: {self.sentence()} {self.validity}; weights: {self.calibration}"
 
-    def combine(self, predictions: Any, features: Any = None) -> Any:
+    def combine(self, predictions: Any, *, features: Any = None) -> Any:
         """Return the combination that was found, for any instances of the same model.
 
         Parameters
@@ -478,7 +485,7 @@ class CredalTestResult(HypotestResult):
         """
         return self.combination.apply(predictions, features)
 
-    def score(self, predictions: Any, labels: Any, features: Any = None) -> dict[str, Estimate]:
+    def score(self, predictions: Any, labels: Any, *, features: Any = None) -> dict[str, Estimate]:
         """Return accuracy, proper scores and the tested statistic of the combination on any split.
 
         Parameters
@@ -502,8 +509,8 @@ class CredalTestResult(HypotestResult):
         self,
         predictions: Any,
         labels: Any,
-        features: Any = None,
         *,
+        features: Any = None,
         space: Any = None,
         n_resamples: int = 999,
         rng: Any = 0,

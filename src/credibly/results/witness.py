@@ -8,10 +8,15 @@ from typing import Literal
 
 import numpy as np
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
 from credibly.results.tests import HypotestResult, Word
+
+_MOST_LISTED = 5
+_FEW = 20  # instances below which width is not looked at
+_TIMES = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +39,8 @@ class WitnessDirection(Result):
         How far the frequency is beyond the bound, in standard deviations.
     where : str
         A condition that most of these instances meet and most others do not; empty where none stands out.
-        Classes are written as ``{3}``, to be filled with their names.
+    where_label : int or None
+        The class that the condition is about, written there as "class 3"; `words` puts its name in place.
     """
 
     label: int
@@ -45,11 +51,11 @@ class WitnessDirection(Result):
     upper: float
     score: float
     where: str
+    where_label: int | None = None
 
     def name(self, class_names: Sequence[str] | None = None) -> str:
         """Return what the class is called: "whale", "class 3"."""
-        name = _class_name(self.label, class_names)
-        return f"class {name}" if name.isdigit() else name
+        return _class_name(self.label, class_names)
 
     def words(self, class_names: Sequence[str] | None = None) -> str:
         """Say it in one clause.
@@ -68,16 +74,23 @@ class WitnessDirection(Result):
         limit = f"at most {100 * self.upper:.1f} %" if self.more else f"at least {100 * self.lower:.1f} %"
         where = ""
         if self.where:
-            where = f", mostly where {_named(self.where, class_names)}"
+            where = f", mostly where {self._named(class_names)}"
         return (
             f"{self.name(class_names)} happens {often} than any distribution in the set says: "
             f"{100 * self.observed:.1f} % of {self.n} instances, where the set says {limit}{where}"
         )
 
+    def _named(self, class_names: Sequence[str] | None) -> str:
+        """Return the condition with the name of its class."""
+        if self.where_label is None:
+            return self.where
+        return self.where.replace(f"class {self.where_label}", _class_name(self.where_label, class_names))
+
 
 def _class_name(label: int, class_names: Sequence[str] | None) -> str:
+    """Return "whale", or "class 3" where classes have numbers."""
     if class_names is None:
-        return str(label)
+        return f"class {label}"
     if label >= len(class_names):
         raise InputError(
             "`class_names`",
@@ -85,16 +98,8 @@ def _class_name(label: int, class_names: Sequence[str] | None) -> str:
             f"got {len(class_names)} names",
             "Name every class.",
         )
-    return str(class_names[label])
-
-
-def _named(condition: str, class_names: Sequence[str] | None) -> str:
-    """Fill ``{3}`` with the name of class 3."""
-    head, found, rest = condition.partition("{")
-    if not found:
-        return condition
-    number, _, tail = rest.partition("}")
-    return head + _class_name(int(number), class_names) + tail
+    name = str(class_names[label])
+    return f"class {name}" if name.isdigit() else name
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,6 +129,9 @@ class WitnessResult(HypotestResult):
         The smallest p-value that any labels of the tested instances could have given.
     directions : tuple of WitnessDirection
         What the witness said and what happened, the clearest first.
+    impossible_rows : ndarray of int
+        Instances whose label has probability 0 under every distribution of the set: one is enough to rule
+        the set out.
     """
 
     given: Literal["predictions", "features"] = "predictions"
@@ -135,6 +143,7 @@ class WitnessResult(HypotestResult):
     excess: HostArray = dataclasses.field(default_factory=lambda: np.empty(0))
     smallest_pvalue: float = 1.0
     directions: tuple[WitnessDirection, ...] = ()
+    impossible_rows: HostArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def verdict(self, level: float = 0.05) -> Word:
         """Return the answer in one of three words; "cannot tell" where no labels could have been rejected."""
@@ -156,6 +165,7 @@ class WitnessResult(HypotestResult):
         ndarray of int
             Rows whose label earned the witness more than the set allows.
         """
+        require_integer(limit, "limit", 1)
         order = np.argsort(-np.nan_to_num(self.excess, nan=-np.inf), kind="stable")
         return order[self.excess[order] > 0][:limit]
 
@@ -172,9 +182,52 @@ class WitnessResult(HypotestResult):
         str
             A clause without a full stop.
         """
+        if self.impossible_rows.size:
+            words = self.impossible_words()
+            return words[0].lower() + words[1:]
         if not self.directions or self.directions[0].score <= 0:
             return ""
         return self.directions[0].words(class_names)
+
+    def why_not(self, level: float = 0.05) -> str:
+        """Return why no labels could have been rejected at `level`, "" where some could.
+
+        Parameters
+        ----------
+        level : float
+            Level of the test.
+
+        Returns
+        -------
+        str
+            A clause: too few instances, or sets that allow nearly every label.
+        """
+        require_level(level)
+        smallest = self.smallest_pvalue
+        if smallest <= level:
+            return ""
+        if self.n < _FEW:
+            return f"{self.n} instances are too few for any labels to show that the set misses the truth"
+        if smallest**_TIMES > level:  # as many times the instances would not do either
+            return "the sets are so wide that hardly any labels could show that they miss the truth"
+        enough = int(np.ceil(self.n * np.log(level) / np.log(smallest)))
+        return (
+            f"no labels of these {self.n} instances could show that the sets miss the truth; "
+            f"about {enough} instances could"
+        )
+
+    def impossible_words(self) -> str:
+        """Return how many labels, and of which rows, every distribution of the set rules out; "" if none."""
+        rows = self.impossible_rows
+        if not rows.size:
+            return ""
+        if rows.size == 1:
+            return f"The label of row {rows[0]} has probability 0 under every distribution of its set"
+        listed = ", ".join(map(str, rows[:_MOST_LISTED])) + (", ..." if rows.size > _MOST_LISTED else "")
+        return (
+            f"The labels of {rows.size} of {self.n} instances (rows {listed}) have probability 0 under every "
+            "distribution of their sets"
+        )
 
     def __str__(self) -> str:
         where = self.where()

@@ -15,8 +15,7 @@ from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
-from credibly.scale.arrays import rows_and_axis
-from credibly.scale.pieces import ArrayPiece
+from credibly.scale.pieces import ArrayPiece, rows_and_axis
 from credibly.scale.scan import Shape, first_rows, work_on
 
 T = TypeVar("T")

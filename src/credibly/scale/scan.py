@@ -1,10 +1,15 @@
-"""`scan`: rows that are larger than memory, in many files, or on a cluster, as one source of chunks."""
+"""`scan`: rows that are larger than memory, in many files, or on a cluster, as one source of chunks.
+
+The next rows are read while these are worked on, by one thread that mostly waits for the disk and copies.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -13,10 +18,22 @@ from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
-from credibly.scale.ahead import read_ahead
 from credibly.scale.pieces import Piece
 from credibly.scale.sources import find_pieces
 from credibly.statistics.over_rows import gathered
+
+
+def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Dataset]]:
+    """Yield every piece with its rows, in order; at most one is held that is not asked for yet."""
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="credibly-reader") as reader:
+        # the reader sees the caller's memory limit
+        waiting = [reader.submit(copy_context().run, piece.chunk) for piece in pieces[:1]]
+        for place, piece in enumerate(pieces):
+            chunk = waiting.pop().result()
+            if place + 1 < len(pieces):
+                waiting.append(reader.submit(copy_context().run, pieces[place + 1].chunk))
+            yield piece, chunk
+
 
 T = TypeVar("T")
 _SAMPLE_ROWS = 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import glob
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,18 @@ import numpy as np
 
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
-from credibly._arrays.namespace import is_array
-from credibly._arrays.tiles import tiles
-from credibly.io import count_rows, is_remote, map_npy, matching_urls, plain_path
+from credibly._arrays.namespace import is_array, tiles
+from credibly.io import (
+    count_rows,
+    in_natural_order,
+    is_pattern,
+    is_remote,
+    map_npy,
+    matching_urls,
+    plain_path,
+)
 from credibly.predictions import Rows
-from credibly.scale.arrays import array_pieces, rows_and_axis, rows_per_chunk
-from credibly.scale.pieces import FilePiece, Piece
+from credibly.scale.pieces import FilePiece, Piece, array_pieces, rows_and_axis, rows_per_chunk
 
 
 def find_pieces(
@@ -58,6 +65,7 @@ def find_pieces(
             )
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
+        pairing = _pairing(paths, observed)
         pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad)
         if notes and not (groups is None and features is None):
             raise InputError(
@@ -66,7 +74,7 @@ def find_pieces(
                 "files were left out, and with them unknown rows",
                 "Store them in the files.",
             )
-        return _with_beside(pieces, groups, features), notes
+        return _with_beside(pieces, groups, features), [*pairing, *notes]
     held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
     return _with_beside(held, groups, features), []
 
@@ -102,8 +110,9 @@ def expanded(paths: Any) -> list[str]:
     for path in [paths] if _is_path(paths) else list(paths):
         text = plain_path(str(path))
         matches = [text]
-        if glob.has_magic(text):
-            matches = matching_urls(text) if is_remote(text) else sorted(glob.glob(text))  # noqa: PTH207 - as given
+        if is_pattern(text):
+            here = not is_remote(text)
+            matches = in_natural_order(glob.glob(text)) if here else matching_urls(text)  # noqa: PTH207
         if not matches:
             raise FileError(f"'{text}'", "must match files", "it matches none", "Check the pattern.")
         found += matches
@@ -148,9 +157,29 @@ def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
     return list(given)
 
 
+def _pairing(paths: Sequence[str], labels: Sequence[str | None]) -> list[str]:
+    """Show which file of labels belongs to which of predictions; numbers in their names must agree."""
+    pairs = [
+        (Path(one).name, Path(two).name) for one, two in zip(paths, labels, strict=True) if two is not None
+    ]
+    if len(pairs) < 2 or all(two == pairs[0][1] for _, two in pairs):
+        return []
+    for one, two in pairs:
+        numbers = [[int(part) for part in re.findall(r"\d+", Path(name).stem)][-1:] for name in (one, two)]
+        if all(numbers) and numbers[0] != numbers[1]:
+            raise InputError(
+                "`labels`",
+                "must have the numbers of the files of predictions",
+                f"'{one}' would be paired with '{two}'",
+                "Name them alike, or list both in the same order.",
+            )
+    shown = ", ".join(f"{one} with {two}" for one, two in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+    return [f"files are paired in the order of their names and numbers: {shown}"]
+
+
 def _names_array(labels: str) -> bool:
     """Tell whether labels are an array of every file, as for `load`, and no file of their own."""
-    plain = not glob.has_magic(labels) and not is_remote(labels)
+    plain = not is_pattern(labels) and not is_remote(labels)
     return plain and not Path(labels).suffix and not Path(plain_path(labels)).exists()
 
 

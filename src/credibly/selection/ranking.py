@@ -16,20 +16,27 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, namespace, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.credal.distances import Divergence
 from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Ensemble, Labels, Point, Rows, as_point, as_rows
+from credibly.predictions import (
+    ClassPredictions,
+    Ensemble,
+    Labels,
+    Point,
+    Rows,
+    as_point,
+    as_rows,
+    matched_models,
+)
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.selection.imprecision import ON_MASSES, ScoreMeasure, require_measure
-from credibly.selection.instance_scores import (
+from credibly.selection.score import (
     NOTABLE,
     labels_of,
     require_same_labels,
@@ -37,8 +44,15 @@ from credibly.selection.instance_scores import (
     scored_rows,
     summed_up,
 )
-from credibly.selection.paper import paper_budget
-from credibly.selection.settings import Paper, ScoreSettings, checked_settings
+from credibly.selection.settings import (
+    ON_MASSES,
+    Paper,
+    ScoreMeasure,
+    ScoreSettings,
+    checked_settings,
+    paper_budget,
+    require_measure,
+)
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
 
@@ -117,6 +131,7 @@ def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
             f"{sum(labelled)} of {len(labelled)} are chunks, which bring their labels",
             "Make chunks of the others, too: `scan(predictions, labels)`.",
         )
+    found = matched_models(found)
     (first_name, first), *_ = found.items()
     for name, given in found.items():
         if (given.n, n_classes[name]) != (first.n, n_classes[first_name]):

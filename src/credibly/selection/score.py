@@ -2,23 +2,434 @@
 
 A Point's imprecision is 0, so its E is its log loss; a set gains by holding a distribution near the label and
 pays for being imprecise.
+
+Rows are read as sets, every set is measured where it is read, and the numbers are put side by side. Distance
+and imprecision look at one row at a time, so rows in chunks have the numbers of all rows at once. A ranking
+draws rows with replacement and needs them all: n numbers per model and part are kept, never the members.
+
+A few sets are kept as well: they tell how far the mean score follows the budget of focal sets and the number
+of members.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from credibly._arrays.checks import scalar
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.notes import Note, merged
 from credibly._arrays.philox import takes_rng
-from credibly.credal.distances import Divergence
-from credibly.credal.masses import Negative
-from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import as_rows
-from credibly.results.scores import EpistemicScore
-from credibly.selection.imprecision import ScoreMeasure
-from credibly.selection.instance_scores import NOTABLE, require_scorable, scored_rows, summed_up
-from credibly.selection.settings import Paper, checked_settings
+from credibly.credal import distance as distance_to
+from credibly.credal.distances import Divergence, soft_target
+from credibly.credal.entropy import log_base
+from credibly.credal.masses import OWN_MASSES, Negative
+from credibly.credal.nonspecificity import EXACT_CLASSES
+from credibly.credal.objectives import entropy
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
+from credibly.predictions import (
+    Belief,
+    Classes,
+    ClassPredictions,
+    Counts,
+    Dataset,
+    Dirichlet,
+    Ensemble,
+    Labels,
+    Point,
+    Rows,
+    as_point,
+    as_rows,
+)
+from credibly.predictions.dataset import joined
+from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
+from credibly.selection.settings import (
+    CLIP,
+    Paper,
+    ScoreMeasure,
+    ScoreSettings,
+    checked_settings,
+    imprecision_of,
+    is_closed,
+    paper_budget,
+    paper_samples,
+    paper_set,
+)
+from credibly.selection.standings import NEGLIGIBLE
+
+
+def distance_and_imprecision(
+    credal: CredalSet, labels: Any, settings: ScoreSettings
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return distance and imprecision, (n,) each, and how they were made."""
+    budget, negative, given = settings.budget, settings.negative, credal
+    if settings.paper is not None:
+        credal = paper_set(credal, budget or ())
+        budget, negative = None, "keep"  # they are in the masses already
+    distance = distance_to(credal, labels, divergence=settings.divergence)
+    xp = credal.xp
+    if settings.paper is not None and settings.divergence == "kl":
+        distance = xp.minimum(distance, xp.full_like(distance, -math.log(CLIP)))
+    scale = log_base(settings.base)
+    distance = distance / (math.sqrt(scale) if settings.divergence == "sqrt_js" else scale)
+    imprecision, how = imprecision_of(
+        credal, settings.measure, budget=budget, negative=negative, base=settings.base, seed=settings.seed
+    )
+    if credal is not given:  # the notes of the paper mode say how its masses were made
+        how = tuple(note for note in how if note != OWN_MASSES)
+    return distance, imprecision, how
+
+
+def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
+    """Return distance + trade-off * imprecision, with infinity times 0 being 0: a point is never punished."""
+    xp = namespace(distance)
+    if math.isfinite(tradeoff):
+        return distance + tradeoff * imprecision
+    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoredRows:
+    """What is known of every row once it is scored, before rows are summed up.
+
+    Attributes
+    ----------
+    distance, imprecision : array (n,)
+        The two parts of the score.
+    mean_distance, mean_imprecision : array (n,) or None
+        The same of the mean prediction; None where the prediction is that.
+    right : array (n,)
+        Whether the mean prediction puts the label first.
+    confidence, entropy : array (n,)
+        Of the mean prediction.
+    target : Labels
+        What was observed: classes (1, n), or soft targets (1, n, k).
+    few : Dataset or None
+        The sets of some rows with their targets; None where nothing is asked of them.
+    kind : str
+        Type of the predictions.
+    members : mapping
+        How many members or samples stand for the set.
+    settings : ScoreSettings
+        How the sets were made and measured, with what a paper mode brought.
+    notes : tuple of str
+        How the parts were made.
+    """
+
+    distance: Array
+    imprecision: Array
+    mean_distance: Array | None
+    mean_imprecision: Array | None
+    right: Array
+    confidence: Array
+    entropy: Array
+    target: Labels
+    few: Dataset | None
+    kind: str
+    members: Mapping[str, Any]
+    settings: ScoreSettings
+    notes: tuple[str, ...]
+
+
+_PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
+
+
+def require_scorable(
+    rows: Rows, settings: ScoreSettings, name: str = "predictions", *, stability: bool = False
+) -> None:
+    """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
+    if len(rows.sample) == rows.n:
+        return  # all rows are at hand
+    if isinstance(rows.sample.predictions, Dirichlet):
+        raise UnsupportedError(
+            f"model {name!r} in chunks",
+            "must be a set of distributions",
+            "a Dirichlet becomes one by draws, which would depend on how the rows are cut",
+            "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
+        )
+    if settings.paper is not None:
+        raise UnsupportedError(
+            "`paper`",
+            "looks at all rows to choose a budget and to draw samples",
+            f"got {settings.paper!r} and rows in chunks",
+            "Leave it out, or `load` the rows.",
+        )
+    if stability:
+        raise UnsupportedError(
+            "`stability`",
+            "scores models again with other members and budgets, in memory",
+            "got rows in chunks",
+            "Leave it out, or `load` the rows.",
+        )
+
+
+def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
+    """Score all rows in one pass."""
+    given = rows.sample.predictions
+    if not isinstance(given, ClassPredictions):
+        as_set(given)  # raises with the kinds that can be read as sets
+    return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
+
+
+def summed_up(scored: ScoredRows) -> EpistemicScore:
+    """Return the score of all rows, of the prediction and of its mean, and what it depends on."""
+    found = _summarised(scored.kind, scored.distance, scored.imprecision, scored, scored.notes)
+    average = None
+    if scored.mean_distance is not None and scored.mean_imprecision is not None:
+        average = _summarised("Point", scored.mean_distance, scored.mean_imprecision, scored, ())
+    depends = () if scored.few is None else dependences_of(scored.few, scored.settings)
+    return dataclasses.replace(
+        found, settings={**found.settings, **scored.members}, average=average, dependences=depends
+    )
+
+
+def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -> None:
+    """Raise unless two models, given by name, were scored by the same labels."""
+    own, other = (to_host(target.values)[0] for _, target in (first, second))
+    if np.array_equal(own, other):
+        return
+    where = f"shapes {own.shape} and {other.shape}"
+    if own.shape == other.shape:
+        where = f"first in row {int(np.nonzero(own != other)[0][0])}"
+    raise InputError(
+        "the models",
+        "must have the same labels in the same order",
+        f"those of {first[0]!r} and {second[0]!r} differ, {where}",
+        "Predict one test set with all of them.",
+    )
+
+
+def labels_of(data: Dataset) -> Any:
+    """Return labels (n,) or soft targets as a user would pass them."""
+    return data.observed if isinstance(data.labels, Labels) else data.labels
+
+
+def some_sets(credal: CredalSet, target: Labels, rows: HostArray) -> Dataset:
+    """Return the sets and targets of some rows."""
+    return Dataset(credal, target).take(rows)
+
+
+def target_of(credal: CredalSet, labels: Any) -> Labels:
+    """Return what was observed as classes (1, n), or as soft targets (1, n, k)."""
+    soft = soft_target(credal, labels)
+    return Dataset(credal, labels).batch if soft is None else Counts(soft[None, ...])
+
+
+def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
+    """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
+    given = data.predictions
+    assert isinstance(given, ClassPredictions)
+    settings, credal, notes = _as_set(given, settings)
+    labels, mean = labels_of(data), as_point(given)[0]
+    target = target_of(mean, labels)
+    right, right_notes = _is_right(mean, target)
+    distance, imprecision, how = distance_and_imprecision(credal, labels, settings)
+    average: tuple[Array | None, Array | None] = (None, None)
+    if not isinstance(given, Point):
+        average = distance_and_imprecision(mean, labels, settings)[:2]
+    few = None
+    if n is not None and any(_choices(credal, settings)):
+        few = _few_sets(credal, target, n, data.start)
+    return ScoredRows(
+        distance,
+        imprecision,
+        *average,
+        right,
+        namespace(distance).max(as_float64(mean.probs), axis=-1),
+        entropy(mean.probs) / log_base(settings.base),
+        target,
+        few,
+        type(given).__name__,
+        _counted(given, credal),
+        settings,
+        (*notes, *how, *right_notes),
+    )
+
+
+def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
+    """Return those of a few evenly spaced of n rows that are among these; None where there are none."""
+    rows = spaced_rows(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
+    own = rows[(rows >= start) & (rows < start + len(credal))]
+    return some_sets(credal, target, own - start) if own.size else None
+
+
+def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
+    """Return the scored rows of several datasets as one, in their order."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+
+    def together(arrays: list[Any], axis: int = 0) -> Any:
+        return None if arrays[0] is None else namespace(*arrays).concat(arrays, axis=axis)
+
+    few = [part.few for part in parts if part.few is not None]
+    values = together([part.target.values for part in parts], axis=1)
+    return dataclasses.replace(
+        first,
+        **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
+        target=dataclasses.replace(first.target, values=values),
+        few=joined(few) if few else None,
+        notes=merged(part.notes for part in parts),
+    )
+
+
+def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalSet, tuple[str, ...]]:
+    """Return the set that is scored; with a paper mode, the settings and notes it brings."""
+    if settings.paper is None:
+        credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
+        notes: tuple[str, ...] = ()
+        if isinstance(given, Dirichlet):
+            notes = (f"the hull of {settings.n_samples} draws stands for every Dirichlet",)
+        return settings, credal, (*given.notes, *notes)
+    credal, notes = paper_samples(given, settings.n_samples, settings.seed)
+    if settings.budget is None and not isinstance(credal, Point):
+        settings = dataclasses.replace(settings, budget=paper_budget(credal))
+    changed: tuple[str, ...] = (f'paper="C25": probabilities below {CLIP:g} count as {CLIP:g}',)
+    if settings.budget is not None and not isinstance(credal, Point | Belief):
+        sets = len(settings.budget)
+        changed = (*changed, f"clamped masses on {sets} focal sets and all classes stand for the set")
+        if not is_closed(settings.budget):
+            changed = (*changed, "the budget lacks subsets of its sets: printed masses are no inverse there")
+    if settings.divergence == "js":
+        settings = dataclasses.replace(settings, divergence="sqrt_js")
+        changed = (*changed, '"js" is the root of the Jensen-Shannon divergence')
+    return settings, credal, (*given.notes, *notes, *changed)
+
+
+def _summarised(
+    kind: str,
+    distance: Array,
+    imprecision: Array,
+    scored: ScoredRows,
+    notes: tuple[str, ...],
+) -> EpistemicScore:
+    """Return a score; what concerns the mean prediction is in `scored`."""
+    right, settings = scored.right, scored.settings
+    total = combined(distance, imprecision, settings.tradeoff)
+    parts = {"distance": distance, "imprecision": imprecision, "total": total}
+    masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
+    xp = namespace(distance)
+    infinite = int(xp.sum(xp.astype(xp.isinf(distance), xp.int64)))
+    if infinite:
+        far = "instances are infinitely far: their label has probability 0 in the set"
+        notes = (*notes, Note("infinite", far, infinite))
+    return EpistemicScore(
+        kind=kind,
+        tradeoff=settings.tradeoff,
+        **parts,
+        right=right,
+        confidence=scored.confidence,
+        entropy=scored.entropy,
+        summary={
+            name: {group: _spread(values, mask) for group, mask in masks.items()}
+            for name, values in parts.items()
+        },
+        n=int(distance.shape[0]),
+        n_infinite=infinite,
+        settings=settings.shown(),
+        notes=notes,
+    )
+
+
+def _spread(values: Array, mask: Array) -> Spread:
+    """Return mean and standard deviation of the values under a mask."""
+    xp = namespace(values)
+    n = int(xp.sum(xp.astype(mask, xp.int64)))
+    if n == 0:
+        return Spread(math.nan, math.nan, 0)
+    zero = xp.zeros_like(values)
+    mean = scalar(xp.sum(xp.where(mask, values, zero))) / n
+    if n < 2 or not math.isfinite(mean):
+        return Spread(mean, math.nan, n)
+    squares = scalar(xp.sum(xp.where(mask, values - mean, zero) ** 2))
+    return Spread(mean, math.sqrt(squares / (n - 1)), n)
+
+
+def _is_right(mean: Point, target: Labels) -> tuple[Array, tuple[str, ...]]:
+    """Return whether the mean prediction puts the label first (of soft targets: a most frequent class)."""
+    xp = mean.xp
+    predicted = xp.argmax(mean.probs, axis=-1)
+    values = target.values[0, ...]
+    if isinstance(target, Classes):
+        return xp.astype(values, predicted.dtype) == predicted, ()
+    held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
+    return held >= xp.max(values, axis=-1), (
+        "right means that a most frequent class of the targets is first",
+    )
+
+
+def _counted(given: ClassPredictions, credal: CredalSet) -> Mapping[str, Any]:
+    """Return how many members or samples stand for the set."""
+    if not isinstance(credal, Ensemble):
+        return {"members": None}
+    return {"members": credal.n_members, "drawn": not isinstance(given, Ensemble)}
+
+
+DEPENDENCE_ROWS, FEWER_ROWS = 500, 100
+"""Instances that tell how far the mean follows the budget and the number of members; fewer where all events
+have to be sampled."""
+
+NOTABLE = 0.01
+"""Share of the mean score from which on a dependence is warned about."""
+
+
+def chosen_members(ensemble: Ensemble, members: np.ndarray[Any, Any]) -> Ensemble:
+    """Return the hull of some members; weights play no part in a hull."""
+    return Ensemble._trusted(ensemble.xp.take(ensemble.probs, like(members, ensemble.probs), axis=1))
+
+
+def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
+    """Return up to `most` of n row numbers, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+
+
+def _choices(credal: CredalSet, settings: ScoreSettings) -> tuple[bool, bool]:
+    """Tell whether a budget stands between the set and its score, and whether members can be left out."""
+    keeps_masses = isinstance(credal, Point) or (isinstance(credal, Belief) and settings.paper is not None)
+    on_budget = settings.budget is not None and not keeps_masses
+    return on_budget, isinstance(credal, Ensemble) and credal.n_members > 1
+
+
+def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:
+    """Score some sets again with all events instead of the budget, and with half of the members."""
+    few, own = as_set(some.predictions), some.batch.values[0, ...]
+    on_budget, halved = _choices(few, settings)
+
+    def mean(part: CredalSet, used: ScoreSettings) -> float:
+        distance, imprecision, _ = distance_and_imprecision(part, own, used)
+        return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
+
+    score = mean(few, settings)
+    if not math.isfinite(score):
+        return ()  # nothing can be compared with infinity
+    found = []
+    if on_budget:
+        assert settings.budget is not None
+        whole = dataclasses.replace(settings, budget=None, negative="keep", measure="hartley", paper=None)
+        used = f"{len(settings.budget)} focal sets"
+        found.append(Dependence("budget", used, "all events", score, mean(few, whole), len(few)))
+    if halved:
+        assert isinstance(few, Ensemble)
+        m = few.n_members
+        half = chosen_members(few, np.arange(0, m, 2))
+        found.append(
+            Dependence(
+                "members",
+                f"{m} members",
+                f"{half.n_members} of them",
+                score,
+                mean(half, settings),
+                len(few),
+            )
+        )
+    return tuple(one for one in found if math.isfinite(one.other_score))
 
 
 @takes_rng

@@ -16,10 +16,9 @@ from credibly.credal import focal_budget
 from credibly.credal.distances import Divergence
 from credibly.credal.entropy import log_base
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
-from credibly.predictions import Ensemble, Point, as_predictions, require_order
+from credibly.predictions import Ensemble, Point, as_pair, as_predictions, require_order
 from credibly.results.scores import ScoreStability
-from credibly.selection.imprecision import ScoreMeasure, require_measure
-from credibly.selection.instance_scores import (
+from credibly.selection.score import (
     chosen_members,
     combined,
     distance_and_imprecision,
@@ -27,7 +26,7 @@ from credibly.selection.instance_scores import (
     spaced_rows,
     target_of,
 )
-from credibly.selection.settings import ScoreSettings, as_budget
+from credibly.selection.settings import ScoreMeasure, ScoreSettings, as_budget, require_measure
 from credibly.selection.standings import require_tradeoff
 
 EXACT = "all events"
@@ -37,7 +36,7 @@ SINGLES = "single classes only"
 @takes_rng
 def score_stability(
     predictions: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     n_members: Sequence[int] | None = None,
     budgets: Mapping[str, Sequence[Iterable[int]]] | None = None,
@@ -111,6 +110,7 @@ def score_stability(
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
     require_order(predictions, labels)
+    predictions, labels = as_pair(predictions, labels)
     seed = as_seed(rng)
     credal = as_set(as_predictions(predictions), n_samples=n_samples, rng=seed)
     rows = spaced_rows(len(credal), n_rows)

@@ -38,10 +38,11 @@ class BinaryWorld(World):
     ----------
     hypothesis : {"H0,1", "H0,2", "H1,1", "H1,2", "H1,3"}
         H0,1: labels from sum_m w_m P_m with one w ~ Dir(1, ..., 1) for all instances. H0,2: w is a polynomial
-        in x. H1,1: outside the band of members by epsilon ~ U(gap), drawn for each instance. H1,2 and H1,3:
-        a path of its own, scaled to the interval outside all members whose ends are `gap` away from them.
+        in x. H1,1: outside the band of members by one epsilon ~ U(gap). H1,2 and H1,3: by a distance that is
+        a path of its own, scaled to `gap`.
     bounds : tuple of (float, float)
-        Smallest and largest probability of each member; as many members as intervals.
+        Smallest and largest probability of each member; as many members as intervals. J25 scales paths to
+        [0, 1].
     gap : tuple of float or None
         Distances from the set under H1; None for (0, 0.02) under H1,1, (0.01, 0.1) under H1,2 and (0.1, 0.3)
         under H1,3. The paper gives the first only.
@@ -49,15 +50,17 @@ class BinaryWorld(World):
         Of the Gaussian processes; J25 gives none.
     degree : int
         Degree of the polynomials of H0,2.
-    sharpness : float
-        With more than two members the weights of H0,2 are the softmax of polynomials between 0 and this.
+    sharpness : float or None
+        Of the weights of H0,2 with more than two members, see :class:`MulticlassWorld`.
     x_range : tuple of float
         Smallest and largest x.
 
     Notes
     -----
-    The truth leaves the band on the side with more room, over all x together. Paths are scaled over the whole
-    range, not over the instances drawn.
+    Defaults are those of J25 App. E.1; 400 instances there. The truth leaves the band on the side with more
+    room over all x together, on a side drawn per data set where both have the same. Members that reach 0 and
+    1 leave no room there: the truth goes as far as it can. Paths are scaled over the whole range, not over
+    the instances drawn.
 
     References
     ----------
@@ -70,21 +73,21 @@ class BinaryWorld(World):
     >>> sample = BinaryWorld("H0,2").draw(100, rng=7)
     >>> sample.truth.weights.shape, bool(sample.inside.all())
     ((100, 2), True)
-    >>> BinaryWorld("H1,3").draw(100, rng=7).distance.min() >= 0.1
+    >>> BinaryWorld("H1,3", bounds=((0.5, 0.7), (0.6, 0.8))).draw(100, rng=7).distance.min() >= 0.1
     np.True_
     """
 
     hypothesis: Literal["H0,1", "H0,2", "H1,1", "H1,2", "H1,3"] = "H0,1"
-    bounds: tuple[tuple[float, float], ...] = ((0.5, 0.7), (0.6, 0.8))
+    bounds: tuple[tuple[float, float], ...] = ((0.0, 1.0), (0.0, 1.0))
     gap: tuple[float, float] | None = None
     length_scale: float = 0.7
     degree: int = 2
-    sharpness: float = 5.0
+    sharpness: float | None = None
     x_range: tuple[float, float] = (0.0, 5.0)
 
     def __post_init__(self) -> None:
         one_of("`hypothesis`", self.hypothesis, ("H0,1", "H0,2", *_GAPS))
-        remedy = "Use ((0.5, 0.7), (0.6, 0.8)): one interval of probabilities per member."
+        remedy = "Use ((0.0, 1.0), (0.0, 1.0)): one interval of probabilities per member."
         if not isinstance(self.bounds, tuple) or not self.bounds:
             raise InputTypeError(
                 "`bounds`", "must be one interval per member", f"got {self.bounds!r}", remedy
@@ -93,7 +96,8 @@ class BinaryWorld(World):
             require_interval(interval, "bounds", 0, 1, remedy)
         require_number(self.length_scale, "length_scale", 0, LARGEST, "Use 0.7.", positive=True)
         require_integer(self.degree, "degree", 1)
-        require_number(self.sharpness, "sharpness", 0, LARGEST, "Use 5.", positive=True)
+        if self.sharpness is not None:
+            require_number(self.sharpness, "sharpness", 0, LARGEST, "Use 5.", positive=True)
         require_interval(self.x_range, "x_range", -1e12, 1e12, "Use (0.0, 5.0).")
         if self.gap is not None and self.hypothesis not in _GAPS:
             raise InputError(
@@ -104,23 +108,11 @@ class BinaryWorld(World):
             )
         if self.hypothesis in _GAPS:
             require_interval(self.distances, "gap", 0, 1, "Use (0.0, 0.02).")
-            room = max(1 - self._extremes[1], self._extremes[0])
-            if self.distances[1] > room:
-                raise InputError(
-                    "`gap`",
-                    f"must leave the truth inside [0, 1]: the members leave room for {room:.6g}",
-                    f"got {self.distances[1]!r}",
-                    "Use a smaller `gap`, or `bounds` further from 0 or 1.",
-                )
 
     @property
     def distances(self) -> tuple[float, float]:
         """Smallest and largest distance from the set under H1."""
         return _GAPS[self.hypothesis] if self.gap is None else self.gap
-
-    @property
-    def _extremes(self) -> tuple[float, float]:
-        return min(low for low, _ in self.bounds), max(high for _, high in self.bounds)
 
     @property
     def name(self) -> str:
@@ -147,30 +139,26 @@ class BinaryWorld(World):
             truth = mixture(weights, members)
         else:
             near, far = self.distances
-            if self.hypothesis == "H1,1":
-                true = self._outside(chances, generator.uniform(near, far, size=n))
-            else:
-                away = near + (far - near) * paths[:, m]
-                true = self._extremes[1] + away if self._upwards else self._extremes[0] - away
-            truth = Truth(_both_classes(true), _both_classes(self._outside(chances, 0.0)))
+            share = generator.random() if self.hypothesis == "H1,1" else paths[:, m]
+            truth = self._outside(chances, near + (far - near) * share, self._upwards(generator))
         assert truth.probs is not None
         labels = draw_labels(truth.probs, seed)
         return WorldSample(Ensemble(members, member_axis=1), labels, x[:, None], truth, self)
 
-    @property
-    def _upwards(self) -> bool:
-        smallest, largest = self._extremes
-        return 1 - largest > smallest
+    def _upwards(self, generator: np.random.Generator) -> bool:
+        """Return the side with more room, one at random where both have the same."""
+        above, below = 1 - max(high for _, high in self.bounds), min(low for low, _ in self.bounds)
+        return bool(generator.random() < 0.5) if above == below else above > below
 
-    def _outside(self, chances: HostArray, away: HostArray | float) -> HostArray:
-        return np.asarray(chances.max(axis=1) + away if self._upwards else chances.min(axis=1) - away)
+    def _outside(self, chances: HostArray, away: HostArray | float, upwards: bool) -> Truth:
+        """Return truths this far from the band, or at 0 or 1 where there is no more room."""
+        edge = chances.max(axis=1) if upwards else chances.min(axis=1)
+        true = np.minimum(edge + away, 1.0) if upwards else np.maximum(edge - away, 0.0)
+        return Truth(_both_classes(true), _both_classes(edge))
 
     def _average(self, sample: WorldSample) -> HostArray:
         assert sample.truth.probs is not None
-        if self.hypothesis != "H1,1":
-            return sample.truth.probs
-        assert isinstance(sample.predictions, Ensemble)
-        return _both_classes(self._outside(sample.predictions.probs[:, :, 1], 0.5 * sum(self.distances)))
+        return sample.truth.probs
 
 
 def _both_classes(chances: HostArray) -> HostArray:

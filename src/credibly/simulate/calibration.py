@@ -33,8 +33,8 @@ class CalibrationTest:
     --------
     >>> from credibly.simulate import CalibrationTest, MulticlassWorld
     >>> sample = MulticlassWorld("H1", delta=0.5).draw(200, rng=7)
-    >>> CalibrationTest("truth", "brier", n_resamples=99)(sample, 7)
-    0.02
+    >>> CalibrationTest("truth", "skce", n_resamples=99)(sample, 7)
+    0.01
     """
 
     of: Literal["truth", "mean"] = "truth"
@@ -80,7 +80,7 @@ class CalibrationTest:
                 )
             predictions = Point(sample.truth.in_set)
         result = calibration_test(
-            predictions, sample.labels, statistic=self.statistic, n_resamples=self.n_resamples, rng=rng
+            predictions, sample.labels, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng
         )
         return result.pvalue
 

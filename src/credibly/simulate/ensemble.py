@@ -43,15 +43,18 @@ class EnsembleWorld(World):
         How far members scatter: u.
     prior_concentration : float or None
         The parameter a; None for 1 / k as in the paper.
-    weight_concentration : float or None
-        The parameter b; None for 1 / m as in the paper.
+    weight_concentration : float
+        The parameter b; 1 is uniform on the simplex, as in the paper.
     step : float or None
         Share of the way from the boundary to the corner; None draws it uniformly from [0, 1] for each
         instance, as in the paper. Labels cannot tell this from 0.5.
 
     Notes
     -----
-    The ray towards a corner starts at the mean of the members, not at p, which is rarely in the hull.
+    Defaults are those of M23 Fig. 1; 100 instances there. The ray towards a corner starts at the mean of the
+    members, not at p, which is rarely in the hull. In S1 the plain mean of the members is calibrated too:
+    they are exchangeable given p, and w is drawn without looking at them, so the mean truth given the mean of
+    the members is that mean.
     Features are the means p, the only description an instance has.
 
     References
@@ -73,7 +76,7 @@ class EnsembleWorld(World):
     n_classes: int = 10
     spread: float = 0.01
     prior_concentration: float | None = None
-    weight_concentration: float | None = None
+    weight_concentration: float = 1.0
     step: float | None = None
 
     def __post_init__(self) -> None:
@@ -82,7 +85,7 @@ class EnsembleWorld(World):
         require_integer(self.n_classes, "n_classes", 2)
         require_number(self.spread, "spread", 0, LARGEST, "Use 0.01.", positive=True)
         for name in ("prior_concentration", "weight_concentration"):
-            if getattr(self, name) is not None:
+            if name != "prior_concentration" or self.prior_concentration is not None:
                 require_number(getattr(self, name), name, 0, LARGEST, "Use 1.", positive=True)
         if self.step is not None:
             require_number(self.step, "step", 0, 1, "Use 0.5.")
@@ -116,7 +119,7 @@ class EnsembleWorld(World):
 
         if self.scenario == "S1":
             members, redrawn = draw(np.arange(n)), 0
-            one = draw_prior(1, self.n_members, self.weight_concentration or 1.0 / self.n_members, generator)
+            one = draw_prior(1, self.n_members, self.weight_concentration, generator)
             weights = np.repeat(one, n, axis=0)
             truth = mixture(weights, members)
         else:

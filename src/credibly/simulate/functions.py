@@ -87,19 +87,25 @@ def polynomial_weights(
     n_members: int,
     x_range: tuple[float, float],
     degree: int,
-    sharpness: float,
+    sharpness: float | None,
     generator: np.random.Generator,
 ) -> HostArray:
     """Return weights of the members as functions of x, (n, m).
 
-    Two members (J25, binary): the first weight is a polynomial scaled to [0, 1]. More (J25, multiclass): a
-    softmax of polynomials, each scaled to a random interval inside [0, sharpness].
+    Two members (J25, binary): the first weight is a polynomial scaled to [0, 1]. More (J25, multiclass):
+    polynomials scaled to [0, 1], divided by their sum; with `sharpness` the softmax of polynomials, each
+    scaled to a random interval inside [0, sharpness].
     """
     if n_members == 1:
         return np.ones((x.size, 1))
     if n_members == 2:
         first = polynomial_paths(x, 1, x_range, degree, generator)
         return np.concatenate([first, 1.0 - first], axis=1)
+    if sharpness is None:
+        heights = polynomial_paths(x, n_members, x_range, degree, generator)
+        total = heights.sum(axis=1, keepdims=True)
+        # straight lines may all be 0 at one end of the range
+        return np.where(total > 0, heights / np.where(total > 0, total, 1.0), 1.0 / n_members)
     ends = np.sort(sharpness * generator.random((2, n_members)), axis=0)
     scores = ends[0] + (ends[1] - ends[0]) * polynomial_paths(x, n_members, x_range, degree, generator)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))

@@ -42,7 +42,7 @@ _MOST_PRIORS = 10
 class MulticlassWorld(World):
     """The multiclass worlds of J25.
 
-    x ~ U(x_range), one p ~ Dir(a, ..., a) per data set, members P_m ~ Dir(k p / u(x)).
+    x ~ U(x_range), p ~ Dir(a, ..., a) for each instance, members P_m ~ Dir(k p / u(x)).
 
     Parameters
     ----------
@@ -62,14 +62,22 @@ class MulticlassWorld(World):
         Size of the ensemble and number of classes.
     spread : float or tuple of float
         How far members scatter, u; several numbers are values at equally spaced x, linear in between.
+    prior : {"instance", "dataset"}
+        One p for each instance, as in the paper, or one for all instances of a data set.
     prior_concentration : float
         The parameter a.
     degree : int
         Degree of the polynomials of H0,2.
-    sharpness : float
-        Their largest value: the weights are the softmax of polynomials between 0 and this.
+    sharpness : float or None
+        None: weights are polynomials scaled to [0, 1] and divided by their sum, as in the paper. A number:
+        the softmax of polynomials between 0 and this, whose weights differ more.
     x_range : tuple of float
         Smallest and largest x.
+
+    Notes
+    -----
+    Defaults are those of J25 App. E.1 and Fig. 4; 400 instances there. Under H0 the plain mean of the members
+    is calibrated too, as in :class:`EnsembleWorld`: no test of the mean can exceed its level here.
 
     References
     ----------
@@ -93,9 +101,10 @@ class MulticlassWorld(World):
     n_members: int = 10
     n_classes: int = 5
     spread: float | tuple[float, ...] = 0.5
-    prior_concentration: float = 0.5
+    prior: Literal["instance", "dataset"] = "instance"
+    prior_concentration: float = 1.0
     degree: int = 2
-    sharpness: float = 5.0
+    sharpness: float | None = None
     x_range: tuple[float, float] = (0.0, 5.0)
 
     def __post_init__(self) -> None:
@@ -128,8 +137,10 @@ class MulticlassWorld(World):
                 f"got {self.spread!r}",
                 "Use 0.5.",
             )
-        require_number(self.prior_concentration, "prior_concentration", 0, LARGEST, "Use 0.5.", positive=True)
-        require_number(self.sharpness, "sharpness", 0, LARGEST, "Use 5.", positive=True)
+        one_of("`prior`", self.prior, ("instance", "dataset"))
+        require_number(self.prior_concentration, "prior_concentration", 0, LARGEST, "Use 1.", positive=True)
+        if self.sharpness is not None:
+            require_number(self.sharpness, "sharpness", 0, LARGEST, "Use 5.", positive=True)
         require_interval(self.x_range, "x_range", -1e12, 1e12, "Use (0.0, 5.0).")
 
     @property
@@ -167,15 +178,13 @@ class MulticlassWorld(World):
     def _draw(self, n: int, generator: np.random.Generator, seed: Seed) -> WorldSample:
         x = generator.uniform(*self.x_range, size=n)
         spread = self.spread_at(x)
-        prior = draw_prior(1, self.n_classes, self.prior_concentration, generator)
-
         notes: tuple[str, ...] = ()
         if self.hypothesis == "H1":
-            members, corners, notes = self._members_and_corners(x, spread, prior, generator)
+            members, corners, notes = self._members_and_corners(x, spread, generator)
             boundary = boundary_point(members, corners)
             truth = Truth(beyond(boundary, corners, self.delta), boundary)
         else:
-            members = draw_members(np.repeat(prior, n, axis=0), spread, self.n_members, generator)
+            members = draw_members(self._prior(n, generator), spread, self.n_members, generator)
             if self.hypothesis == "H0,1":
                 weights = np.repeat(draw_prior(1, self.n_members, 1.0, generator), n, axis=0)
             else:
@@ -188,16 +197,24 @@ class MulticlassWorld(World):
         predictions = Ensemble(members, member_axis=1)
         return WorldSample(predictions, labels, x[:, None], truth, self, notes)
 
+    def _prior(self, n: int, generator: np.random.Generator) -> HostArray:
+        """Draw the means of the members of n instances, (n, k)."""
+        several = n if self.prior == "instance" else 1
+        drawn = draw_prior(several, self.n_classes, self.prior_concentration, generator)
+        return np.asarray(np.broadcast_to(drawn, (n, self.n_classes)))
+
     def _members_and_corners(
-        self, x: HostArray, spread: HostArray, prior: HostArray, generator: np.random.Generator
+        self, x: HostArray, spread: HostArray, generator: np.random.Generator
     ) -> tuple[HostArray, HostArray, tuple[str, ...]]:
-        """Draw members and corners outside their hulls, around another p where this one leaves no room."""
+        """Draw members and corners outside their hulls, around another p where one leaves no room."""
         drawn = 1
         while True:
+            common = self._prior(1, generator) if self.prior == "dataset" else None
             order = generator.permutation(self.n_classes)
 
-            def draw(rows: HostArray, p: HostArray = prior) -> HostArray:
-                return draw_members(np.repeat(p, rows.size, axis=0), spread[rows], self.n_members, generator)
+            def draw(rows: HostArray, p: HostArray | None = common) -> HostArray:
+                means = self._prior(rows.size, generator) if p is None else np.repeat(p, rows.size, axis=0)
+                return draw_members(means, spread[rows], self.n_members, generator)
 
             def choose(rows: HostArray, members: HostArray, order: HostArray = order) -> HostArray:
                 if self.corner == "dataset":
@@ -215,7 +232,6 @@ class MulticlassWorld(World):
                 if drawn == _MOST_PRIORS:
                     raise
                 drawn += 1
-                prior = draw_prior(1, self.n_classes, self.prior_concentration, generator)
         again = (f"p was drawn {drawn} times: before, it left no room outside the hulls",)
         return members, corners, (*(again if drawn > 1 else ()), *redraw_notes(redrawn))
 

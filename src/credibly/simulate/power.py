@@ -164,7 +164,7 @@ def power_study(
     >>> import credibly as cr
     >>> from credibly.simulate import CalibrationTest, MulticlassWorld
     >>> worlds = [MulticlassWorld("H0,1"), MulticlassWorld("H1", delta=0.5)]
-    >>> test = CalibrationTest("truth", "brier", n_resamples=39)
+    >>> test = CalibrationTest("truth", "skce", n_resamples=39)
     >>> study = cr.simulate.power_study(
     ...     {"true weights": test}, worlds, levels=[0.1], repetitions=20, n=100, rng=7
     ... )

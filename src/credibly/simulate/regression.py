@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import math
+from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed
 from credibly.predictions import Gaussian
@@ -19,15 +20,21 @@ from credibly.simulate.world import LARGEST, Truth, World, WorldSample, require_
 class LocationWorld(World):
     """One unknown mean: theta ~ N(0, 1), y_i ~ N(theta, 1), predicted by N(0, 2) in all (P21 eq. 3.1).
 
+    With other parameters (P21 App. E): theta ~ N(prior_mean, prior_std^2), y_i ~ N(theta, noise^2).
+
     Parameters
     ----------
     theta : float or None
-        The mean of all observations; None draws it from N(0, 1), as the model believes.
+        The mean of all observations; None draws it as the model believes.
     independent : bool
         Draw a mean of its own for every observation, so that y_i ~ N(0, 2) independently: what a check of
         uniformity expects, and what no single theta gives.
     n_members : int
         Draws of theta that stand for the model's belief, one Gaussian member each.
+    prior_mean, prior_std : float
+        What the model believes of theta.
+    noise : float
+        Standard deviation of observations.
 
     Notes
     -----
@@ -50,8 +57,14 @@ class LocationWorld(World):
     theta: float | None = None
     independent: bool = False
     n_members: int = 100
+    prior_mean: float = 0.0
+    prior_std: float = 1.0
+    noise: float = 1.0
 
     def __post_init__(self) -> None:
+        require_number(self.prior_mean, "prior_mean", -LARGEST, LARGEST, "Use 0.")
+        require_number(self.prior_std, "prior_std", 0, LARGEST, "Use 1.", positive=True)
+        require_number(self.noise, "noise", 0, LARGEST, "Use 1.", positive=True)
         if self.theta is not None:
             require_number(self.theta, "theta", -LARGEST, LARGEST, "Use 0.5.")
         if self.independent and self.theta is not None:
@@ -78,24 +91,28 @@ class LocationWorld(World):
         return True if self.theta is None else None
 
     def _draw(self, n: int, generator: np.random.Generator, seed: Seed) -> WorldSample:
-        believed = generator.standard_normal(self.n_members)
+        def believed(size: int) -> HostArray:
+            return self.prior_mean + self.prior_std * generator.standard_normal(size)
+
+        members = believed(self.n_members)
         if self.independent:
-            mean = generator.standard_normal(n)
+            mean = believed(n)
         else:
-            mean = np.full(n, generator.standard_normal() if self.theta is None else float(self.theta))
-        values = mean + generator.standard_normal(n)
-        predictions = Gaussian(np.tile(believed, (n, 1)), np.ones((n, self.n_members)), member_axis=1)
-        truth = Truth(mean=mean, std=np.ones(n))
+            mean = np.full(n, believed(1)[0] if self.theta is None else float(self.theta))
+        std = float(self.noise)
+        values = mean + std * generator.standard_normal(n)
+        predictions = Gaussian(np.tile(members, (n, 1)), np.full((n, self.n_members), std), member_axis=1)
+        truth = Truth(mean=mean, std=np.full(n, std))
         return WorldSample(predictions, values, np.zeros((n, 1)), truth, self)
 
 
 @dataclasses.dataclass(frozen=True)
 class QuadraticWorld(World):
-    """A quadratic whose training data leave a gap (P21's example), with the exact posterior as ensemble.
+    """A quadratic whose training data leave a gap (P21 section 4.1), with the exact posterior as ensemble.
 
-    f(x) = a + b x + c x^2 with a, b, c ~ N(0, prior_std^2); training data at x outside the gap, y ~ N(f(x),
-    noise^2); members are draws from the posterior, so they spread where there were no data. Test data cover
-    the whole range.
+    f(x) = a + b x + c x^2, by default (x - 1)^2; x ~ N(0, 1), training data at x outside the gap, y ~ N(f(x),
+    noise^2); members are draws from the posterior under a, b, c ~ N(0, prior_std^2), so they spread where
+    there were no data. The defaults are those of P21 section 4.1 and App. F.
 
     Parameters
     ----------
@@ -107,13 +124,18 @@ class QuadraticWorld(World):
     n_train : int
         Training data.
     noise : float
-        Standard deviation of observations.
+        Standard deviation of observations; P21 has a variance of 0.5.
+    coefficients : tuple of float or None
+        a, b and c; None draws them from the prior for every data set, so that the truth is one more draw from
+        the posterior.
     prior_std : float
-        Standard deviation of the coefficients.
+        Standard deviation that the prior has for each of the coefficients.
     gap : tuple of float
         Where there are no training data.
-    x_range : tuple of float
-        Smallest and largest x.
+    x_range : tuple of float or None
+        Smallest and largest x, uniform between them; None for x ~ N(0, 1).
+    test : {"all", "seen", "gap"}
+        Where test data lie: anywhere, where training data were, or in the gap.
 
     References
     ----------
@@ -122,19 +144,23 @@ class QuadraticWorld(World):
     Examples
     --------
     >>> from credibly.simulate import QuadraticWorld
-    >>> sample = QuadraticWorld().draw(2000, rng=7)
-    >>> x, spread = sample.features[:, 0], sample.predictions.mean.std(axis=1)
-    >>> bool(spread[abs(x) < 0.1].mean() > spread[(abs(x) > 0.6) & (abs(x) < 0.9)].mean())
+    >>> sample = QuadraticWorld(test="gap").draw(1000, rng=7)
+    >>> x = sample.features[:, 0]
+    >>> bool(x.min() >= -1.5), bool(x.max() <= 0)
+    (True, True)
+    >>> bool(abs((sample.labels - (x - 1) ** 2).var() - 0.5) < 0.1)
     True
     """
 
     posterior_scale: float = 1.0
     n_members: int = 50
-    n_train: int = 20
-    noise: float = 0.1
+    n_train: int = 10_000
+    noise: float = math.sqrt(0.5)
+    coefficients: tuple[float, float, float] | None = (1.0, -2.0, 1.0)
     prior_std: float = 1.0
-    gap: tuple[float, float] = (-0.5, 0.5)
-    x_range: tuple[float, float] = (-1.0, 1.0)
+    gap: tuple[float, float] = (-1.5, 0.0)
+    x_range: tuple[float, float] | None = None
+    test: Literal["all", "seen", "gap"] = "all"
 
     def __post_init__(self) -> None:
         require_number(self.posterior_scale, "posterior_scale", 0, 1e6, "Use 1 for the posterior.")
@@ -142,8 +168,17 @@ class QuadraticWorld(World):
         require_integer(self.n_train, "n_train", 1)
         require_number(self.noise, "noise", 0, 1e6, "Use 0.1.", positive=True)
         require_number(self.prior_std, "prior_std", 0, 1e6, "Use 1.", positive=True)
-        require_interval(self.x_range, "x_range", -1e6, 1e6, "Use (-1.0, 1.0).")
-        require_interval(self.gap, "gap", *self.x_range, "Use (-0.5, 0.5).")
+        one_of("`test`", self.test, ("all", "seen", "gap"))
+        if self.x_range is not None:
+            require_interval(self.x_range, "x_range", -1e6, 1e6, "Use (-1.0, 1.0).")
+        require_interval(self.gap, "gap", *(self.x_range or (-30.0, 30.0)), "Use (-0.5, 0.5).")
+        if self.coefficients is not None:
+            if len(self.coefficients) != 3:
+                raise InputError(
+                    "`coefficients`", "must be three numbers", f"got {self.coefficients!r}", "Use (1, -2, 1)."
+                )
+            for one in self.coefficients:
+                require_number(one, "coefficients", -1e6, 1e6, "Use (1, -2, 1).")
         if self.gap == self.x_range:
             raise InputError(
                 "`gap`",
@@ -159,9 +194,11 @@ class QuadraticWorld(World):
         return f"P21 quadratic{scale}"
 
     @property
-    def null(self) -> bool:
-        """Whether members are draws from the posterior."""
-        return self.posterior_scale == 1
+    def null(self) -> bool | None:
+        """Whether members are draws from the posterior; None where the coefficients are fixed."""
+        if self.posterior_scale != 1:
+            return False
+        return True if self.coefficients is None else None
 
     def _draw(self, n: int, generator: np.random.Generator, seed: Seed) -> WorldSample:
         coefficients, places, observed = self._observe(generator)
@@ -172,7 +209,7 @@ class QuadraticWorld(World):
         root = np.linalg.cholesky(precision)
         away = np.linalg.solve(root.T, generator.standard_normal((3, self.n_members)))
         members = centre[:, None] + self.posterior_scale * away
-        x = generator.uniform(*self.x_range, size=n)
+        x = self._places(generator.random(n), self.test)
         mean = _powers(x) @ coefficients
         values = mean + self.noise * generator.standard_normal(n)
         predictions = Gaussian(
@@ -199,17 +236,33 @@ class QuadraticWorld(World):
 
     def _observe(self, generator: np.random.Generator) -> tuple[HostArray, HostArray, HostArray]:
         """Return coefficients, and x and y of the training data."""
-        coefficients = self.prior_std * generator.standard_normal(3)
-        places = self._outside_gap(generator.random(self.n_train))
+        if self.coefficients is None:
+            coefficients = self.prior_std * generator.standard_normal(3)
+        else:
+            coefficients = np.array(self.coefficients, dtype=np.float64)
+        places = self._places(generator.random(self.n_train), "seen")
         observed = _powers(places) @ coefficients + self.noise * generator.standard_normal(self.n_train)
         return coefficients, places, observed
 
-    def _outside_gap(self, uniform: HostArray) -> HostArray:
-        """Spread numbers from [0, 1) evenly over the range without the gap."""
-        low, high = self.x_range
-        width = self.gap[1] - self.gap[0]
-        place = low + uniform * (high - low - width)
-        return np.asarray(np.where(place < self.gap[0], place, place + width))
+    def _places(self, uniform: HostArray, where: Literal["all", "seen", "gap"]) -> HostArray:
+        """Turn uniform numbers into x: quantiles of its law, outside or inside the gap."""
+        from scipy.special import ndtr, ndtri
+
+        if self.x_range is None:
+            start, end = ndtr(np.array(self.gap))
+        else:
+            low, high = self.x_range
+            start, end = ((edge - low) / (high - low) for edge in self.gap)
+        if where == "gap":
+            level = start + uniform * (end - start)
+        elif where == "seen":
+            level = uniform * (1 - (end - start))
+            level = np.where(level < start, level, level + (end - start))
+        else:
+            level = uniform
+        if self.x_range is None:
+            return np.asarray(ndtri(np.clip(level, 1e-300, 1 - 1e-16)))
+        return np.asarray(low + level * (high - low))
 
 
 def _powers(x: HostArray) -> HostArray:

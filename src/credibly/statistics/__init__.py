@@ -13,9 +13,9 @@ from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
-from credibly.statistics.proper import accuracy, brier, log_loss
+from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Statistic, Traits
-from credibly.statistics.registry import registered
+from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
@@ -23,7 +23,6 @@ from credibly.statistics.simplex_maps import error_over_simplex, error_over_weig
 from credibly.statistics.skce import skce
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spiegelhalter import spiegelhalter_z
-from credibly.statistics.user import statistic
 from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
@@ -36,6 +35,7 @@ __all__ = [
     "brier",
     "classwise_ece",
     "confidence_ece",
+    "confidence_gap",
     "crps",
     "decompose_brier",
     "ecce",

@@ -16,20 +16,23 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Predictions, Rows
-from credibly.statistics.bins import (
+from credibly.statistics.cells import (
     Binning,
+    Cells,
+    CellStatistic,
     Closed,
     bin_edges,
     bin_index,
     check_bins,
     width_edges,
 )
-from credibly.statistics.cells import Cells, CellStatistic
+from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, Plan, State, Story, Traits
-from credibly.statistics.top_label import top_label
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +47,7 @@ class BinnedStatistic(CellStatistic):
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)
-        if not isinstance(self.p, (int, float)) or not self.p >= 1:
+        if not isinstance(self.p, (int, float, np.number)) or not self.p >= 1:
             raise InputError(
                 "`p`", "must be a number of at least 1", f"got {self.p!r}", "Use 1, 2 or `math.inf`."
             )
@@ -156,7 +159,7 @@ class ConfidenceECE(BinnedStatistic):
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         **_C25,
         **_M23,
-        "P21": {"n_bins": 10, "closed": "right"},
+        "P21": {"closed": "right"},  # eq. 2.3 leaves the number of bins open
     }
 
     def binned_values(self, probs: Array) -> Array:

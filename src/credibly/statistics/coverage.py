@@ -1,7 +1,7 @@
 """Do intervals hold as many labels as they say?
 
 picp  mean 1[l <= y <= u], the central interval of a level
-quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M
+quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j / M; with `strict` y < Q(p_j)
 interval_score  mean (u - l) + 2/alpha (l - y)^+ + 2/alpha (y - u)^+, alpha = 1 - level
 
 Quantiles are computed once; a label vector is then only compared with them.
@@ -26,7 +26,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
 from credibly.predictions import (
@@ -36,8 +36,7 @@ from credibly.predictions import (
     RealPredictions,
     Reals,
     as_labels,
-    as_predictions,
-    require_order,
+    paired,
 )
 from credibly.results.base import require_level
 from credibly.statistics.proper import share_moments
@@ -91,6 +90,7 @@ class IntervalCoverage(RealMean):
         "Transactions on Neural Networks, 2011.",
         aliases={"coverage": "", "interval_coverage": ""},
     )
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"level": 0.95}}
 
     def __post_init__(self) -> None:
         require_level(self.level)
@@ -159,7 +159,7 @@ class CoverageShares(Bound):
 
     term_size = 1.0
     levels: Array
-    looks: ClassVar[Mapping[str, bool]]
+    looks: Mapping[str, bool]
     """Names of the counts in the state; whether ends count that are below the label, or at most the label."""
 
     @abstractmethod
@@ -192,22 +192,26 @@ class CoverageShares(Bound):
 
 
 class QuantileErrorBound(CoverageShares):
-    """How many labels are at most as large as each quantile."""
-
-    looks = {"cells": True}  # noqa: RUF012
+    """How many labels are at most as large as each quantile, or below it."""
 
     def __init__(
-        self, statistic: Statistic, table: Array, levels: Array, plan: Plan, notes: tuple[str, ...]
+        self,
+        statistic: QuantileCalibrationError,
+        table: Array,
+        levels: Array,
+        plan: Plan,
+        notes: tuple[str, ...],
     ) -> None:
         super().__init__(statistic, plan.n, notes)
         self.table, self.levels = table, levels
+        self.looks = {"cells": not statistic.strict}
 
     def places(self, values: Array) -> dict[str, Array]:
         """Return the cell between neighbouring quantiles."""
-        return {"cells": count_at_most(self.table, values, strict=True)}
+        return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
 
     def shares(self, state: State) -> Array:
-        """Return the share of labels at most as large as each quantile."""
+        """Return the share of labels at most as large as each quantile, or below it."""
         xp = namespace(state["cells"])
         return xp.cumulative_sum(state["cells"], axis=1)[:, :-1] / state["weight"][:, None]
 
@@ -221,6 +225,9 @@ class QuantileCalibrationError(Statistic):
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves. `Quantiles` have their own levels, which are taken
         in place of a number.
+    strict : bool
+        Count labels below a quantile only, F(y) < p as P21 eq. 2.4 has it. That differs where
+        labels equal quantiles, as draws that took a label's place do.
 
     Examples
     --------
@@ -231,6 +238,7 @@ class QuantileCalibrationError(Statistic):
     """
 
     levels: int | tuple[float, ...] = 100
+    strict: bool = False
     name: ClassVar[str] = "quantile_calibration_error"
     traits: ClassVar[Traits] = real_traits(tail="greater", bounds=(0.0, math.inf))
     reference: ClassVar[str] = "Kuleshov, Fenner and Ermon 2018"
@@ -244,6 +252,7 @@ class QuantileCalibrationError(Statistic):
         "regression, ICML 2018.",
         aliases={"qce": "", "regression_ece": ""},
     )
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"P21": {"strict": True}}
 
     def __post_init__(self) -> None:
         given: Any = self.levels
@@ -298,7 +307,7 @@ _SAME_LEVEL = 1e-9
 class CentralShares(CoverageShares):
     """How many labels lie inside each of nested intervals, the widest first."""
 
-    looks = {"reached": False, "exceeded": True}  # noqa: RUF012
+    looks: Mapping[str, bool] = {"reached": False, "exceeded": True}
 
     def __init__(self, ends: tuple[Array, Array], levels: Array, notes: tuple[str, ...]) -> None:
         super().__init__(picp, ends[0].shape[0], notes)
@@ -321,6 +330,14 @@ class CentralShares(CoverageShares):
         return xp.flip(inside, axis=1) / state["weight"][:, None]
 
 
+def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
+    """Return the places of levels l and 1 - l that are both predicted, the widest interval first."""
+    own = to_host(as_float64(predictions.levels))
+    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
+    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+    return low, partner[low].argmax(axis=1) if low.size else low
+
+
 def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares:
     """Bind intervals that hold j / M of the probability, or those between symmetric quantiles.
 
@@ -341,8 +358,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
         raise InputError("`levels`", f"must be at most {MOST_LEVELS}", f"got {number}", "Try 50.")
     if isinstance(predictions, Quantiles):
         own = to_host(as_float64(predictions.levels))
-        partner = np.abs(1.0 - own[:, None] - own[None, :]) <= _SAME_LEVEL
-        low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - _SAME_LEVEL))
+        low, high = symmetric_levels(predictions)
         if not low.size:
             raise UnsupportedError(
                 "central intervals of `Quantiles`",
@@ -350,10 +366,10 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
                 f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
                 "Predict symmetric levels, 0.05 and 0.95 say.",
             )
-        high = partner[low].argmax(axis=1)[::-1]
         table = as_float64(predictions.values)
         xp = namespace(table)
-        ends = tuple(xp.take(table, like(np.ascontiguousarray(at), table), axis=1) for at in (low, high))
+        rising = np.ascontiguousarray(high[::-1])
+        ends = tuple(xp.take(table, like(at, table), axis=1) for at in (low, rising))
         held = like(np.ascontiguousarray(1.0 - 2.0 * own[low][::-1]), table)
         note = f"the {low.size} intervals between symmetric levels of the quantiles are used"
         return CentralShares((ends[0], ends[1]), held, (*predictions.notes, note))
@@ -363,7 +379,7 @@ def central_coverage(predictions: RealPredictions, levels: int) -> CentralShares
     return CentralShares((both[:, : number - 1], both[:, number - 1 :]), held, predictions.notes)
 
 
-def pit(predictions: Any, labels: Any) -> Array:
+def pit(predictions: Any, labels: Any = None) -> Array:
     """Return F(y) of every label under its predicted distribution.
 
     Parameters
@@ -389,8 +405,7 @@ def pit(predictions: Any, labels: Any) -> Array:
     >>> cr.pit(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [0.0, 1.0]).round(4)
     array([0.5   , 0.8413])
     """
-    require_order(predictions, labels)
-    given = as_predictions(predictions)
+    given, labels = paired(predictions, labels)
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
             "`pit`",

@@ -10,14 +10,13 @@ import dataclasses
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.merging import State
+from credibly._arrays.sums import State
 from credibly.predictions import Dataset, Rows, as_rows
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Moments, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
-from credibly.statistics.bins import Binning, Closed
-from credibly.statistics.cells import SPARSE_REFUSAL
+from credibly.statistics.cells import SPARSE_REFUSAL, Binning, Closed
 from credibly.statistics.over_rows import StatisticsTask
 from credibly.statistics.proper import MeanBound, brier
 from credibly.statistics.protocol import SECOND_LOOK

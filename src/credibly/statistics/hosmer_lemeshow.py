@@ -18,10 +18,18 @@ import numpy as np
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import Array, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
-from credibly.statistics.bins import Binning, Closed, bin_edges, bin_index, check_bins
-from credibly.statistics.cells import CellBound, Cells, CellStatistic
+from credibly.statistics.cells import (
+    Binning,
+    CellBound,
+    Cells,
+    CellStatistic,
+    Closed,
+    bin_edges,
+    bin_index,
+    check_bins,
+)
+from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.top_label import top_label
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
@@ -106,7 +114,7 @@ class HosmerLemeshow(CellStatistic):
         "Communications in Statistics, 1980; Fagerland, Hosmer and Bofin, Statistics in Medicine, 2008.",
         aliases={"hl": "", "hl_test": ""},
     )
-    papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_width"}}
+    papers: ClassVar[dict[str, dict[str, Any]]] = {"M23": {"n_bins": 5, "binning": "equal_mass"}}
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)

@@ -27,14 +27,15 @@ from credibly._arrays.namespace import (
     is_array,
     is_numpy,
     is_torch,
+    memory_budget,
     namespace,
     on_accelerator,
+    rows_within_budget,
+    tiles,
     to_host,
 )
-from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
 from credibly.predictions import Labels
-from credibly.statistics.label_rows import replicates
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates
 
 Precision = Literal["float64", "float32", "tf32"]
 PRECISIONS = ("float64", "float32", "tf32")

@@ -2,7 +2,9 @@
 
     accuracy  mean 1[argmax p = y]      brier  mean ||p - e_y||^2      log_loss  mean -log p_y
 
-Brier 1950; Gneiting and Raftery 2007. All three are sums, so a table of contributions (n, k), one entry per
+    confidence_gap  mean (max p - 1[argmax p = y])
+
+Brier 1950; Gneiting and Raftery 2007. All are sums, so a table of contributions (n, k), one entry per
 possible label, serves every label vector of a batch and label counts alike.
 """
 
@@ -17,13 +19,29 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace, to_host
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
-from credibly.predictions import Classes, Counts, Labels, Predictions, as_point
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    as_float64,
+    device,
+    is_numpy,
+    namespace,
+    tiles,
+    to_host,
+)
+from credibly._arrays.sums import add_mask
+from credibly.predictions import Classes, Counts, Labels, Predictions, as_point, label_dtype
 from credibly.results.estimates import Moments, standard_error_of
-from credibly.statistics.label_rows import replicates
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.top_label import top_label
+from credibly.statistics.protocol import (
+    CLASS_LABELS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    replicates,
+)
 
 
 class MeanBound(Bound):
@@ -219,9 +237,53 @@ class HitBound(ScoreBound):
         return share_moments(self.state(labels))
 
 
+_BOTH_CLASSES = "the Brier score is the sum over both classes, twice scikit-learn's brier_score_loss"
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfidenceGap(Statistic):
+    """Mean confidence minus accuracy: how much too sure the model is on average, negative where too unsure.
+
+    Notes
+    -----
+    Too sure here and too unsure there cancel out: a gap of 0 does not say that confidence is right. Its test
+    is that of `accuracy`, whose expected value is the mean confidence.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.confidence_gap([[0.75, 0.25], [0.75, 0.25]], [0, 1]))
+    0.25
+    """
+
+    name: ClassVar[str] = "confidence_gap"
+    traits: ClassVar[Traits] = _traits(False, (-1.0, 1.0))
+    reference: ClassVar[str] = "Guo et al. 2017"
+    story: ClassVar[Story] = Story(
+        title="Confidence gap",
+        meaning="Mean confidence minus accuracy: positive where the model is too sure on average.",
+        formula="mean of (max p − 1[argmax p = y])",
+        above="the model is surer than it is right (overconfident)",
+        below="the model is less sure than it is right (underconfident)",
+        notion="confidence",
+        citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
+        aliases={"overconfidence": "", "calibration_in_the_large": "of the most probable class", "gap": ""},
+    )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        confidence, _ = top_label(point.probs)
+        hits = Accuracy().table(point.probs)
+        return MeanBound(self, as_float64(confidence)[:, None] - hits, plan, notes)
+
+
 @dataclasses.dataclass(frozen=True)
 class Brier(ProperScore):
-    """Mean squared distance between the predicted distribution and the label, over all classes.
+    """Mean squared distance between the predicted distribution and the label, summed over all classes.
+
+    Notes
+    -----
+    Of two classes it is the sum over both, twice `brier_score_loss` of scikit-learn, which takes one of them.
 
     Examples
     --------
@@ -248,6 +310,10 @@ class Brier(ProperScore):
             "brier_score_loss": "which for two classes is twice the number of scikit-learn",
         },
     )
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return ScoreBound(self, point.probs, plan, (*notes, _BOTH_CLASSES) if point.n_classes == 2 else notes)
 
     def table(self, probs: Array) -> Array:
         """|p|^2 - 2 p_c + 1."""
@@ -345,5 +411,36 @@ class LogLossBound(ScoreBound):
 
 
 accuracy = Accuracy()
+confidence_gap = ConfidenceGap()
 brier = Brier()
 log_loss = LogLoss()
+
+
+def top_label(probs: Array) -> tuple[Array, Array]:
+    """Return (confidence, predicted class) from probabilities (n, k)."""
+    if is_numpy(probs):
+        return _top_label_numpy(probs)
+    xp = namespace(probs)
+    predicted = xp.argmax(probs, axis=-1)
+    return xp.max(probs, axis=-1), xp.astype(predicted, label_dtype(xp, probs.shape[1]))
+
+
+def _top_label_numpy(probs: Array) -> tuple[Array, Array]:
+    """Reduce column by column on tiles that stay in cache.
+
+    NumPy reduces a short last axis row by row, several times slower than memory allows.
+    """
+    n, k = probs.shape
+    if k > 64:
+        return probs.max(axis=1), probs.argmax(axis=1).astype(label_dtype(np, k))
+    confidence = np.empty(n, dtype=probs.dtype)
+    predicted = np.zeros(n, dtype=label_dtype(np, k))
+    for rows in tiles(n, 2 * CACHE_ELEMENTS // k):
+        columns = np.ascontiguousarray(probs[rows].T)
+        best, label = confidence[rows], predicted[rows]
+        np.max(columns, axis=0, out=best)
+        earlier = np.ones(best.shape, dtype=bool)  # no column so far holds the maximum
+        for column in columns[:-1]:
+            earlier &= column != best
+            add_mask(label, earlier)
+    return confidence, predicted

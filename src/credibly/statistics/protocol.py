@@ -21,9 +21,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.merging import State as State  # part of the protocol; its home is below credal, too
-from credibly._arrays.namespace import Array, to_host
+import numpy as np
+
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
+from credibly._arrays.namespace import Array, device, is_numpy, namespace, to_host
+from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -313,7 +315,18 @@ class Statistic(ABC):
                     argument="paper",
                 )
             settings = {**self.papers[paper], **settings}
-        return dataclasses.replace(self, **settings)
+        try:
+            return dataclasses.replace(self, **settings)
+        except CrediblyError:
+            raise
+        except (TypeError, ValueError) as error:  # a text or None where a number is compared
+            got = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+            raise InputTypeError(
+                f"the settings of `{self.name}`",
+                "must be of the kinds that its documentation names",
+                f"got {got[:200]}",
+                f"Its own: `{self._call()}`.",
+            ) from error
 
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""
@@ -433,3 +446,35 @@ class Statistic(ABC):
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
+
+
+def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
+    """Return one-hot labels or label frequencies as (b, k, n), without weights."""
+    if isinstance(labels, Counts):
+        counts = xp.astype(labels.values, xp.float64)
+        share = counts / xp.sum(counts, axis=-1, keepdims=True)
+        return xp.astype(xp.permute_dims(share, (0, 2, 1)), dtype)
+    assert isinstance(labels, Classes)
+    given = labels.values
+    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
+    if is_numpy(given):
+        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
+        return np.equal(given[:, None, :], classes[None, :, None], out=out)
+    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
+
+
+def replicates(labels: Labels, reps: slice) -> Labels:
+    """Return some replicates of a batch."""
+    weights = labels.weights
+    if weights is not None and weights.shape[0] > 1:
+        weights = weights[reps, :]
+    return dataclasses.replace(labels, values=labels.values[reps, ...], weights=weights)
+
+
+def total_weight(labels: Labels, rows: slice, like: Array) -> Array:
+    """Return the sum of weights over some rows, (b,), in double precision."""
+    xp = namespace(like)
+    if labels.weights is None:
+        return xp.full((len(labels),), float(rows.stop - rows.start), dtype=xp.float64, device=device(like))
+    total = xp.sum(labels.weights[:, rows], axis=1)
+    return total + xp.zeros((len(labels),), dtype=xp.float64, device=device(like))

@@ -30,9 +30,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr, to_host
 from credibly._arrays.row_search import count_at_most
-from credibly._arrays.special import ndtr
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.regression import LeftOut
 from credibly.results.base import Tail, require_level

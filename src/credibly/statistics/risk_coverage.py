@@ -20,8 +20,7 @@ from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate, mean_refusal, standard_error
 from credibly.statistics.over_rows import require_rows
-from credibly.statistics.proper import accuracy
-from credibly.statistics.top_label import top_label
+from credibly.statistics.proper import accuracy, top_label
 
 _ROUNDING = 1e-12
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import is_torch, namespace
-from credibly.predictions import ClassPredictions, Labels, Predictions, as_predictions, require_order
+from credibly.predictions import ClassPredictions, Labels, Predictions, paired
 from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.registry import as_statistic
@@ -75,8 +75,7 @@ class RunningStatistic:
         sample_weight : array (b,), optional
             Non-negative weights of the instances.
         """
-        require_order(predictions, labels)
-        given = as_predictions(predictions)
+        given, labels = paired(predictions, labels)
         batch = self.statistic.labels(given, labels, sample_weight)
         bound = self.statistic.bind(given)
         sums = bound.observed_sums(batch)

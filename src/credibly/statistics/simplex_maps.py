@@ -8,14 +8,12 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import like, namespace, to_host
-from credibly._arrays.special import softmax
-from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, require_order
+from credibly._arrays.namespace import like, namespace, softmax, to_host
+from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.curves import SimplexMap, lattice
 from credibly.statistics.kde import KdeCe
-from credibly.statistics.label_rows import label_values
 from credibly.statistics.pairwise import BandwidthPlan
-from credibly.statistics.protocol import Statistic
+from credibly.statistics.protocol import Statistic, label_values
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smoother import kernel_keys, with_one
 
@@ -54,7 +52,7 @@ def error_over_simplex(
     >>> cr.statistics.error_over_simplex(probs, probs.argmax(axis=1), n_steps=10).values.shape
     (66,)
     """
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     require_integer(n_steps, "n_steps", 1)
     given = as_predictions(predictions)
     statistic = KdeCe(bandwidth=bandwidth)  # type: ignore[arg-type]
@@ -125,7 +123,7 @@ def error_over_weights(
     ... ).smallest
     array([1., 0., 0.])
     """
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     require_integer(n_steps, "n_steps", 1)
     given = as_predictions(predictions)
     if not isinstance(given, Ensemble) or given.n_members != 3:

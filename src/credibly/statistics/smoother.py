@@ -25,11 +25,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, is_torch, namespace, to_host
-from credibly._arrays.special import gammaln, logsumexp, softmax
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    device,
+    gammaln,
+    is_numpy,
+    is_torch,
+    logsumexp,
+    namespace,
+    softmax,
+    to_host,
+)
 from credibly.predictions import Labels
 from credibly.statistics.kernels import distinct_rows, taken
-from credibly.statistics.label_rows import label_values, total_weight
 from credibly.statistics.pairwise import (
     BandwidthPlan,
     PairwiseBound,
@@ -38,7 +47,7 @@ from credibly.statistics.pairwise import (
     matrix_product_precision,
     set_diagonal,
 )
-from credibly.statistics.protocol import State
+from credibly.statistics.protocol import State, label_values, total_weight
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError

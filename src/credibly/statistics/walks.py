@@ -25,14 +25,21 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import Array, as_float64, device, is_numpy, namespace
-from credibly._arrays.tiles import CACHE_ELEMENTS, tiles
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, device, is_numpy, namespace, tiles
 from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
 from credibly.statistics.cells import PLUGIN_REFUSAL
-from credibly.statistics.label_rows import replicates
 from credibly.statistics.over_rows import gathered
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.top_label import top_label
+from credibly.statistics.proper import top_label
+from credibly.statistics.protocol import (
+    CLASS_LABELS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    replicates,
+)
 
 Target = Literal["top_label", "classwise"]
 

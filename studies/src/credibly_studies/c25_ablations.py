@@ -15,7 +15,7 @@ from credibly.evaluation import shown
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.instance_scores import chosen_members
+from credibly.selection.score import chosen_members
 from credibly.selection.settings import Paper
 from credibly_studies.c25_measures import by_divergence, by_measure, measured
 from credibly_studies.c25_models import Models, digits_models
@@ -114,7 +114,7 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
     )  # fmt: skip
     changes = {name: measured(one) for name, one in shorter.items()}
     claim = Claim(
-        "C25 section on lower probabilities (thesis 8.2.2)",
+        "C25 section 4",
         "A budget of the most relevant sets can stand for all of them",
         "30 of 1023 sets for CIFAR-10",
         "E on three sets per class minus E on all events: "
@@ -164,7 +164,7 @@ def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]
     }
     outcome = all_of(*(above(one[1]) for one in changes.values()))
     return Claim(
-        f"C25 Fig. on the number of samples (thesis Fig. 8.18); digits, {name}",
+        f"C25 F.5, Fig. 13; digits, {name}",
         "More samples consistently raise E",
         "about 0.40 to 0.65 for 5 to 30 members of DE",
         f"from {numbers[0]} to {numbers[-1]}: "
@@ -187,4 +187,5 @@ ABLATIONS = Study(
     small=AblationsSize(300, 100, (2, 5, 10), (10, 40)),
     full=AblationsSize(900, 2000, (2, 3, 5, 7, 10), (10, 25, 50, 100, 250)),
     work=work,
+    design="another",
 )

@@ -75,7 +75,7 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
     ]
     return StudyTable("divergences", "Rankings by divergence", columns, rows), [
         Claim(
-            "C25, rankings by KL and JS (thesis 8.9); digits",
+            "C25 F.1, Table 5; digits",
             "Without points, KL and JS have the same two models first at trade-off 1",
             "RS-NN and DE (at 1.0 the printed KL row has RS-NN and LB-BNN)",
             "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
@@ -86,7 +86,7 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             else "",
         ),
         Claim(
-            "C25 section on KL and JS (thesis 8.4.5.3); digits",
+            "C25 F.1; digits",
             "KL tells right from wrong predictions better than JS",
             "no number",
             "ensemble, area under the curve of distances, wrong against right: "
@@ -155,7 +155,7 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
     alike = [name for name, outcome in by_entropy.items() if outcome != "confirmed"]
     return [
         Claim(
-            "C25 appendix, entropy instead of NS (thesis 8.4.5.4); digits",
+            "C25 F.2; digits",
             "NS tells wrong from right predictions better than upper minus lower entropy",
             "no number",
             f"area under the curve, NS minus entropy: {listed(gains)}",
@@ -166,21 +166,21 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             else "",
         ),
         Claim(
-            "C25 Fig. on set size (thesis Fig. 8.15); digits",
+            "C25 Fig. 18; digits",
             "Credal set size and NS are directly correlated",
             "heat maps",
             f"rank correlations {listed(correlations['size'])}",
             all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
         ),
         Claim(
-            "C25 Fig. on confidence (thesis Fig. 8.14); digits",
+            "C25 Fig. 17; digits",
             "Entropy is tied to confidence",
             "heat maps",
             f"rank correlations {listed(correlations['entropy'])}",
             all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
         ),
         Claim(
-            "C25 Fig. on confidence (thesis Fig. 8.14); digits",
+            "C25 Fig. 17; digits",
             "NS has little correlation with confidence",
             "heat maps",
             f"rank correlations {listed(correlations['imprecision'])}",

@@ -20,8 +20,8 @@ STANDS_FOR = {
     "evidential": "EDL",
     "intervals": "CreINN",
     "belief": "RS-NN",
-    "single": "CNN",
-    "forest": "CNN",
+    "single": "SNN",
+    "forest": "SNN",
 }
 """Which kind of model of C25 each of ours stands for."""
 

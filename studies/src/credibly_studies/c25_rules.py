@@ -7,7 +7,15 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 
-from credibly_studies.c25_printed import BY_ENTROPY, BY_JS, SCORES, VERTICES, Printed, PrintedRanking
+from credibly_studies.c25_printed import (
+    BY_ENTROPY,
+    BY_JS,
+    SCORES,
+    TABLE_8,
+    VERTICES,
+    Printed,
+    PrintedRanking,
+)
 
 Scores = Mapping[str, Mapping[str, Printed]]
 """Printed rows by data set and model."""
@@ -69,6 +77,20 @@ def deviations(scores: Scores) -> Iterator[Checked]:
             yield _compared(f"{data}, {name}, std of E", row.score_std, nearest, 3 * HALF)
 
 
+def tradeoffs(scores: Scores) -> Iterator[Checked]:
+    """Table 8: means are KL + trade-off * NS, deviations between difference and sum of those of the parts."""
+    for data, rows in scores.items():
+        for tradeoff, models in TABLE_8[data].items():
+            for name, (mean, std) in models.items():
+                row = rows[name]
+                where = f"Table 8, {data}, {name} at {tradeoff:g}"
+                expected = row.distance + tradeoff * row.imprecision
+                yield _compared(where, mean, expected, (2 + tradeoff) * HALF)
+                other = tradeoff * row.imprecision_std
+                nearest = min(max(std, abs(row.distance_std - other)), row.distance_std + other)
+                yield _compared(f"{where}, std", std, nearest, (2 + tradeoff) * HALF)
+
+
 def ranked_scores(table: str, ranking: PrintedRanking, lines: Lines) -> list[Checked]:
     """Compare printed mean scores with distance + trade-off * imprecision of printed means."""
     found = []
@@ -110,18 +132,18 @@ def lines_by_entropy() -> dict[str, tuple[float, float]]:
 
 
 def vertex_rows() -> Iterator[Checked]:
-    """Table 8.8: E = KL + NS; NS does not depend on vertices, nor KL on which of them are listed."""
+    """Table 4: E = KL + NS; NS does not depend on vertices, nor KL on which of them are listed."""
     for (model, vertices), row in VERTICES.items():
         for place, group in enumerate(("right", "wrong")):
             expected = row.distance[place] + row.imprecision[place]
-            where = f"Table 8.8, {model}, {vertices} vertices, {group}"
+            where = f"Table 4, {model}, {vertices} vertices, {group}"
             yield _compared(f"{where}, E", row.score[place], expected, 3 * HALF)
     for model in ("LB-BNN", "DE"):
         few, all_of_them = VERTICES[model, "2k"], VERTICES[model, "k!"]
         for part in ("distance", "imprecision"):
             for place, group in enumerate(("right", "wrong")):
                 pair = getattr(few, part)[place], getattr(all_of_them, part)[place]
-                yield _compared(f"Table 8.8, {model}, {group}, {part}", *pair, 2 * HALF)
+                yield _compared(f"Table 4, {model}, {group}, {part}", *pair, 2 * HALF)
 
 
 def entropy_gap_of_rsnn() -> tuple[float, float]:

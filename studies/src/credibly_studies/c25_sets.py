@@ -164,6 +164,7 @@ DIGITS = Study(
     small=SetsSize(900, 200),
     full=SetsSize(900, 2000),
     work=SetsWork("digits", digits_models),
+    design="another",
 )
 
 SNLI = Study(
@@ -173,5 +174,6 @@ SNLI = Study(
     small=SetsSize(1000, 200),
     full=SetsSize(4921, 2000),
     work=SetsWork("SNLI", snli_models),
+    design="another",
     needs=("data",),
 )

@@ -14,10 +14,14 @@ from credibly.selection.standings import Ranking
 from credibly_studies.c25_printed import (
     BY_ENTROPY,
     BY_JS,
+    FIG_13,
+    NS_AT_07,
+    POINTS,
     RANKINGS,
     SCORES,
     TOY,
     TOY_RANKINGS,
+    Printed,
     PrintedRanking,
 )
 from credibly_studies.c25_rules import (
@@ -31,10 +35,11 @@ from credibly_studies.c25_rules import (
     ranked_order,
     ranked_scores,
     sums_of_scores,
+    tradeoffs,
     vertex_rows,
 )
 from credibly_studies.judging import holds
-from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
+from credibly_studies.results import Cell, Claim, Design, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
 
@@ -55,19 +60,22 @@ def work(size: TablesSize, run: Run) -> Findings:
     """Check every rule over the printed tables."""
     scores = {name: SCORES[name] for name in size.data}
     rules: dict[str, list[Checked]] = {
-        "8.2: E is KL + NS": list(sums_of_scores(scores)),
-        "8.2: deviation of E fits those of KL and NS": list(deviations(scores)),
-        "8.7: right and wrong mix to all": list(mixtures(scores)),
+        "1: E is KL + NS": list(sums_of_scores(scores)),
+        "1: deviation of E fits those of KL and NS": list(deviations(scores)),
+        "7: right and wrong mix to all": list(mixtures(scores)),
     }
     for table, rankings in RANKINGS.items():
         if _data(table) not in scores:
             continue
         lines = {name: (row.distance, row.imprecision) for name, row in SCORES[_data(table)].items()}
         rules |= _ranked(table, rankings, lines)
-    rules |= _ranked("8.9, JS", BY_JS, lines_by_js())
-    rules |= _ranked("8.10, entropy", BY_ENTROPY, lines_by_entropy())
-    rules |= _ranked("8.1", TOY_RANKINGS, TOY)
-    rules["8.8: E is KL + NS, which vertices do not change"] = list(vertex_rows())
+    rules["8: means and deviations at ten trade-offs"] = list(tradeoffs(scores))
+    lines = {name: (row.distance, row.imprecision) for name, row in SCORES["CIFAR-10"].items()}
+    rules |= _ranked("6 CIFAR-10, NS at 0.7", NS_AT_07, lines)
+    rules |= _ranked("5, JS", BY_JS, lines_by_js())
+    rules |= _ranked("6, CU", BY_ENTROPY, lines_by_entropy())
+    rules |= _ranked("3", TOY_RANKINGS, TOY)
+    rules["4: E is KL + NS, which vertices do not change"] = list(vertex_rows())
     kept = StudyTable(
         "rules",
         "Printed numbers against each other; what rounding explains is no difference",
@@ -145,73 +153,199 @@ def _claim(place: str, statement: str, printed: str, found: list[Checked], why: 
     told = f"{len(found) - len(off)} of {len(found)} printed numbers agree" + (
         f"; {listed}" if listed else ""
     )
-    return Claim(place, statement, printed, told, holds(one.gap == 0 for one in found), why if off else "")
+    return Claim(
+        place, statement, printed, told, holds(one.gap == 0 for one in found), why if off else "", PRINT
+    )
+
+
+PRINT: Design = "printed numbers"
 
 
 def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
     orders = [one for rule, found in rules.items() if rule.endswith("order") for one in found]
-    tables = [table for table in (*RANKINGS, "8.1") if f"{table}: scores" in rules]
+    tables = [table for table in (*RANKINGS, "6 CIFAR-10, NS at 0.7", "3") if f"{table}: scores" in rules]
     by_kl = [one for table in tables for one in rules[f"{table}: scores"]]
     printed, allowed = entropy_gap_of_rsnn()
     return [
         _claim(
-            "C25 Table 1 (thesis 8.2)",
+            "C25 Table 1",
             "E is the sum of KL and NS",
             "CIFAR-10, DE: 0.031 + 0.385, 0.415",
-            rules["8.2: E is KL + NS"],
+            rules["1: E is KL + NS"],
             "Misprints: no data can give these means.",
         ),
         _claim(
-            "C25 Table 1 (thesis 8.2)",
+            "C25 Table 1",
             "The deviations of E belong to those of KL and NS",
             "RS-NN on CIFAR-10: 0.407 ± 0.500",
-            rules["8.2: deviation of E fits those of KL and NS"],
-            "A misprint: thesis Table 8.3 has 1.900 in its place.",
+            rules["1: deviation of E fits those of KL and NS"],
+            "A misprint: Table 8 has 1.900 in its place.",
         ),
         _claim(
-            "C25, right and wrong predictions (thesis 8.7)",
+            "C25 Tables 1 and 7",
             "The means of right and wrong predictions are those of the same runs",
             "RS-NN on CIFAR-10: 0.398; right 0.009, wrong 5.562",
-            rules["8.7: right and wrong mix to all"],
+            rules["7: right and wrong mix to all"],
             "In the rows named, right and wrong were told apart on other predictions, or by another rule, "
             "than those of the printed accuracy.",
         ),
         _claim(
-            "C25, scores at ten trade-offs (thesis 8.1, 8.3 to 8.6, 8.9)",
+            "C25 Tables 2, 3, 5, 6, 9, 10",
             "Mean scores are KL + trade-off times NS",
             "10 trade-offs",
             by_kl,
-            "RS-NN at 0.2 and 0.3 is misprinted in thesis Table 8.4 (8.3 has 0.400 and 0.401).",
+            "RS-NN at 0.2 and 0.3 is misprinted in Table 2 (Tables 5, 6 and 8 have 0.400 and 0.401); in "
+            "Table 6 at 0.7 the names SNN and CreINN have changed places over 0.475, 0.481.",
         ),
         _claim(
-            "C25, rankings (thesis 8.1, 8.4 to 8.6, 8.9, 8.10)",
+            "C25 Tables 2, 3, 5, 6, 9, 10",
             "Models are ranked by their mean score",
             "10 trade-offs",
             orders,
             "The order given is not that of the printed means.",
         ),
         _claim(
-            "C25, rankings by JS (thesis 8.9)",
+            "C25 Table 5",
             "Mean scores by JS are JS + trade-off times NS",
             "10 trade-offs",
-            rules["8.9, JS: scores"],
+            rules["5, JS: scores"],
             "The row of trade-off 1 is not on the lines of the nine others: it was made in another run.",
         ),
         _claim(
-            "C25 Table 4 (thesis 8.8)",
+            "C25 Table 4",
             "KL and NS differ with 2k and with k! vertices",
             "LB-BNN: NS 0.564 and 0.033 of right predictions",
-            rules["8.8: E is KL + NS, which vertices do not change"],
+            rules["4: E is KL + NS, which vertices do not change"],
             "NS is computed from masses, and the vertex nearest to a label is among the 2k: neither can "
             "change with the list of vertices. The rows belong to different masses.",
         ),
         Claim(
-            "C25 appendix, entropy instead of NS (thesis 8.10)",
+            "C25 F.2, Table 6",
             "Upper minus lower entropy of RS-NN is the largest of all models",
             f"{shown(printed)} bits",
             f"at most {shown(allowed)} bits with the printed NS of RS-NN, 0.009",
             holds([printed <= allowed]),
             "The published code leaves the upper bounds out, so that precise predictions come out as vague.",
+            PRINT,
+        ),
+        _claim(
+            "C25 Table 8",
+            "E at ten trade-offs belongs to the means and deviations of Table 1",
+            "three data sets, six models",
+            rules["8: means and deviations at ten trade-offs"],
+            "EDL is another run: 2.268 ± 0.070 at 1 where Table 1 has 2.270 ± 0.066.",
+        ),
+        *_texts(),
+        *_samples(),
+    ]
+
+
+def _first(rows: Mapping[str, Printed], count: int) -> list[str]:
+    return sorted(rows, key=lambda name: rows[name].score)[:count]
+
+
+def _texts() -> list[Claim]:
+    """Return what the text says about its tables, judged by the tables."""
+    found = []
+    for data, names in {
+        "CIFAR-10": ("DE Avg", "RS-NN"),
+        "MNIST": ("LB-BNN Avg", "RS-NN"),
+        "CIFAR-100": ("RS-NN",),
+    }.items():
+        rows = SCORES[data]
+        lowest = _first(rows, len(names))
+        places = sorted(rows, key=lambda name: rows[name].score)
+        told = ", ".join(f"{name} {shown(rows[name].score)}" for name in lowest)
+        found.append(
+            Claim(
+                f"C25 section 6.1, Table 1; {data}",
+                f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} the lowest E",
+                ", ".join(f"{name} {shown(rows[name].score)}" for name in names),
+                f"lowest are {told}; RS-NN is number {places.index('RS-NN') + 1} of {len(places)}",
+                holds([set(lowest) == set(names)]),
+                "True of sets alone: points have no NS to pay for." if set(lowest) != set(names) else "",
+                PRINT,
+            )
+        )
+    without = {
+        "KL": [_sets(one)[:2] for one in RANKINGS["5 CIFAR-10, with points"]],
+        "JS": [_sets(one)[:2] for one in BY_JS],
+    }
+    counts = {name: sum(set(pair) == {"RS-NN", "DE"} for pair in pairs) for name, pairs in without.items()}
+    found.append(
+        Claim(
+            "C25 F.1, Table 5",
+            "Without points, KL and JS both have RS-NN and DE as the top two",
+            "ten trade-offs",
+            f"by KL at {counts['KL']} of 10 trade-offs, by JS at {counts['JS']} of 10",
+            holds(count == 10 for count in counts.values()),
+            "By KL DE is followed by CreINN and then LB-BNN; RS-NN is first at 1, before LB-BNN.",
+            PRINT,
+        )
+    )
+    by_cu = [_sets(one) for one in BY_ENTROPY]
+    place = [names.index("DE") + 1 for names in by_cu]
+    both = [set(names[:2]) == {"DE", "E-CNN"} for names in by_cu]
+    found.append(
+        Claim(
+            "C25 F.2, Table 6",
+            "Without points, DE and E-CNN are the best ranked models for CU",
+            "ten trade-offs",
+            f"top two at {sum(both)} of 10 trade-offs; DE is number {place[0]} of 6 at 0.1, {place[-1]} at 1",
+            holds(both),
+            "E-CNN is first from 0.2 on, before EDL and CreINN.",
+            PRINT,
+        )
+    )
+    first = [one.models[0] for one in RANKINGS["10 CIFAR-100"]]
+    found.append(
+        Claim(
+            "C25 F.4, Table 10",
+            "On CIFAR-100 LB-BNN is best at almost all trade-offs",
+            "ten trade-offs",
+            f"at {first.count('LB-BNN')} of 10; DE at {first.count('DE')}, RS-NN at {first.count('RS-NN')}",
+            holds([first.count("LB-BNN") >= 9]),
+            "",
+            PRINT,
+        )
+    )
+    return found
+
+
+def _sets(ranking: PrintedRanking) -> list[str]:
+    return [name for name in ranking.models if name not in POINTS]
+
+
+def _samples() -> list[Claim]:
+    """Return the claims about Fig. 13 and what it does to Table 1."""
+    rising = {name: np.diff(list(values.values())) for name, values in FIG_13.items()}
+    ends = {name: (min(values.values()), max(values.values())) for name, values in FIG_13.items()}
+    told = "; ".join(f"{name} {shown(low)} to {shown(high)}" for name, (low, high) in ends.items())
+    rows = SCORES["CIFAR-10"]
+    same = {"DE": FIG_13["DE"][15], "LB-BNN": FIG_13["LB-BNN"][100]}
+    return [
+        Claim(
+            "C25 F.5, Fig. 13",
+            "E rises with the number of samples, more so for DE than for LB-BNN",
+            "DE 5 to 30 members, LB-BNN 50 to 500 samples",
+            told,
+            holds(
+                [
+                    *(bool((steps > 0).all()) for steps in rising.values()),
+                    ends["DE"][1] / ends["DE"][0] > ends["LB-BNN"][1] / ends["LB-BNN"][0],
+                ]
+            ),
+            "Means of the public arrays behind the figure.",
+            PRINT,
+        ),
+        Claim(
+            "C25 Table 1 and Fig. 13",
+            "15 members of DE and 100 samples of LB-BNN have the E of Table 1",
+            "; ".join(f"{name} {shown(rows[name].score)}" for name in same),
+            "; ".join(f"{name} {shown(value)}" for name, value in same.items()),
+            holds(abs(value - rows[name].score) < 0.001 for name, value in same.items()),
+            "The figure and the table are of different runs.",
+            PRINT,
         ),
     ]
 
@@ -219,7 +353,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
 PRINTED = Study(
     name="c25-printed",
     title="Printed tables against each other: scores, rankings, right and wrong predictions, vertices",
-    reference="C25 Tables 1 to 8",
+    reference="C25 Tables 1 to 10, Fig. 13",
     small=TablesSize(("CIFAR-10",)),
     full=TablesSize(tuple(SCORES)),
     work=work,

@@ -10,7 +10,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
-from credibly.selection.paper import paper_budget, paper_samples, paper_set
+from credibly.selection.settings import paper_budget, paper_samples, paper_set
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly_studies.c25_printed import VERTICES
 from credibly_studies.judging import holds, mean_interval, told
@@ -119,14 +119,14 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
     largest = max(gaps.values())
     return [
         Claim(
-            "C25 Table 4 (thesis 8.8)",
+            "C25 Table 4",
             "2k vertices are enough for the distance to a label",
             "values quite close to each other",
             f"2k, k! and the closed form agree to {shown(largest)} on {n} instances, {len(gaps)} models",
             holds(gap <= SAME for gap in gaps.values()),
         ),
         Claim(
-            "C25 Table 4 (thesis 8.8)",
+            "C25 Table 4",
             "With 2k vertices the distance is another one, and often better",
             f"DE, wrong predictions: {printed[0]} with 2k, {printed[1]} with k!",
             f"the same to {shown(largest)}",
@@ -135,7 +135,7 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
             "set gives it more: -ln of the plausibility is the distance, and no vertex is needed.",
         ),
         Claim(
-            "C25 section on distances (thesis 8.3.1.1)",
+            "C25 section 5 and A.2",
             "Because sets are convex, the distance is that to the closest vertex",
             "no number",
             "soft targets, with all k! vertices: "
@@ -164,4 +164,5 @@ FOUR_CLASSES = Study(
     small=VerticesSize(300, 20),
     full=VerticesSize(900, 100),
     work=work,
+    design="another",
 )

@@ -1,4 +1,4 @@
-"""D21 Fig. 3: alpha-calibration where it is known how raters differ, in five modes of uncertainty."""
+"""alpha-calibration (D21 App. D.2) where it is known how raters differ, in five modes of uncertainty."""
 
 from __future__ import annotations
 
@@ -183,11 +183,12 @@ def _bins(size: ModesSize, run: Run) -> Any:
     return DisagreementDisplay(decompose_disagreement(moved, raters))
 
 
-FIG3 = Study(
-    name="d21-fig3",
+MODES_STUDY = Study(
+    name="d21-modes",
     title="alpha-calibration in five modes of uncertainty whose truth is known",
-    reference="D21 Fig. 3",
+    reference="D21 App. D.2",
     small=ModesSize(500, 5, 4),
     full=ModesSize(2000, 5, 60),
     work=work,
+    design="another",
 )

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import to_host
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point
 from credibly.recalibrate import (
     AlphaCalibration,
@@ -98,26 +97,9 @@ def _mean_step(
     counts: LabelCounts,
     new: ClassPredictions,
 ) -> tuple[ClassPredictions, ClassPredictions]:
-    """Fit a recalibration of the mean and apply it to both parts.
-
-    Vector and matrix scaling are maps of one distribution: members share one map, fitted to all of them as if
-    each were an instance with the same raters.
-    """
+    """Fit a recalibration of the mean and apply it to both parts."""
     if make is None:
         return fit, new
     method = make()
-    if not isinstance(fit, Ensemble) or isinstance(method, TemperatureScaling):
-        method.fit(fit, counts)
-        return method.apply(fit), method.apply(new)
-    assert isinstance(new, Ensemble)
-    m = fit.n_members
-    method.fit(_flat(fit), LabelCounts(np.repeat(to_host(counts.counts), m, axis=0)))
-    return _members(method.apply(_flat(fit)), m), _members(method.apply(_flat(new)), m)
-
-
-def _flat(ensemble: Ensemble) -> Point:
-    return Point(to_host(ensemble.probs).reshape(-1, ensemble.n_classes))
-
-
-def _members(point: Point, m: int) -> Ensemble:
-    return Ensemble(to_host(point.probs).reshape(-1, m, point.n_classes))
+    method.fit(fit, counts)
+    return method.apply(fit), method.apply(new)

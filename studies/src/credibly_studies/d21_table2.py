@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
+from credibly._arrays.namespace import to_host
+from credibly.evaluation import shown
 from credibly.plots.raters import LossMapDisplay
 from credibly.predictions import ClassPredictions, LabelCounts
 from credibly.raters import decompose_disagreement, decompose_loss
@@ -14,7 +18,7 @@ from credibly.results.estimates import Estimate
 from credibly.statistics import accuracy
 from credibly_studies.d21_posterior import posterior_gain
 from credibly_studies.d21_recalibrated import KINDS, MEANS, predictions_of, recalibrated
-from credibly_studies.judging import Interval, above, below, mean_interval, offered_interval, told
+from credibly_studies.judging import Interval, below, mean_interval, offered_interval, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
@@ -24,7 +28,7 @@ Measured = tuple[float, Interval | None]
 
 N_BINS = 15
 CHANGES = ("epistemic_loss", "disagreement_loss", "disagreement_calibration_loss")
-TERMS = ("L", "EL", "CL", "DL", "D loss", "D error")
+TERMS = ("L", "EL", "CL", "DL", "D loss", "D error", "class-wise D loss", "class-wise D error")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,10 +41,13 @@ class TableSize:
         Instances of each data set, at most.
     folds : int
         Each is recalibrated by a fit on the others.
+    raters : int
+        Raters per instance that fits see; the paper's had 5.8 on average. All are used to measure.
     """
 
     rows: int
     folds: int
+    raters: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +105,9 @@ def run_task(task: Task) -> list[Row]:
     """Recalibrate and measure against the raw predictions."""
     kinds, counts = predictions_of(task.data, task.size.rows)
     given = kinds[task.kind]
-    found, warned = recalibrated(given, counts, task.mean, task.size.folds, task.seed)
+    found, warned = recalibrated(
+        given, counts.subsample(task.size.raters, rng=task.seed[0]), task.mean, task.size.folds, task.seed
+    )
     rows = []
     for spread, after in found.items():
         gain = posterior_gain(after, counts, rng=task.seed[0])
@@ -125,7 +134,15 @@ def measured(predictions: ClassPredictions, counts: LabelCounts) -> dict[str, Me
         loss.expected, loss.epistemic, loss.calibration, loss.dispersion, pairs.expected,
         pairs.calibration_error,
     )  # fmt: skip
-    return {name: (one.value, offered_interval(one)) for name, one in zip(TERMS, estimates, strict=True)}
+    found = {name: (one.value, offered_interval(one)) for name, one in zip(TERMS, estimates, strict=False)}
+    classes, each = pairs.class_average, pairs.per_class
+    assert classes is not None and each is not None
+    losses = to_host(each.calibration.value)
+    error = float((np.sign(losses) * np.sqrt(np.abs(losses))).mean())  # the paper prints means over classes
+    return found | {
+        "class-wise D loss": (classes.expected.value, offered_interval(classes.expected)),
+        "class-wise D error": (error, None),
+    }
 
 
 def changed(before: ClassPredictions, after: ClassPredictions, counts: LabelCounts) -> dict[str, Measured]:
@@ -198,9 +215,8 @@ def _map(size: TableSize) -> LossMapDisplay:
 def _claims(data: str, held: Rows, size: TableSize) -> list[Claim]:
     return [
         *(_alpha_helps(data, mean, held) for mean in MEANS),
-        _scaling_helps(data, held),
+        _scaling_calibrates(data, held),
         _sampling_helps(data, size),
-        _posterior_helps(data, held),
     ]
 
 
@@ -215,9 +231,9 @@ def _alpha_helps(data: str, mean: str, held: Rows) -> Claim:
         found.append(f"{kind} {told(*change)}, calibration error from {errors[0]} to {errors[1]}")
     outcome = all_of(*(below(ends) for _, ends in changes))
     return Claim(
-        f"D21 Table 2; {data}, {mean}",
+        f"D21 section 6, Table 2; {data}, {mean}",
         f"alpha-calibration of {mean} predictions improves the predicted disagreement",
-        "not at hand",
+        "CE of Raw 0.0628 to 0.0406, of all ten pairs lower",
         "change of the squared loss: " + "; ".join(found),
         outcome,
         "A finite alpha0 can only lower the predicted disagreement, and these predictions have too little "
@@ -227,25 +243,30 @@ def _alpha_helps(data: str, mean: str, held: Rows) -> Claim:
     )
 
 
-def _scaling_helps(data: str, held: Rows) -> Claim:
-    changes = {
-        f"{kind}, {mean}": held[data, kind, mean].by_mean["epistemic_loss"]
+def _scaling_calibrates(data: str, held: Rows) -> Claim:
+    """Judge by the calibration loss, which is what D21 says scaling improves."""
+    losses = {
+        kind: {mean: held[data, kind, mean].estimates["CL"] for mean in ("raw", "ts", "vs")}
         for kind in KINDS[data]
-        for mean in MEANS
-        if mean != "raw"
     }
-    outcome = all_of(*(below(ends) for _, ends in changes.values()))
+    better = [own[mean][0] < own["raw"][0] for own in losses.values() for mean in ("ts", "vs")]
+    apart = [_apart(own[mean][1], own["raw"][1]) for own in losses.values() for mean in ("ts", "vs")]
     return Claim(
-        f"D21 Table 2; {data}",
-        "Temperature, vector and matrix scaling lower the epistemic loss",
-        "not at hand",
-        "change: " + "; ".join(f"{name} {told(*one)}" for name, one in changes.items()),
-        outcome,
-        "They minimise the log loss, which a few labels that the model all but excludes decide; the squared "
-        "loss of a mean that was calibrated already grows."
-        if outcome == "not confirmed"
-        else "",
+        f"D21 section 6, Table 2; {data}",
+        "Temperature and vector scaling improve the calibration loss for each kind of prediction",
+        "consistently; its table has 3 of 6",
+        f"CL falls in {sum(better)} of {len(better)} cases: "
+        + "; ".join(
+            f"{kind} " + ", ".join(f"{mean} {shown(one[0])}" for mean, one in own.items())
+            for kind, own in losses.items()
+        ),
+        "confirmed" if all(better) and all(apart) else "not confirmed" if not all(better) else "cannot tell",
     )
+
+
+def _apart(first: Interval | None, second: Interval | None) -> bool:
+    """Tell whether two intervals do not overlap."""
+    return first is not None and second is not None and (first[1] < second[0] or second[1] < first[0])
 
 
 def _sampling_helps(data: str, size: TableSize) -> Claim:
@@ -254,22 +275,11 @@ def _sampling_helps(data: str, size: TableSize) -> Claim:
     changes = changed(kinds[one], kinds[sampled], counts)
     loss, pairs = changes["epistemic_loss"], changes["disagreement_loss"]
     return Claim(
-        f"D21 Table 2; {data}",
-        "Sampled predictions have a smaller epistemic loss than one network, and better disagreement",
-        "not at hand",
+        f"D21 section 6, Table 2; {data}",
+        "Sampled predictions have a smaller L than one network",
+        "TTA 0.2458, MCDO 0.2517, Raw 0.2515",
         f"{sampled} against {one}: epistemic loss {told(*loss)}, squared loss of disagreement {told(*pairs)}",
-        all_of(below(loss[1]), below(pairs[1])),
-    )
-
-
-def _posterior_helps(data: str, held: Rows) -> Claim:
-    found = {kind: held[data, kind, "ts+alpha, linear"].gain for kind in KINDS[data]}
-    return Claim(
-        f"D21 abstract; {data}",
-        "With alpha0, the label of one rater improves the prediction of the others' labels",
-        "not at hand",
-        "squared loss taken off: " + "; ".join(f"{kind} {told(*one)}" for kind, one in found.items()),
-        all_of(*(above(ends) for _, ends in found.values())),
+        below(loss[1]),
     )
 
 
@@ -277,8 +287,9 @@ TABLE2 = Study(
     name="d21-table2",
     title="CIFAR-10H and ChaosNLI-SNLI: raw and sampled predictions, raw, ts, vs, ms, with and without alpha",
     reference="D21 Table 2, by design",
-    small=TableSize(300, 2),
-    full=TableSize(10_000, 5),
+    small=TableSize(300, 2, 6),
+    full=TableSize(5000, 2, 6),
     work=work,
+    design="another",
     needs=("data",),
 )

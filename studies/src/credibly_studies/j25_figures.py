@@ -1,10 +1,17 @@
-"""J25 Figs. 5 to 8: null distributions, errors over predictions and over weights, draws from a set."""
+"""J25 App. A and D, Figs. 5 to 8: null distributions, errors over predictions and weights, draws from a set.
+
+Fig. 5: predictions uniform on the simplex of three classes, 1000 of them, labels drawn 500 times. Fig. 6: all
+predictions equal, anywhere in the simplex; 2000 labels from (0.1, 0.1, 0.8). Fig. 7: three members, the j-th
+from a Dirichlet with parameter 11 for class j and 1 for the others, true weights (0.1, 0.1, 0.8). Bandwidths,
+and the number of instances in Fig. 7, are not printed.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
+from scipy.stats import skew, spearmanr
 
 from credibly._arrays.namespace import HostArray
 from credibly.credal import contains, sample
@@ -14,27 +21,32 @@ from credibly.hypotests import calibration_test
 from credibly.plots.hypotests import NullDisplay
 from credibly.plots.simplex import SimplexDisplay, SimplexMapDisplay
 from credibly.predictions import Ensemble, Point
-from credibly.simulate import MulticlassWorld
-from credibly.statistics import error_over_simplex, error_over_weights
+from credibly.results.curves import SimplexMap
+from credibly.statistics import error_over_weights
 from credibly_studies.j25 import ERRORS
-from credibly_studies.outcomes import Share, all_of, more_than
-from credibly_studies.results import Cell, Claim, Drawing, Findings, Outcome, StudyTable, drawn
+from credibly_studies.judging import holds
+from credibly_studies.outcomes import all_of
+from credibly_studies.results import Cell, Claim, Design, Drawing, Findings, Outcome, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
 Part = tuple[StudyTable, list[Claim], dict[str, Drawing]]
 
-_DELTA = 0.2
-_LEVEL = 0.05
-_SUPPORTED = 10.0
-"""Fewest effective instances behind a value of a map that is averaged."""
+TRUE = (0.1, 0.1, 0.8)
+"""The printed f* of Fig. 6 and lambda* of Fig. 7."""
 
-_STEPS = 8
-"""Points per edge of a map, less one."""
+_SIGNED = ("CE_MMD", "CE_k")
+"""Errors that may be negative: their squares are mapped."""
+
+_BANDWIDTH = 0.1
+
+_STEPS = 10
+"""Points per edge of a map, less one: the true place is one of them."""
+
+_LOW = 0.1
+"""The share of a map that is called a region of low values."""
 
 _PICTURED = 300
 """Draws in a picture of Fig. 8."""
-
-_MAPPED = ("brier", "skce", "kde_ce", "kl_ce")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,148 +55,196 @@ class FigureSize:
 
     Parameters
     ----------
-    n : int
-        Instances per data set.
-    repetitions : int
-        Data sets behind a rate.
+    n_null : int
+        Instances of Fig. 5.
+    n_resamples : int
+        Label vectors of Fig. 5.
+    n_map : int
+        Instances of Figs. 6 and 7.
     draws : int
         Draws from the set of Fig. 8.
-    n_resamples : int
-        Replicates of a null distribution.
     """
 
-    n: int
-    repetitions: int
-    draws: int
+    n_null: int
     n_resamples: int
+    n_map: int
+    draws: int
 
 
-def _seed(run: Run, figure: int, repetition: int = 0) -> np.random.Generator:
-    return run.generator(figure, repetition)
+_PRINTED = FigureSize(1000, 500, 2000, 2000)
+
+
+def _design(size: FigureSize) -> Design:
+    return "as printed" if size == _PRINTED else "smaller"
 
 
 def _null_distributions(size: FigureSize, run: Run) -> Part:
-    """Fig. 5: replicates of each error at the truth, and the errors observed inside and outside the set."""
+    """Fig. 5: replicates of each error of a calibrated prediction."""
+    generator = run.generator(5)
+    probs = generator.dirichlet(np.ones(3), size=size.n_null)
+    labels = (generator.random((size.n_null, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     rows: list[tuple[Cell, ...]] = []
     drawings: dict[str, Drawing] = {}
-    inside = MulticlassWorld("H0,2").draw(size.n, rng=_seed(run, 5))
-    outside = MulticlassWorld("H1", delta=_DELTA).draw(size.n, rng=_seed(run, 5))
+    found: dict[str, tuple[float, float, float]] = {}
     for name, statistic in ERRORS.items():
-        tests = []
-        for world in (inside, outside):
-            assert world.truth.in_set is not None
-            tests.append(
-                calibration_test(
-                    Point(world.truth.in_set),
-                    world.labels,
-                    statistic=statistic,
-                    n_resamples=size.n_resamples,
-                    rng=_seed(run, 5, 1),
-                )
-            )
-        drawings[f"fig5-{statistic.name}"] = drawn(NullDisplay(tests[1]))
-        for where, test in zip(("H0,2", f"H1, delta {_DELTA}"), tests, strict=True):
-            null = np.asarray(test.null_distribution)
-            spread = (float(np.quantile(null, 0.025)), float(np.quantile(null, 0.975)))
-            rows.append((name, where, float(np.median(null)), spread, test.statistic, test.pvalue))
-    columns = ("error", "labels from", "median of the null", "95 % of the null", "observed", "p")
-    table = StudyTable("null", "Fig. 5: null distributions at the point of the set", columns, rows)
-    claims = [
-        _beyond_its_null(name, float(str(inner[5])), float(str(outer[5])))
-        for name, inner, outer in zip(ERRORS, rows[::2], rows[1::2], strict=True)
-    ]
-    return table, claims, drawings
-
-
-def _beyond_its_null(name: str, inside: float, outside: float) -> Claim:
-    """Judge one error by its p-values in one data set inside and one outside."""
-    outcome: Outcome = "cannot tell"  # where chance put the one inside beyond its null
-    if inside > _LEVEL:
-        outcome = "confirmed" if outside <= _LEVEL else "not confirmed"
-    return Claim(
-        "J25 Fig. 5",
-        f"{name} observed outside the set is beyond its null distribution, and inside it is not",
-        "numbers not at hand",
-        f"p = {shown(inside)} inside, {shown(outside)} at delta = {_DELTA} (one data set each)",
-        outcome,
+        test = calibration_test(
+            Point(probs), labels, statistics=statistic, n_resamples=size.n_resamples, rng=run.generator(5, 1)
+        )
+        null = np.asarray(test.null_distribution)
+        mean, spread, bend = float(null.mean()), float(null.std(ddof=1)), float(skew(null))
+        found[name] = (mean / spread, np.sqrt(null.size) * mean / spread, bend)
+        rows.append((name, mean, spread, found[name][0], bend, float(np.quantile(null, 0.95))))
+        drawings[f"fig5-{statistic.name}"] = drawn(NullDisplay(test))
+    columns = (
+        "error",
+        "mean",
+        "standard deviation",
+        "mean in standard deviations",
+        "skewness",
+        "95 % quantile",
     )
+    table = StudyTable("null", "Fig. 5: null distributions of a calibrated prediction", columns, rows)
+    return table, null_claims(found, size), drawings
 
 
-def _over_predictions(size: FigureSize, run: Run) -> Part:
-    """Fig. 6: the local error over the triangle, for a calibrated prediction and for a wrong one."""
+def null_claims(found: dict[str, tuple[float, float, float]], size: FigureSize) -> list[Claim]:
+    """Judge means (in standard deviations, and in standard errors) and skewness of the null distributions."""
+    place, design = "J25 App. A, Fig. 5", _design(size)
+    most = 4 * np.sqrt(6 / size.n_resamples)  # of the skewness of as many normal numbers
+    above, unbiased = ("CE_2", "CE_KL"), ("CE_MMD", "CE_k")
+    said = {name: f"{name} {shown(values[0])} standard deviations" for name, values in found.items()}
+    return [
+        Claim(
+            place,
+            "means of CE_2 and CE_KL are slightly above zero",
+            "slightly above zero",
+            "; ".join(said[name] for name in above),
+            holds(found[name][1] > 4 for name in above),
+            "above, and not slightly: their whole distributions are",
+            design,
+        ),
+        Claim(
+            place,
+            "CE_MMD and CE_k are unbiased",
+            "unbiased",
+            "; ".join(said[name] for name in unbiased),
+            holds(abs(found[name][1]) < 4 for name in unbiased),
+            "",
+            design,
+        ),
+        Claim(
+            place,
+            "CE_k is symmetric around zero",
+            "symmetric",
+            f"skewness {shown(found['CE_k'][2])}, of CE_MMD {shown(found['CE_MMD'][2])}",
+            holds([abs(found["CE_k"][2]) < most]),
+            "",
+            design,
+        ),
+    ]
+
+
+def _maps(members: HostArray, labels: HostArray) -> dict[str, SimplexMap]:
+    """Return each error over the weights of three members, squared where it may be negative."""
+    made = {}
+    for name, statistic in ERRORS.items():
+        one = error_over_weights(
+            Ensemble(members, member_axis=1),
+            labels,
+            statistic=statistic.with_(bandwidth=_BANDWIDTH),
+            n_steps=_STEPS,
+        )
+        if name in _SIGNED:
+            one = dataclasses.replace(one, name=f"{one.name} squared", values=one.values**2)
+        made[name] = one
+    return made
+
+
+def _place_of_truth(found: SimplexMap) -> tuple[float, float]:
+    """Return the share of the map below the true place, and the way from its minimum to that place."""
+    at = int(np.abs(found.points - np.array(TRUE)).sum(axis=1).argmin())
+    share = float(np.mean(found.values < found.values[at]))
+    return share, float(0.5 * np.abs(found.smallest - np.array(TRUE)).sum())
+
+
+def _agreement(maps: dict[str, SimplexMap]) -> float:
+    """Return the mean rank correlation of the maps of different errors."""
+    inner = next(iter(maps.values())).points.min(axis=1) > 0  # at the edge CE_KL may be infinite
+    values = np.stack([one.values[inner] for one in maps.values()])
+    ranked = spearmanr(values, axis=1).statistic
+    return float(np.mean(ranked[np.triu_indices(len(values), 1)]))
+
+
+def _over_simplices(size: FigureSize, run: Run) -> Part:
+    """Figs. 6 and 7: errors over constant predictions, and over the weights of three members."""
+    generator = run.generator(6)
+    n, truth = size.n_map, np.array(TRUE)
+    corners = np.broadcast_to(np.eye(3), (n, 3, 3)).copy()
+    same = generator.choice(3, size=n, p=truth)
+    members = np.stack([generator.dirichlet(1 + 10 * row, size=n) for row in np.eye(3)], axis=1)
+    steps = np.einsum("a,nak->nk", truth, members).cumsum(axis=1)
+    mixed = (generator.random((n, 1)) > steps).sum(axis=1)
+    figures = {6: _maps(corners, same), 7: _maps(members, mixed)}
     rows: list[tuple[Cell, ...]] = []
     drawings: dict[str, Drawing] = {}
-    larger = 0
-    for repetition in range(size.repetitions):
-        prior = _seed(run, 6, repetition)
-        probs = prior.dirichlet(np.ones(3), size=size.n)
-        uniforms = prior.random((size.n, 1))
-        means = {}
-        for name, truth in (("calibrated", probs), ("overconfident", 0.5 * probs + 0.5 / 3)):
-            labels = (uniforms > truth.cumsum(axis=1)).sum(axis=1)
-            found = error_over_simplex(Point(probs), labels, n_steps=_STEPS)
-            assert found.support is not None
-            means[name] = float(found.values[found.support >= _SUPPORTED].mean())
-            if repetition == 0:
-                drawings[f"fig6-{name}"] = drawn(SimplexMapDisplay(found))
-                rows.append((name, means[name], float(found.values.max()), float(found.support.min())))
-        larger += means["overconfident"] > means["calibrated"]
-    columns = ("prediction", "mean error where supported", "largest error", "smallest support")
-    share = Share(larger, size.repetitions)
-    claim = Claim(
-        "J25 Fig. 6",
-        "an error over the simplex of predictions shows where a prediction is wrong",
-        "numbers not at hand",
-        f"mean local error larger than that of a calibrated prediction: {share}",
-        more_than(share, 0.5),
-    )
-    return StudyTable("simplex", "Fig. 6: local error over predictions", columns, rows), [claim], drawings
-
-
-def _over_weights(size: FigureSize, run: Run) -> Part:
-    """Fig. 7: the error over the weights of three members, whose truth has known weights."""
-    drawings: dict[str, Drawing] = {}
-    ways: dict[str, list[float]] = {name: [] for name in _MAPPED}
-    chance: list[float] = []
-    world = MulticlassWorld("H0,1", n_members=3, n_classes=3)
-    for repetition in range(size.repetitions):
-        sample = world.draw(size.n, rng=_seed(run, 7, repetition))
-        assert sample.truth.weights is not None
-        true = sample.truth.weights[0]
-        for name in _MAPPED:
-            found = error_over_weights(sample.predictions, sample.labels, statistic=name, n_steps=_STEPS)
-            ways[name].append(float(0.5 * np.abs(found.smallest - true).sum()))
-            if repetition == 0:
-                drawings[f"fig7-{name}"] = drawn(SimplexMapDisplay(found))
-        chance.append(float(0.5 * np.abs(found.points - true).sum(axis=1).mean()))
-    rows: list[tuple[Cell, ...]] = [
-        (name, float(np.mean(found)), _interval(found), float(np.mean(chance)))
-        for name, found in ways.items()
-    ]
-    nearer = {
-        name: Share(int(np.sum(np.array(found) < np.array(chance))), size.repetitions)
-        for name, found in ways.items()
-    }
-    claim = Claim(
-        "J25 Fig. 7",
-        "errors over the simplex of weights are smallest near the true weights",
-        "numbers not at hand",
-        "; ".join(f"{name} nearer than a weight at random: {share}" for name, share in nearer.items()),
-        all_of(*(more_than(share, 0.5) for share in nearer.values())),
-        "calibration errors are flat over the weights where proper scores are not: many combinations pass",
-    )
+    for figure, maps in figures.items():
+        for name, one in maps.items():
+            share, way = _place_of_truth(one)
+            smallest = ", ".join(f"{value:.1f}" for value in one.smallest)
+            rows.append((figure, name, smallest, way, share))
+            drawings[f"fig{figure}-{ERRORS[name].name}"] = drawn(SimplexMapDisplay(one))
     columns = (
-        "statistic",
-        "way from its minimum to the true weights",
-        "interval",
-        "way of a weight at random",
+        "figure",
+        "error",
+        "minimum at",
+        "way from the minimum to (0.1, 0.1, 0.8)",
+        "share of the map below",
     )
-    return StudyTable("weights", "Fig. 7: minima over the weights", columns, rows), [claim], drawings
+    table = StudyTable("maps", "Figs. 6 and 7: errors over predictions and over weights", columns, rows)
+    return (
+        table,
+        map_claims(rows, {figure: _agreement(maps) for figure, maps in figures.items()}, size),
+        drawings,
+    )
+
+
+def map_claims(rows: list[tuple[Cell, ...]], agreement: dict[int, float], size: FigureSize) -> list[Claim]:
+    """Judge where the truth is in the maps, and how far maps of different errors agree."""
+    design = _design(size)
+    below = {
+        figure: {str(row[1]): float(str(row[4])) for row in rows if row[0] == figure} for figure in (6, 7)
+    }
+
+    def low(figure: int, place: str, what: str) -> Claim:
+        return Claim(
+            place,
+            f"{what} is in a region of low values of every error",
+            "(0.1, 0.1, 0.8) within a region of low values",
+            "; ".join(f"{name} {shown(share)} of the map below" for name, share in below[figure].items()),
+            holds(share <= _LOW for share in below[figure].values()),
+            "",
+            design,
+        )
+
+    return [
+        low(6, "J25 App. A, Fig. 6", "the true distribution"),
+        low(7, "J25 App. A, Fig. 7", "the true weight vector"),
+        Claim(
+            "J25 App. A, Fig. 7",
+            "over weights the maps of different errors vary more than over predictions",
+            "vary more significantly",
+            f"mean rank correlation {shown(agreement[6])} over predictions, {shown(agreement[7])} over "
+            "weights",
+            holds([agreement[7] < agreement[6]]),
+            "",
+            design,
+        ),
+    ]
 
 
 def _draws(size: FigureSize, run: Run) -> Part:
     """Fig. 8: Dirichlet weights, hit-and-run, and exact uniform draws by rejection."""
-    generator = _seed(run, 8)
+    generator = run.generator(8, 0)
     members = Ensemble(generator.dirichlet(np.full(3, 2.0), size=(1, 10)), member_axis=1)
     drawings: dict[str, Drawing] = {}
     found: dict[str, HostArray] = {}
@@ -206,13 +266,15 @@ def _draws(size: FigureSize, run: Run) -> Part:
     crowded: Outcome = "confirmed" if gaps["dirichlet"] < -3 else "not confirmed"
     uniform: Outcome = "confirmed" if abs(gaps["hit_and_run"]) < 3 else "not confirmed"
     claim = Claim(
-        "J25 Fig. 8",
+        "J25 App. D, Fig. 8",
         "uniform weights are not uniform on the set: they crowd in the middle; hit-and-run is uniform",
-        "numbers not at hand",
+        "accumulate in the centre with more than three members",
         f"mean way from the centre {shown_range(_interval(ways['dirichlet']))} with weights, "
         f"{shown_range(_interval(ways['hit_and_run']))} with hit-and-run, "
         f"{shown_range(_interval(exact))} exactly",
         all_of(crowded, uniform),
+        "",
+        _design(size),
     )
     columns = ("draws", "mean way from the centre", "interval", "standard errors from exact")
     return StudyTable("draws", "Fig. 8: draws from one set of ten members", columns, rows), [claim], drawings
@@ -237,7 +299,7 @@ def _interval(values: list[float] | HostArray) -> tuple[float, float]:
 
 def figures(size: FigureSize, run: Run) -> Findings:
     """Return the tables and pictures of Figs. 5 to 8."""
-    parts = [part(size, run) for part in (_null_distributions, _over_predictions, _over_weights, _draws)]
+    parts = [part(size, run) for part in (_null_distributions, _over_simplices, _draws)]
     drawings = {name: drawing for _, _, several in parts for name, drawing in several.items()}
     claims = [claim for _, several, _ in parts for claim in several]
     return Findings([table for table, _, _ in parts], claims, drawings)
@@ -246,8 +308,8 @@ def figures(size: FigureSize, run: Run) -> Findings:
 FIGURES = Study(
     name="j25-figures",
     title="Null distributions, errors over predictions and over weights, draws from a set",
-    reference="J25 Figs. 5-8",
-    small=FigureSize(200, 6, 300, 99),
-    full=FigureSize(400, 50, 2000, 999),
+    reference="J25 App. A and D, Figs. 5-8",
+    small=FigureSize(200, 99, 200, 300),
+    full=_PRINTED,
     work=figures,
 )

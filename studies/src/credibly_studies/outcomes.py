@@ -79,6 +79,14 @@ def more_often(first: Sequence[bool], second: Sequence[bool]) -> Outcome:
     return more_than(Share(sum(differ), len(differ)), 0.5) if differ else "cannot tell"
 
 
+def most_of(*outcomes: Outcome) -> Outcome:
+    """Return what became of a claim about most of several cases."""
+    for outcome in ("confirmed", "not confirmed"):
+        if 2 * outcomes.count(outcome) > len(outcomes):
+            return outcome
+    return "cannot tell"
+
+
 def all_of(*outcomes: Outcome) -> Outcome:
     """Return what became of a claim with several parts: the worst of them."""
     for outcome in ("not confirmed", "cannot tell"):

@@ -6,10 +6,11 @@ One network, dropout and an ensemble, as trained and with a temperature fitted o
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
@@ -31,6 +32,9 @@ KINDS = ("noise", "blur", "rotation")
 SEVERITIES = (1, 2, 3, 4, 5)
 STATISTICS = {one.name: one for one in (accuracy, confidence_ece, log_loss)}
 MODELS = ("single network", "dropout", "deep ensemble")
+LIMITS = (0.05, 20.0)
+"""Of the temperatures of members."""
+
 DROPOUT = 0.2
 
 
@@ -160,8 +164,13 @@ def work(size: CorruptionSize, run: Run) -> Findings:
     parts = run.map(_model, tasks)
     rows = [row for part in parts for row in part.rows]
     fitted = {
-        model: [part.has_temperatures for part, task in zip(parts, tasks, strict=True) if task.model == model]
+        model: [
+            part.temperatures
+            for part, task in zip(parts, tasks, strict=True)
+            if task.model == model and part.temperatures is not None
+        ]
         for model in MODELS
+        if model != "single network"
     }
     shown = parts[MODELS.index("deep ensemble")]
     drawings: dict[str, Drawing] = {
@@ -176,7 +185,7 @@ class _Part:
     rows: list[Row]
     before: PredictiveCheck
     after: PredictiveCheck
-    has_temperatures: bool
+    temperatures: HostArray | None
 
 
 def _model(task: _Task) -> _Part:
@@ -187,7 +196,10 @@ def _model(task: _Task) -> _Part:
     part = images("digits")["validation"]
     layers, kept = _layers(task)
     raw, held = (_ensemble(layers, pixels, kept) for pixels in (data.pixels, part.pixels))
-    scaled = TemperatureScaling().fit(held, part.labels).apply(raw)
+    scaling = MemberTemperatures(limits=LIMITS) if held.n_members > 1 else TemperatureScaling()
+    with warnings.catch_warnings():  # members at a limit are counted, not warned of
+        warnings.filterwarnings("ignore", message=".* end at a limit")
+        scaled = scaling.fit(held, part.labels).apply(raw)
     before, after = (
         predictive_check(
             given,
@@ -200,16 +212,7 @@ def _model(task: _Task) -> _Part:
         for given in (raw, scaled)
     )
     rows = [*_rows(task, "raw", before), *_rows(task, "recalibrated", after)]
-    return _Part(rows, before, after, _has_temperatures(held, part.labels))
-
-
-def _has_temperatures(held: Ensemble, labels: HostArray) -> bool:
-    """Return whether the likelihood of the mean has a maximum over one temperature per member."""
-    try:
-        MemberTemperatures().fit(held, labels)
-    except UnsupportedError:  # the best temperature of some member is 0 or infinite
-        return False
-    return True
+    return _Part(rows, before, after, getattr(scaling, "temperatures", None))
 
 
 def _layers(task: _Task) -> tuple[Layers, tuple[HostArray, ...] | None]:
@@ -263,4 +266,5 @@ CORRUPTION = Study(
     small=CorruptionSize(images=200, severities=(2, 5), seeds=1, members=5, masks=10, replicates=99),
     full=CorruptionSize(images=599, severities=SEVERITIES, seeds=5, members=20, masks=50, replicates=999),
     work=work,
+    design="another",
 )

@@ -132,7 +132,7 @@ def _claims(shares: dict[tuple[str, str], Share], size: LocationSize) -> list[Cl
             Claim(
                 "P21 section 3.1",
                 f"{data}: {words[data]}",
-                f"not at hand; eq. 3.1 implies {expected[0]:g} (Bayesian) and {expected[1]:g} (uniformity)",
+                f"eq. 3.1 implies {expected[0]:g} (Bayesian) and {expected[1]:g} (uniformity)",
                 f"Bayesian {found[0]}, independent {found[1]}",
                 all_of(*parts),
             )
@@ -211,7 +211,7 @@ def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
         Claim(
             "P21 section 3",
             "labels that a drawn member draws stand for the posterior predictive distribution",
-            "not at hand",
+            "Algorithm 1",
             f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
             f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
             at_most(own["new mean"], LEVEL),
@@ -229,4 +229,5 @@ LOCATION = Study(
         n=1000, data_sets=1000, replicates=999, members=(5, 10, 20, 50), few_n=100, repetitions=200
     ),
     work=work,
+    design="as printed",
 )

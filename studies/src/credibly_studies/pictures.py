@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots import INK, Display, Words
-from credibly.plots.style import line_style, name_ticks
+from credibly.plots.display import line_style, name_ticks
 from credibly_studies.judging import Interval
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from credibly.results.power import PowerStudy
 from credibly.simulate.power import Test, power_study
 from credibly.simulate.world import World
 from credibly_studies.outcomes import Share
-from credibly_studies.results import Claim, Drawing, Findings, StudyTable, drawn
+from credibly_studies.results import Cell, Claim, Drawing, Findings, StudyTable, drawn
 from credibly_studies.study import Run
 
 LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -122,6 +122,24 @@ class Rates:
         return Share(int(study.rejected[place]), study.repetitions)
 
 
+def _curves(studies: Mapping[str, PowerStudy]) -> StudyTable:
+    """Return rejection rates over the levels, one row per world and test: the curves of printed figures."""
+    levels = next(iter(studies.values())).levels
+    rows: list[tuple[Cell, ...]] = [
+        (
+            world,
+            test,
+            study.repetitions,
+            *(float(study.rate(world, test, level=float(one))) for one in levels),
+        )
+        for study in studies.values()
+        for world in study.worlds
+        for test in study.tests
+    ]
+    columns = ("world", "test", "repetitions", *(f"{float(one):g}" for one in levels))
+    return StudyTable("curves", "Rejection rates over levels", columns, rows, on_page=False, in_json=True)
+
+
 def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequence[Claim] = ()) -> Findings:
     """Return the tables and curves of power studies of the same worlds.
 
@@ -150,6 +168,7 @@ def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequenc
     tables = (
         StudyTable("rates", f"Rejection rates at level {spoken:g}, 95 % intervals", _COLUMNS, brief),
         StudyTable("rejections", "Rejection rates at all levels", _COLUMNS, rows, on_page=False),
+        _curves(studies),
     )
     drawings: dict[str, Drawing] = {}
     for name, study in studies.items():

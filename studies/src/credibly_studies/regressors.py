@@ -29,8 +29,9 @@ from credibly_studies.perceptrons import (
 
 Arrays = dict[str, HostArray]
 
-QUANTILE_LEVELS = np.arange(1, 20) / 20
-FLOW_LEVELS = np.arange(1, 100) / 100
+ENDS = (0.025, 0.975)  # of the 95 % intervals that P21 has
+QUANTILE_LEVELS = np.sort([*np.arange(1, 20) / 20, *ENDS])
+FLOW_LEVELS = np.sort([*np.arange(1, 100) / 100, *ENDS])
 _SMALLEST_LOG_STD, _LARGEST_LOG_STD = -6.0, 3.0
 
 

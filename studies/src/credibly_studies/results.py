@@ -22,6 +22,10 @@ Drawing = Callable[[], "Figure"]
 
 Outcome = Literal["confirmed", "not confirmed", "cannot tell"]
 
+Design = Literal["", "as printed", "smaller", "another", "printed numbers"]
+"""Whether our experiment is the paper's: its settings and sizes; the same with fewer data sets; another one,
+such as other networks and data; or none, where the paper's own numbers are judged."""
+
 
 @dataclasses.dataclass(frozen=True)
 class StudyTable:
@@ -39,6 +43,8 @@ class StudyTable:
         Texts, numbers, or intervals as pairs; None where there is nothing.
     on_page : bool
         Whether people read it: long tables are for programs.
+    in_json : bool
+        Whether ``result.json`` keeps it although people do not read it.
     """
 
     name: str
@@ -46,6 +52,7 @@ class StudyTable:
     columns: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]]
     on_page: bool = True
+    in_json: bool = False
 
     @property
     def intervals(self) -> frozenset[str]:
@@ -84,6 +91,10 @@ class Claim:
         What became of it.
     why : str
         Where it differs: the reason.
+    design : str
+        Whether our experiment is the paper's.
+    by_print : str
+        What the paper's own numbers say, where it prints any that decide.
     """
 
     place: str
@@ -92,6 +103,8 @@ class Claim:
     found: str
     outcome: Outcome
     why: str = ""
+    design: Design = ""
+    by_print: Outcome | Literal[""] = ""
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.place}, {self.statement}; found {self.found}"
@@ -183,7 +196,9 @@ class StudyResult(Result):
             "settings": jsonable(self.settings),
             "claims": jsonable(self.findings.claims),
             "tables": {
-                table.name: jsonable(table.records()) for table in self.findings.tables if table.on_page
+                table.name: jsonable(table.records())
+                for table in self.findings.tables
+                if table.on_page or table.in_json
             },
         }
 
@@ -210,8 +225,20 @@ class StudyResult(Result):
 
 def claims_table(claims: Sequence[Claim]) -> StudyTable:
     """Return claims as a table."""
-    rows = [(one.place, one.statement, one.printed, one.found, one.outcome, one.why) for one in claims]
-    columns = ("where", "the paper says", "printed", "found here", "outcome", "why")
+    rows = [
+        (one.place, one.statement, one.printed, one.by_print, one.design, one.found, one.outcome, one.why)
+        for one in claims
+    ]
+    columns = (
+        "where",
+        "the paper says",
+        "printed",
+        "by its own numbers",
+        "our design",
+        "found here",
+        "outcome",
+        "why",
+    )
     return StudyTable("claims", "Claims of the paper", columns, rows)
 
 

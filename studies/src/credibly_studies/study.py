@@ -17,7 +17,7 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.evaluation.stages import version
 from credibly.io.checkpoints import Checkpoints
 from credibly.results.base import jsonable
-from credibly_studies.results import Findings, StudyResult, size_in_words
+from credibly_studies.results import Design, Findings, StudyResult, size_in_words
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -101,6 +101,8 @@ class Study(Generic[S]):
         ``work(size, run)`` gives `Findings`.
     needs : tuple of str
         What must be there beside the package: "data" for the public data sets.
+    design : {"printed numbers", "as printed", "smaller", "another"}, optional
+        What its claims are judged on, where a claim does not say so itself.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Study(Generic[S]):
     full: S
     work: Callable[[S, Run], Findings]
     needs: tuple[str, ...] = ()
+    design: Design | None = None
 
     def entry(self) -> dict[str, str]:
         """Return what a list of studies says about this one."""
@@ -164,4 +167,9 @@ class Study(Generic[S]):
         if out is not None:
             Checkpoints(out).begin(settings)
         findings = self.work(chosen, run)
+        claims = [
+            dataclasses.replace(one, design=self.design) if one.design is None else one
+            for one in findings.claims
+        ]
+        findings = dataclasses.replace(findings, claims=claims)
         return StudyResult(self.name, self.title, self.reference, size, settings, findings)

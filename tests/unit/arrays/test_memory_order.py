@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.memory_order import (
+from credibly._arrays.namespace import (
     entropy_of_rows,
     mean_entropy_of_members,
     mean_of_members,

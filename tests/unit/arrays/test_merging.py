@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from credibly._arrays.merging import RowSums, Span, leaves
+from credibly._arrays.sums import RowSums, Span, leaves
 
 
 def joined(start: int, stop: int, leaf: int) -> RowSums:

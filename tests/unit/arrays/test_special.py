@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from credibly._arrays import special
+from credibly._arrays import namespace as special
 from libraries import read
 
 GRID = np.array([1e-3, 0.25, 0.5, 1.0, 1.5, 4.0, 100.0])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import credibly as cr
-from credibly._arrays.tiles import blas_threads, memory_budget, rows_within_budget, tiles
+from credibly._arrays.namespace import blas_threads, memory_budget, rows_within_budget, tiles
 
 MIB = 2**20
 

@@ -58,7 +58,7 @@ def test_several_statistics_make_an_omnibus_test(
 ) -> None:
     names = ["brier", "confidence_ece"]
     ran = credibly("test", overconfident, "--statistic", names[0], "--statistic", names[1], *FAST)
-    direct = cr.calibration_test(world.overconfident, world.labels, statistic=names, n_resamples=99, rng=0)
+    direct = cr.calibration_test(world.overconfident, world.labels, statistics=names, n_resamples=99, rng=0)
     assert [row["statistic"] for row in ran.rows] == [*names, direct.statistic_name]
     assert [float(row["adjusted_pvalue"]) for row in ran.rows[:2]] == [
         direct.components[name].adjusted_pvalue for name in names
@@ -90,16 +90,17 @@ def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) ->
     ran = credibly("test", tmp_path / "members.npz", "--weights", "mean", *FAST)
     assert ran.rows[0]["m"] == str(M)
     assert f"mean of {M} members" in ran.err
-    expected = cr.calibration_test(cr.Ensemble(world.members), world.labels, n_resamples=99, rng=0)
+    sets = cr.Ensemble(world.members)
+    expected = cr.calibration_test(sets, world.labels, statistics="skce", n_resamples=99, rng=0)
     assert float(ran.rows[0]["pvalue"]) == expected.pvalue
 
 
 @pytest.mark.slow
-def test_members_first_needs_its_flag(credibly: Command, world: World, tmp_path: Path) -> None:
+def test_members_first_is_told_by_the_labels(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "members.npz", probs=np.moveaxis(world.members, 1, 0), y=world.labels)
-    refused = credibly("test", tmp_path / "members.npz", *FAST)
-    assert refused.code == 2
-    assert "`--member-axis 0`" in refused.err
+    told = credibly("test", tmp_path / "members.npz", *FAST)
+    assert told.rows[0]["m"] == str(M)
+    assert "as many as there are labels or ids (`--member-axis 0`)" in told.err
     assert credibly("test", tmp_path / "members.npz", "--member-axis", 0, *FAST).rows[0]["m"] == str(M)
 
 
@@ -173,8 +174,9 @@ def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path)
 
 @pytest.mark.slow
 def test_evaluate_json_can_be_made_again_from_its_command(
-    credibly: Command, world: World, tmp_path: Path
+    credibly: Command, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
     logits = np.log(np.moveaxis(world.members, 1, 0))
     logits[2, 7] = np.nan  # so that without --drop-invalid nothing comes out
     np.save(tmp_path / "logits.npy", logits)
@@ -254,7 +256,7 @@ def test_fail_on_takes_nothing_else(credibly: Command, calibrated: Path) -> None
     [
         (("--n-resamples", 0), "`--n-resamples` must be a positive integer"),
         (("--n-bins", -1), "`--n-bins` must be a positive integer"),
-        (("--statistic", "confidence"), "Did you mean 'confidence_ece'?"),
+        (("--statistic", "confidence_e"), "Did you mean 'confidence_ece'?"),
         (("--member-axis", "x"), "--member-axis"),
         (("--kind", "prob"), "`--kind` must be one of"),
         (("--seed", -1), "Invalid value for '--seed'"),

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from credibly.cli.progress import ProgressLine, progress
+from credibly.cli.output import ProgressLine, progress
 
 
 class Terminal(io.StringIO):

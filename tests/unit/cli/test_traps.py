@@ -227,10 +227,10 @@ class TestCorruptRows:
 
 
 def test_advice_about_one_column_of_scores(credibly: Command, tmp_path: Path) -> None:
-    (tmp_path / "binary.csv").write_text("p,y\n0.2,0\n0.9,1\n")
-    line = complaint(credibly("evaluate", tmp_path / "binary.csv"))
-    assert "must have one column per class" in line
-    assert "p_0, p_1" in line
+    (tmp_path / "binary.csv").write_text("confidence,y\n0.2,0\n0.9,1\n")
+    line = complaint(credibly("evaluate", tmp_path / "binary.csv", *FAST))
+    assert "name it `score`, or say `--columns confidence`" in line
+    assert credibly("evaluate", tmp_path / "binary.csv", "--columns", "confidence", *FAST).code == 0
 
 
 def test_advice_about_logits_called_probs_can_be_followed(

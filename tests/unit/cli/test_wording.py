@@ -9,7 +9,7 @@ import pytest
 
 from credibly import FileError, InputError, InvalidRowsError, UnsupportedError, cli
 from credibly._arrays.errors import ONE_RATER, Remedy
-from credibly.cli.wording import FLAGS, all_rows, sentence, system_sentence
+from credibly.cli.output import FLAGS, all_rows, sentence, system_sentence
 
 
 def said(remedy: str, subject: str = "`probs`") -> str:

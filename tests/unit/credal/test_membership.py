@@ -96,7 +96,7 @@ def test_start_may_be_chosen_inside_only() -> None:
 
 
 def test_boundary_towards_a_corner_inside_goes_on() -> None:
-    everything = cr.Ensemble([np.eye(3)])
+    everything = cr.Ensemble(np.eye(3)[None])
     _, fraction = cr.credal.boundary(everything, [1], return_fraction=True)
     assert fraction == pytest.approx([1.0])
 

@@ -178,6 +178,12 @@ def test_bad_settings(settings: dict, words: str) -> None:
         cr.credal.nonspecificity(ensemble, **settings)
 
 
+def test_smets_of_a_tiny_mass_is_finite() -> None:
+    """C25 eq. 9: Q({0}) = 1, Q({1}) = Q({0, 1}) = 8e-20, Q(empty set) = 1; -2 ln 8e-20 = 87.9."""
+    belief = cr.Belief([[1.0 - 8e-20, 8e-20]], [{0}, {0, 1}])
+    assert cr.credal.nonspecificity(belief, measure="smets") == pytest.approx([-2 * np.log(8e-20)])
+
+
 def test_smets_refuses_negative_commonalities() -> None:
     ensemble = random_ensemble(np.random.default_rng(6), 50, 3, 4)
     with pytest.raises(cr.UnsupportedError, match=r"must not be negative; the lowest is -0\.\d+.*clamp"):

@@ -52,7 +52,7 @@ def test_estimates_are_those_of_the_statistics_themselves() -> None:
 def test_tests_are_one_omnibus_test_on_shared_replicates() -> None:
     probs, labels = world(power=1.3)
     evaluation = cr.evaluate(probs, labels, n_resamples=99, rng=5)
-    together = cr.calibration_test(probs, labels, statistic=in_order(UNASKED), n_resamples=99, rng=5)
+    together = cr.calibration_test(probs, labels, statistics=in_order(UNASKED), n_resamples=99, rng=5)
     assert list(evaluation.tests) == [*together.components, "omnibus"]
     assert evaluation.tests["omnibus"].pvalue == together.pvalue
     assert not evaluation.tests["omnibus"].components  # they stand beside it, once
@@ -249,6 +249,7 @@ def test_of_label_counts_one_per_instance_is_tested() -> None:
     probs, labels = world(n=50)
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
     evaluation = cr.evaluate(probs, counts, n_resamples=99, rng=0)
+    assert all("of one rater per instance" in one.finding for one in evaluation.verdicts)
     assert evaluation.estimates["brier"].value == pytest.approx(cr.brier(probs, labels).value)
     single = cr.evaluate(probs, labels, n_resamples=99, rng=0, statistics=list(evaluation.estimates))
     assert {name: one.pvalue for name, one in evaluation.tests.items()} == {
@@ -284,7 +285,7 @@ def test_progress_tells_cheap_stages_first() -> None:
         progress=lambda stage, done, total: calls.append((stage, done, total)),
     )
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert stages == ["estimates", "groups", "decomposition", "curves", "tests"]
+    assert stages == ["estimates", "groups", "decomposition", "curves", "tests", "recalibrations"]
     for stage in stages:
         done, total = [(done, total) for name, done, total in calls if name == stage][-1]
         assert done == total
@@ -425,6 +426,9 @@ def test_a_statistic_that_repeats_another_or_needs_two_instances_says_so() -> No
     labels = np.arange(50) % 2
     evaluation = cr.evaluate(probs, labels, n_resamples=9, rng=0)
     assert "it equals skce" in dict(evaluation.not_run)["mmd_ce"]
+    with pytest.raises(KeyError, match=r"it equals skce.*Computed were: accuracy, ") as caught:
+        evaluation["mmd_ce"]
+    assert "kde_ce'" not in str(caught.value)  # no look-alike is suggested where the reason is known
     asked = cr.evaluate(probs, labels, statistics=["mmd_ce", "brier"], n_resamples=9, rng=0)
     assert set(asked.estimates) == {"mmd_ce", "brier"}
     alone = cr.evaluate(probs[:1], labels[:1], n_resamples=9, rng=0)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.evaluation.predictive_checks import check_verdicts
+from credibly.evaluation.stages import check_verdicts
 from credibly.report.page import render_report
-from credibly.report.predictive_checks import check_section
+from credibly.report.sections import check_section
 
 pytestmark = pytest.mark.slow
 
 NAMES = ["accuracy", "brier", "confidence_ece"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_learned_weights() -> Iterator[None]:
+    """The sets' own tests have other tests, and would take most of the time here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def test_replicates_are_rows_of_the_replicates_of_the_whole() -> None:
         return float(cr.skce(predictions.probs[part.chosen], labels[part.chosen]))
 
     by_hand = cr.statistic(on_part, tail="greater", name="by hand")
-    both = cr.calibration_test(PROBS, LABELS, statistic=[part, by_hand], n_resamples=19, rng=3)
+    both = cr.calibration_test(PROBS, LABELS, statistics=[part, by_hand], n_resamples=19, rng=3)
     np.testing.assert_allclose(
         both.components["skce"].null_distribution, both.components["by hand"].null_distribution, rtol=1e-9
     )

@@ -9,7 +9,6 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import set_tests
-from libraries import Library
 
 FEW = {"statistics": ["brier"], "n_resamples": 39}
 
@@ -41,9 +40,10 @@ def test_the_tests_are_those_of_credal_test() -> None:
     assert found.validity is None
 
 
+@pytest.mark.slow
 def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
-    sets = cr.Ensemble(members() * 0.2 + 0.8 * np.eye(3)[0])
-    found = cr.evaluate(sets, np.arange(120) % 3, **FEW)
+    sets = cr.Ensemble(members(60) * 0.2 + 0.8 * np.eye(3)[0])
+    found = cr.evaluate(sets, np.arange(60) % 3, **FEW)
     assert found.credal is not None
     assert {one.word for one in found.credal.verdicts} == {"conflict"}
     assert "one weight vector for all instances fits" in found.credal.verdicts[2].finding
@@ -73,8 +73,9 @@ def test_features_with_gaps_are_a_reason() -> None:
     assert "`features` must be finite, row 3" in dict(found.not_run)["test of the set"]
 
 
+@pytest.mark.slow
 def test_json_keeps_means_of_weights_and_no_rows() -> None:
-    sets = cr.Ensemble(members())
+    sets = cr.Ensemble(members(40))
     found = json.loads(json.dumps(cr.evaluate(sets, drawn(sets.mean().probs), **FEW).to_dict()))
     learned = found["credal"]["tests"]["learned"]
     assert sum(learned["mean_weights"].values()) == pytest.approx(1.0)
@@ -111,17 +112,18 @@ def test_very_few_instances_are_a_reason_and_no_failure() -> None:
 
 
 @pytest.mark.slow
-def test_counts_are_tested_against_the_set_itself(library: Library) -> None:
-    sets = members(60)
+def test_counts_are_tested_against_the_set_itself() -> None:
+    """On NumPy; `evaluate counts` among the cases of tests/devices has the other array libraries."""
+    sets = members(30)
     counts = np.random.default_rng(2).multinomial(8, sets.mean(axis=1))
     counts[5] = [8, 0, 0]
     sets[5] = sets[5] * 0.1 + 0.9 * np.eye(3)[2]
-    given = cr.Ensemble(library.asarray(sets), member_axis=1)
+    given = cr.Ensemble(sets, member_axis=1)
     few = {**FEW, "n_resamples": 99}  # with fewer, no single instance can stand out
-    found = cr.evaluate(given, cr.LabelCounts(library.asarray(counts)), **few)
+    found = cr.evaluate(given, cr.LabelCounts(counts), **few)
     assert found.credal is not None  # of one label per instance
     assert found.validity is not None
-    alone = cr.validity_test(given, cr.LabelCounts(library.asarray(counts)), n_resamples=99, rng=0)
+    alone = cr.validity_test(given, cr.LabelCounts(counts), n_resamples=99, rng=0)
     assert found.validity.test.pvalue == alone.pvalue
     assert found.validity.verdict.statistic == "validity_test"
     told = json.loads(json.dumps(found.to_dict()))["validity"]
@@ -130,8 +132,9 @@ def test_counts_are_tested_against_the_set_itself(library: Library) -> None:
     assert "nearest" not in told["test"]
 
 
+@pytest.mark.slow
 def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    sets = members(30)
+    sets = members(7)  # too few to learn weights from
     counts = cr.LabelCounts(np.random.default_rng(2).multinomial(8, sets.mean(axis=1)))
     name = "test of the labels' distributions"
     assert dict(cr.evaluate(sets, counts, tests=False, **FEW).not_run)[name] == "tests=False"
@@ -139,7 +142,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
     few = {**FEW, "n_resamples": 3}
     assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
-    monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 10)
+    monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 5)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
 
 

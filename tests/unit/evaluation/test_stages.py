@@ -71,10 +71,10 @@ def test_a_stage_runs_where_it_applies_and_says_why_where_not(
 
 
 def test_what_nobody_asked_for_is_left_out_without_words(evaluation: cr.Evaluation) -> None:
-    assert evaluation.recalibration is None
+    assert evaluation.raters is None
     assert NOT_ASKED == ""
     assert all(what and why for what, why in evaluation.not_run)
-    assert not any("recalibration" in what for what, _ in evaluation.not_run)
+    assert not any("rater" in what for what, _ in evaluation.not_run)
 
 
 def test_a_number_is_found_by_its_name(evaluation: cr.Evaluation) -> None:
@@ -110,9 +110,10 @@ def test_a_statistic_that_was_not_run_says_why() -> None:
 def test_a_summary_is_short_and_plain(evaluation: cr.Evaluation) -> None:
     heading, first, *rest = evaluation.summary().splitlines()
     assert heading == "Evaluation of Point (n = 60, m = 1, k = 3)"
-    worst = evaluation.verdicts[0]
-    assert first == f"  {worst.word}: {worst.finding}"
+    assert first == f"  {evaluation.headline.word}: {evaluation.headline}"
+    second = evaluation.findings[1]
+    assert rest[0] == f"  {second.word}: {second.sentence}"
     low, high = evaluation["brier"].interval()
     assert any(line.startswith("  Brier score 0.") and " (95 %: " in line for line in rest), (low, high)
     assert rest[-1].startswith("  not run: ")
-    assert len(rest) == 3  # two numbers, and what was not run
+    assert len(rest) == 4  # another finding, two numbers, and what was not run

@@ -35,8 +35,8 @@ def evaluation() -> cr.Evaluation:
 def test_rows_hold_what_the_evaluation_holds(evaluation: cr.Evaluation) -> None:
     rows = {(row.part, row.statistic): row for row in number_rows(evaluation)}
     assert (
-        len(rows) == 3 + 3 + 1 + 2 + 2 * 3
-    )  # estimates, Brier score in parts, omnibus, two areas, two groups
+        len(rows) == 3 + 3 + 1 + 2 + 2 * 3 + 3 * 3
+    )  # estimates, Brier score in parts, omnibus, two areas, two groups, three changes
     brier = rows["estimates", "brier"]
     estimate, test = evaluation.estimates["brier"], evaluation.tests["brier"]
     assert (brier.value, brier.stderr, brier.n) == (estimate.value, estimate.stderr, 120)
@@ -115,8 +115,8 @@ def test_notebooks_show_verdicts_and_numbers(evaluation: cr.Evaluation) -> None:
     assert "script" not in page.tags
     said = " ".join(page.said)
     assert HOSTILE in said  # as text
-    for verdict in evaluation.verdicts:
-        assert verdict.finding in said
+    for one in evaluation.findings:
+        assert one.sentence in said
     assert page.tags.count("tr") == 1 + len(number_rows(evaluation))
 
 
@@ -184,7 +184,7 @@ def test_mlflow_gets_numbers_settings_and_the_report(
 def test_mlflow_is_asked_for_by_name_where_it_is_missing(
     evaluation: cr.Evaluation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("credibly.evaluation.rendering.find_spec", lambda name: None)
+    monkeypatch.setattr("credibly.evaluation.results.find_spec", lambda name: None)
     with pytest.raises(
         cr.MissingExtraError, match=r"needs mlflow; it is not installed. Install it: `pip install mlflow`"
     ):

@@ -93,18 +93,27 @@ def test_an_unknown_kind_is_corrected(tmp_path: Path) -> None:
         cr.load(save_npy(tmp_path, PROBS), kind="logit")
 
 
-def test_one_dimensional_scores_are_not_guessed(tmp_path: Path) -> None:
-    with pytest.raises(cr.InputError, match=r"got array \(12,\) float64.*numpy.stack\(\[1 - p, p\]"):
-        cr.load(save_npy(tmp_path, PROBS[:, 0]))
+def test_one_dimensional_scores_are_the_probability_of_class_1(tmp_path: Path) -> None:
+    for scores in (PROBS[:, 0], PROBS[:, :1]):
+        found = cr.load(save_npy(tmp_path, scores))
+        np.testing.assert_array_equal(
+            found.predictions.probs, np.stack([1 - PROBS[:, 0], PROBS[:, 0]], axis=1)
+        )
+        assert any("probability of class 1" in note for note in found.notes)
+    with pytest.raises(
+        cr.InputError, match=r"got array \(12,\) float64.*Scores of class 1 lie between 0 and 1"
+    ):
+        cr.load(save_npy(tmp_path, np.log(PROBS[:, 0])))
 
 
 # Axes
 
 
-def test_members_first_is_refused_until_said(tmp_path: Path) -> None:
+def test_members_first_is_told_by_the_labels_and_refused_without(tmp_path: Path) -> None:
     path = save_npy(tmp_path, np.moveaxis(MEMBERS, 1, 0))
-    with pytest.raises(cr.InputError, match=r"there are 12 labels.*`member_axis=0`"):
-        cr.load(path, labels=LABELS)
+    told = cr.load(path, labels=LABELS)
+    np.testing.assert_array_equal(told.predictions.probs, MEMBERS)
+    assert any("3 members of 12 instances, as many as there are labels" in note for note in told.notes)
     with pytest.raises(cr.InputError, match="nothing in the file tells the instances"):
         cr.load(path)
     found = cr.load(path, labels=LABELS, member_axis=0)
@@ -137,8 +146,9 @@ def test_members_first_of_other_kinds(kind: str, tmp_path: Path) -> None:
 def test_gaussian_members_first(tmp_path: Path) -> None:
     mean, std = RNG.normal(size=(3, 12)), RNG.gamma(2.0, size=(3, 12))
     path = save_npz(tmp_path, mean=mean, std=std, y=np.zeros(12))
+    np.testing.assert_array_equal(cr.load(path).predictions.mean, mean.T)
     with pytest.raises(cr.InputError, match="member_axis=0"):
-        cr.load(path)
+        cr.load(save_npz(tmp_path, mean=mean, std=std))
     np.testing.assert_array_equal(cr.load(path, member_axis=0).predictions.mean, mean.T)
 
 
@@ -226,9 +236,8 @@ def test_labels_of_any_whole_type_become_int64(dtype: Any, tmp_path: Path) -> No
         (np.r_[LABELS[:-1], -1], "row 11 is -1"),
         (LABELS + 1, "start at 1"),
         (LABELS + 0.5, "must be class indices; the first that is none is 0.5"),
-        (np.eye(4)[LABELS], "one-hot"),
         (LABELS[:-1], r"one entry per prediction \(12\); got 11"),
-        (np.array(["cat"] * 12), "must be class indices where the file does not name its classes"),
+        (np.array(["cat"] * 12), "must be class indices where the classes have no names"),
         (np.array([2**64 - 1] * 12, dtype=np.uint64), "stored as unsigned"),
     ],
 )
@@ -354,7 +363,7 @@ def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = np.lib.format.open_memmap(tmp_path / "logits.npy", "w+", np.float32, (1_000_000, 8))
-    array[:, 0] = 1.0  # 32 MB
+    array[:, 0] = 2.0  # 32 MB; rows that sum to 1 would be probabilities already
     array.flush()
     del array
     with cr.memory_limit(2**20):
@@ -364,7 +373,7 @@ def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e / (np.e + 7))
+        np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e**2 / (np.e**2 + 7))
         assert peak < 64e6 + 2**26  # the probabilities in double precision, and blocks of 2**20 numbers
         monkeypatch.setattr("credibly.io.limits.physical_memory", lambda: 100 * 10**6)
         with pytest.raises(cr.FileError, match=r"`logits` must have probabilities that fit.*61.0 MiB"):

@@ -39,10 +39,15 @@ def test_every_prefix_finds_its_role(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, role in ROLES.items() if role.aliases and name in BESIDE])
 def test_every_alias_beside_the_predictions_is_read_and_noted(name: str, tmp_path: Path) -> None:
-    given = {"features": np.ones((4, 2)), "label_counts": np.ones((4, 2), int)}.get(name, np.zeros(4, int))
+    tables = {
+        "features": np.ones((4, 2)),
+        "label_counts": np.ones((4, 2), int),
+        "raters": np.ones((4, 3), int),
+    }
+    given = {**tables, "soft_labels": np.full((4, 2), 0.5)}.get(name, np.zeros(4, int))
     for alias in ROLES[name].aliases:
         np.savez(tmp_path / f"{alias}.npz", probs=PROBS, **{alias: given})
-        found = cr.load(tmp_path / f"{alias}.npz")
+        found = cr.load(tmp_path / f"{alias}.npz", n_raters=2 if name == "soft_labels" else None)
         assert f"array {alias!r} is read as `{name}`" in found.notes
         assert not any("not used" in note for note in found.notes)
 

@@ -195,7 +195,7 @@ def test_inconsistent_tables_are_refused(text: str, match: str | None, tmp_path:
         (WIDE.replace("0.5,0.5", "0.5,oops"), "line 3, column 'p_1' must be a number; it is 'oops'"),
         (WIDE.replace("0.25,0.75", "0.25,1_0"), "line 2, column 'p_1'"),
         (WIDE.replace("0.5,0.5,0", "0.5,0"), "line 3 must have 3 cells like the first line; it has 2"),
-        ("p_0;p_1\n0,25;0,75\n0,5;0,5\n", "Write decimals with a point"),
+        ("mean;std\n1,250;2,500\n3,750;1,125\n", "Write decimals with a point"),  # or thousands
         ("p_0,p_1\n", "must hold rows below its header"),
         (" \n\n", "it is empty"),
         ('p_0,p_1\n"0.5,0.5\n', "whole table file"),
@@ -229,8 +229,8 @@ def test_a_missing_label_is_a_row_to_drop(tmp_path: Path) -> None:
 
 
 def test_text_columns_are_left_alone_and_noted(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "file,p_0,p_1\na.png,0.5,0.5\nb.png,1,0\n"))
-    assert any("not used: columns file" in note for note in found.notes)
+    found = cr.load(write(tmp_path, "remark,p_0,p_1\nblurred,0.5,0.5\nsharp,1,0\n"))
+    assert any("not used: columns remark" in note for note in found.notes)
 
 
 def test_leading_zeros_are_names(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_power_curves(check: cr.results.PredictiveCheck) -> None:
 def test_functions_of_members() -> None:
     x = np.linspace(-1, 1, 9)
     given = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
-    functions = cr.hypotests.member_functions(given, x, labels=x, rng=0)
+    functions = cr.hypotests.member_functions(given, x, x=x, rng=0)
     display = FunctionsDisplay(functions)
     inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
     assert f"holds {100 * inside:.3g} % of the labels" in display.finding

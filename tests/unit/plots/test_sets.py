@@ -26,7 +26,9 @@ def world() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def learned(world: tuple[np.ndarray, ...]) -> cr.results.CredalTestResult:
     members, labels, x = world
-    return cr.credal_test(members, labels, x[:, None], learner="gating", refit=False, n_resamples=19, rng=0)
+    return cr.credal_test(
+        members, labels, features=x[:, None], learner="gating", refit=False, n_resamples=19, rng=0
+    )
 
 
 def test_weights_along_a_feature(world, learned) -> None:
@@ -81,7 +83,7 @@ def test_failing_regions() -> None:
     """Forty fair coins; the half with x > 19.5 always shows class 1."""
     probs, x = np.full((40, 1, 2), 0.5), np.arange(40.0)
     labels = np.where(x > 19.5, 1, np.arange(40) % 2)
-    result = cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
+    result = cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
     found = result.regions(probs, labels, space=x)
     display = RegionDisplay(found, class_names=["heads", "tails"])
     assert display.failing.tolist() == [True, False]

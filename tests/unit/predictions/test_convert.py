@@ -37,7 +37,7 @@ def test_predictions_are_returned_as_they_are():
         assert cr.as_predictions(given) is given
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (1, 1, 1, 2)])
+@pytest.mark.parametrize("shape", [(), (1, 1, 1, 2)])
 def test_other_numbers_of_axes(shape):
     with pytest.raises(
         cr.InputError, match=r"must be an \(n, k\) array of probabilities.*numpy\.stack\(\[1 - p, p\]"
@@ -45,7 +45,7 @@ def test_other_numbers_of_axes(shape):
         cr.as_predictions(np.full(shape, 0.5))
 
 
-@pytest.mark.parametrize("given", [None, "probs.npy", {"probs": PROBS}, object(), cr.Point, lambda: PROBS])
+@pytest.mark.parametrize("given", [None, {"probs": PROBS}, object(), cr.Point, lambda: PROBS])
 def test_what_holds_no_predictions(given):
     with pytest.raises(
         cr.InputTypeError, match=r"`predictions` must hold numbers; got .* Pass an array, or wrap it"
@@ -66,7 +66,7 @@ def test_tables():
     # columns that happen to carry the attribute names of other libraries are columns
     named = pandas.DataFrame(PROBS, columns=["alphas", "probabilities"])
     assert isinstance(cr.as_predictions(named), cr.Point)
-    with pytest.raises(cr.InputTypeError, match="must hold numbers; got DataFrame with dtype object"):
+    with pytest.raises(cr.InputError, match="the column 'b' must say what it is"):
         cr.as_predictions(pandas.DataFrame({"a": ["x"], "b": [1.0]}))
 
 

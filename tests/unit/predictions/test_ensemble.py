@@ -116,7 +116,7 @@ def test_weights_of_another_library():
 def test_as_many_members_as_instances_must_be_said():
     square = np.stack([FIRST, SECOND])  # (2, 2, 2)
     for make in (cr.Ensemble, cr.Ensemble.from_logits, cr.Ensemble.from_scores, cr.Dirichlet):
-        values = square + 1 if make is cr.Dirichlet else square
+        values = square if make in (cr.Ensemble, cr.Ensemble.from_scores) else square + 1
         with pytest.raises(cr.InputError, match=r"as many members as instances; got shape \(2, 2, 2\)"):
             make(values)
     assert np.array_equal(cr.Ensemble(square, member_axis=0).probs[:, 0], FIRST)

@@ -59,11 +59,6 @@ def test_labels_are_stored_small():
         ([0, 1, 0, 1], r"\(3\); got 4\. Check that both come from the same split"),
         ([], r"\(3\); got 0"),
         (1, r"must have shape \(n,\); got shape \(\)"),
-        ([[0], [1], [1]], r"got shape \(3, 1\)\. Flatten them"),
-        (
-            [[1, 0], [0, 1], [0, 1]],
-            r"one class index per instance; got shape \(3, 2\).*argmax\(axis=1\).*LabelCounts",
-        ),
         ([[0, 1, 1]], r"got shape \(1, 3\)\. Pass predictions first"),
     ],
 )
@@ -76,15 +71,21 @@ def test_wrong_classes(library, values, words):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([0.0, 1.0, 1.0], r"must be integers for classification; got dtype .*float64.*labels\.astype\(int\)"),
-        ([0.5, 1.0, 1.0], "look like real observations: use a regression prediction type"),
-        ([math.nan, 1.0, 1.0], "Some are NaN: drop the instances without a label"),
+        ([0.5, 1.0, 1.0], "the first that is none is 0.5.*look like real observations"),
+        ([math.nan, 1.0, 1.0], r"must be present; row 0 is nan .1 of 3 rows.*Drop instances without a label"),
     ],
 )
 def test_labels_that_are_no_integers(library, values, words):
     point = cr.Point(library.asarray([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]))
-    with pytest.raises(cr.InputTypeError, match=words):
+    with pytest.raises((cr.InputTypeError, cr.InvalidRowsError), match=words):
         as_labels(point, library.asarray(values))
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [[0], [1], [1]], [[1, 0], [0, 1], [0, 1]]])
+def test_whole_floats_one_column_and_one_hot_rows_are_classes(library, values):
+    point = cr.Point(library.asarray([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]))
+    for labels in (library.asarray(values), values):
+        assert read(as_labels(point, labels).values).tolist() == [[0, 1, 1]]
 
 
 def test_members_first_without_the_keyword_is_named():

@@ -389,8 +389,8 @@ def test_wrong_settings(settings: dict, words: str) -> None:
 def test_wrong_inputs() -> None:
     probs, counts = example()
     labels = cr.LabelCounts(counts)
-    with pytest.raises(cr.InputTypeError, match=r"must be LabelCounts.*got ndarray\. Wrap them"):
-        cr.raters.decompose_loss(probs, counts)
+    with pytest.raises(cr.InputError, match="must be counts where they are shares of raters"):
+        cr.raters.decompose_loss(probs, counts / counts.sum(axis=1, keepdims=True))
     with pytest.raises(cr.InputTypeError, match="Swap them"):
         cr.raters.decompose_loss(labels, probs)
     with pytest.raises(cr.InputError, match="must have 3 classes like the predictions; got 2"):

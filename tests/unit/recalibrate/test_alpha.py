@@ -81,13 +81,13 @@ def test_a_linear_head_is_recovered() -> None:
     concentration = np.exp(1.0 + 0.8 * (features[:, 0] - 5.0))
     truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
     counts = cr.LabelCounts(rng.multinomial(10, truth))
-    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, counts, features)
-    found = np.log(alpha.alpha0(probs, features))
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, counts, features=features)
+    found = np.log(alpha.alpha0(probs, features=features))
     assert np.abs(found - np.log(concentration)).mean() < 0.1
     with pytest.raises(cr.InputError, match="must be given: the fit used 2"):
         alpha.apply(probs[1:])
     with pytest.raises(cr.InputError, match="2 columns of the fit; got 1"):
-        alpha.apply(probs[1:], features[1:, :1])
+        alpha.apply(probs[1:], features=features[1:, :1])
 
 
 @pytest.mark.slow
@@ -98,10 +98,12 @@ def test_a_network_sees_what_a_line_does_not() -> None:
     concentration = np.exp(3.0 * np.abs(features[:, 0]) - 2.0)
     truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
     counts = cr.LabelCounts(rng.multinomial(20, truth))
-    network = cr.recalibrate.AlphaCalibration(head="neural", hidden=(6,)).fit(probs, counts, features)
-    line = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, counts, features)
+    network = cr.recalibrate.AlphaCalibration(head="neural", hidden=(6,)).fit(
+        probs, counts, features=features
+    )
+    line = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, counts, features=features)
     assert network.convergence.loss_after < line.convergence.loss_after - 0.1
-    found = np.log(network.alpha0(probs, features))
+    found = np.log(network.alpha0(probs, features=features))
     assert np.corrcoef(found, np.log(concentration))[0, 1] > 0.9
 
 
@@ -210,3 +212,13 @@ def test_gradients_flow_through_what_is_applied() -> None:
     alpha = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, cr.LabelCounts(counts))
     logits = torch.tensor(np.log(probs[:4]), requires_grad=True)
     assert torch.autograd.gradcheck(lambda z: alpha.apply(cr.Point.from_logits(z)).alpha, (logits,))
+
+
+def test_unanimous_raters_have_no_concentration() -> None:
+    """Raters who never disagree within an instance are most likely as alpha0 goes to 0, not to infinity."""
+    mean = np.full((40, 2), 0.5)
+    counts = cr.LabelCounts(np.array([[3, 0], [0, 3]] * 20))
+    with pytest.raises(
+        cr.UnsupportedError, match="raters of an instance agree throughout: the best alpha0 is 0"
+    ):
+        cr.recalibrate.AlphaCalibration(penalty=0.0).fit(mean, counts)

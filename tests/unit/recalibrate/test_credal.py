@@ -23,12 +23,13 @@ def tilted(n: int, tilt: float, seed: int = 0) -> tuple[cr.Ensemble, np.ndarray]
 def fitted(
     ensemble: cr.Ensemble, labels: np.ndarray, **settings: object
 ) -> cr.recalibrate.CredalRecalibration:
-    words = {"temperatures": None, "weights": "constant", "n_resamples": 99} | settings
+    words = {"temperatures": None, "weights": "constant", "n_resamples": 39} | settings
     return cr.recalibrate.CredalRecalibration(**words).fit(ensemble, labels)
 
 
+@pytest.mark.slow
 def test_a_set_whose_centre_is_right_shrinks_to_it() -> None:
-    found = fitted(*tilted(1000, 0.0))
+    found = fitted(*tilted(400, 0.0))
     assert found.spread == 0.0
     assert found.pvalues.size == 1
     ensemble, _ = tilted(50, 0.0, seed=1)
@@ -50,16 +51,18 @@ def test_a_set_grows_until_it_holds_the_truth() -> None:
     assert np.allclose(gap[..., 0] - gap[..., 1], found.spread * (before[..., 0] - before[..., 1]))
 
 
+@pytest.mark.slow
 def test_a_set_that_no_spread_can_save_is_refused() -> None:
-    ensemble, labels = tilted(800, 6.0)
+    ensemble, labels = tilted(240, 6.0)
     with pytest.raises(cr.UnsupportedError, match="at a spread up to 3; the test rejects all"):
         fitted(ensemble, labels)
 
 
+@pytest.mark.slow
 def test_a_failed_fit_leaves_the_one_before() -> None:
     found = fitted(*tilted(400, 0.0))
     with pytest.raises(cr.UnsupportedError, match="rejects all"):
-        found.fit(*tilted(800, 6.0))
+        found.fit(*tilted(240, 6.0))
     assert found.spread == 0.0
     assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
 
@@ -68,7 +71,7 @@ def test_a_failed_fit_leaves_the_one_before() -> None:
 @pytest.mark.parametrize("margin", ["vacuous", "ball"])
 @pytest.mark.parametrize("weights", [None, (0.25, 0.75)])
 def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:
-    ensemble, labels = tilted(800, 6.0)
+    ensemble, labels = tilted(240, 6.0)
     ensemble = cr.Ensemble.from_logits(np.asarray(ensemble.logits), weights=weights)
     found = fitted(ensemble, labels, margin=margin)
     assert found.spread == 1.0
@@ -94,7 +97,7 @@ def test_a_margin_is_not_needed_where_a_spread_is_accepted() -> None:
 
 
 def test_temperatures_are_fitted_on_the_other_part() -> None:
-    ensemble, labels = tilted(1000, 0.0)
+    ensemble, labels = tilted(400, 0.0)
     sharper = cr.Ensemble.from_logits(2.0 * np.asarray(ensemble.logits))
     shared = fitted(sharper, labels, temperatures="shared")
     assert np.allclose(shared.member_temperatures, shared.member_temperatures[0])

@@ -28,7 +28,9 @@ from recalibrations import world
 @pytest.mark.slow
 def test_a_recalibrated_classifier_meets_the_checks_of_scikit_learn() -> None:
     results = check_estimator(
-        RecalibratedClassifier(GaussianNB(), cr.recalibrate.VectorScaling(penalty=1.0), cv=2),
+        RecalibratedClassifier(
+            GaussianNB(), cr.recalibrate.VectorScaling(penalty=1.0, weight_penalty=1.0), cv=2
+        ),
         on_skip=None,
         on_fail=None,
     )
@@ -78,7 +80,7 @@ def test_methods_can_be_searched() -> None:
     X, y = load_iris(return_X_y=True)
     model = RecalibratedClassifier(GaussianNB(), cv=3)
     grid = {
-        "recalibration": ["temperature", cr.recalibrate.VectorScaling(penalty=1.0)],
+        "recalibration": ["temperature", cr.recalibrate.VectorScaling(penalty=1.0, weight_penalty=1.0)],
         "estimator__var_smoothing": [1e-9, 1],
     }
     search = GridSearchCV(model, grid, scoring=scorer("log_loss"), cv=3).fit(X, y)

@@ -38,7 +38,7 @@ def test_every_method_has_a_case() -> None:
 def test_fit_returns_the_object_and_converges(case) -> None:
     method, predictions, labels, features = case
     assert not method.is_fitted
-    assert method.fit(predictions, labels, features) is method
+    assert method.fit(predictions, labels, features=features) is method
     assert method.convergence.converged
     assert method.convergence.loss_after <= method.convergence.loss_before + 1e-12
     assert (method.n, method.n_classes) == (400, 3)
@@ -46,13 +46,15 @@ def test_fit_returns_the_object_and_converges(case) -> None:
 
 def test_a_saved_one_gives_the_same_bits(case, tmp_path: Path) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions[:300], labels[:300], part(features, slice(0, 300)))
+    method.fit(predictions[:300], labels[:300], features=part(features, slice(0, 300)))
     path = method.save(tmp_path / "method.json")
     again = cr.recalibrate.load(path)
     assert type(again) is type(method)
     assert again.to_dict() == method.to_dict()
     assert json.loads(path.read_text()) == method.to_dict()
-    first, second = (one.apply(predictions[300:], part(features, slice(300, 400))) for one in (method, again))
+    first, second = (
+        one.apply(predictions[300:], features=part(features, slice(300, 400))) for one in (method, again)
+    )
     for name in first.row_fields:
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
@@ -71,11 +73,11 @@ def test_it_speaks_scikit_learn() -> None:
 
 def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions, labels, features)
+    method.fit(predictions, labels, features=features)
     with pytest.warns(UserWarning, match="applied to the predictions it was fitted on"):
-        same = method.apply(predictions, features)
+        same = method.apply(predictions, features=features)
     assert any("fitted on; what is measured" in note for note in same.notes)
-    other = method.apply(predictions[1:], part(features, slice(1, 400)))
+    other = method.apply(predictions[1:], features=part(features, slice(1, 400)))
     assert not any("fitted on; what is measured" in note for note in other.notes)
     assert any("fitted on 400 instances" in note for note in other.notes)
 
@@ -83,18 +85,18 @@ def test_the_fit_data_are_recognised_by_their_hash(case) -> None:
 def test_nothing_is_applied_before_the_fit(case) -> None:
     method, predictions, _, features = case
     with pytest.raises(cr.InputError, match="must be fitted first"):
-        method.apply(predictions, features)
+        method.apply(predictions, features=features)
     with pytest.raises(cr.InputError, match="must be fitted first"):
         method.to_dict()
 
 
 def test_the_number_of_classes_is_that_of_the_fit(case) -> None:
     method, predictions, labels, features = case
-    method.fit(predictions, labels, features)
+    method.fit(predictions, labels, features=features)
     other = np.full((4, 5), 0.2)
     given = cr.Ensemble(np.stack([other] * 3), member_axis=0) if predictions.n_members > 1 else other
     with pytest.raises(cr.InputError, match="3 classes of the fit; got 5"):
-        method.apply(given, part(features, slice(0, 4)))
+        method.apply(given, features=part(features, slice(0, 4)))
 
 
 def takes_weights(method: cr.recalibrate.Recalibration) -> bool:
@@ -112,11 +114,13 @@ def test_weights_equal_repeated_instances(case) -> None:
     weight = np.random.default_rng(2).integers(0, 3, size=400)
     again = np.repeat(rows, weight)
     kept = None if features is None else features[again]
-    weighted = method.unfitted().fit(predictions, labels, features, sample_weight=weight.astype(float))
-    repeated = method.unfitted().fit(predictions[again], labels[again], kept)
+    weighted = method.unfitted().fit(
+        predictions, labels, features=features, sample_weight=weight.astype(float)
+    )
+    repeated = method.unfitted().fit(predictions[again], labels[again], features=kept)
     new = predictions[:5]
-    first = weighted.apply(new, part(features, slice(0, 5)))
-    second = repeated.apply(new, part(features, slice(0, 5)))
+    first = weighted.apply(new, features=part(features, slice(0, 5)))
+    second = repeated.apply(new, features=part(features, slice(0, 5)))
     for name in first.row_fields:
         assert np.allclose(getattr(first, name), getattr(second, name), rtol=1e-4, atol=1e-6)
 
@@ -159,9 +163,63 @@ def test_vector_scaling_recovers_its_parameters() -> None:
     weights, intercepts = np.array([0.5, 1.0, 2.0]), np.array([0.5, -0.5, 0.0])
     biased = cr.Point.from_logits((np.log(probs) - intercepts) / weights)
     scaling = cr.recalibrate.VectorScaling(penalty=0.0).fit(biased, labels)
-    # biased logits are known up to a constant per row, which log-probabilities fix: compare what comes out
-    assert np.abs(scaling.apply(biased[:500]).probs - probs[:500]).mean() < 0.05
-    assert scaling.convergence.loss_after < float(cr.log_loss(biased, labels)) - 0.02
+    # D21 eq. 45: the map acts on the logits that were given, so it undoes exactly what was done to them
+    assert np.allclose(scaling.weights, weights, atol=0.1)
+    assert np.allclose(scaling.intercepts - scaling.intercepts.mean(), intercepts, atol=0.1)
+    assert np.abs(scaling.apply(biased[:500]).probs - probs[:500]).mean() < 0.01
+
+
+@pytest.mark.parametrize("weight_penalty", [0.0, 0.3])
+@pytest.mark.parametrize("kind", [cr.recalibrate.VectorScaling, cr.recalibrate.MatrixScaling])
+def test_penalties_are_those_of_d21(kind, weight_penalty: float) -> None:
+    """D21 eq. 46-48, written out: loss per label, plus both penalties, is least at the fit."""
+    rng = np.random.default_rng(2)
+    logits, labels = rng.normal([0.5, 0.0, 0.0], size=(120, 3)), rng.integers(0, 3, size=120)
+    scaling = kind(penalty=0.7, weight_penalty=weight_penalty).fit(cr.Point.from_logits(logits), labels)
+
+    def printed(weights: np.ndarray, b: np.ndarray) -> float:
+        u = logits * weights + b if weights.ndim == 1 else logits @ weights.T + b
+        losses = np.log(np.exp(u).sum(axis=1)) - u[np.arange(120), labels]
+        if weights.ndim == 1:
+            omega = weight_penalty * sum((v - 1) ** 2 for v in weights) / 3
+        else:
+            omega = weight_penalty * sum(weights[c, d] ** 2 for c in range(3) for d in range(3) if c != d) / 6
+        return losses.mean() + omega + 0.7 * sum(v**2 for v in b) / 3
+
+    least = printed(scaling.weights, scaling.intercepts)
+    for _ in range(40):
+        moved = scaling.weights + 0.01 * rng.normal(size=scaling.weights.shape)
+        assert printed(moved, scaling.intercepts + 0.01 * rng.normal(size=3)) > least
+
+
+def test_members_share_the_map_of_their_own_losses() -> None:
+    """One map, fitted as if every member were an instance of its own with its share of the labels."""
+    logits, labels = members(200)
+    flat = cr.Point.from_logits(logits.reshape(-1, 3))
+    for kind in (cr.recalibrate.VectorScaling, cr.recalibrate.MatrixScaling):
+        own = kind(penalty=0.1).fit(cr.Ensemble.from_logits(logits), labels)
+        listed = kind(penalty=0.1).fit(flat, np.repeat(labels, 3))
+        assert np.allclose(own.weights, listed.weights, atol=1e-6)
+        after = own.apply(cr.Ensemble.from_logits(logits[1:]))
+        assert np.allclose(after.probs.reshape(-1, 3), listed.apply(flat[3:]).probs, atol=1e-6)
+    last = cr.recalibrate.VectorScaling(penalty=0.1).fit(
+        cr.Ensemble.from_logits(logits, weights=[0.0, 0.0, 1.0]), labels
+    )
+    alone = cr.recalibrate.VectorScaling(penalty=0.1).fit(cr.Point.from_logits(logits[:, 2]), labels)
+    assert np.allclose(last.weights, alone.weights, atol=1e-6)
+    dirichlets = cr.Dirichlet(4 * cr.Ensemble.from_logits(logits).probs)
+    made = cr.recalibrate.VectorScaling(penalty=0.1).fit(dirichlets, labels).apply(dirichlets[1:])
+    assert np.allclose(made.alpha.sum(axis=-1), 4)  # only the means move
+
+
+def test_the_notes_say_where_there_were_no_logits() -> None:
+    probs, labels = world(60)
+    scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(probs, labels)
+    assert "acts on log-probabilities" in scaling.apply(probs[1:]).notes[-1]
+    logits = cr.Point.from_logits(np.log(probs[1:]) + 3.0)
+    assert "log-probabilities" not in scaling.apply(logits).notes[-1]
+    # log-probabilities are logits too; others differ from them by a constant, which the weights multiply
+    assert np.abs(scaling.apply(logits).probs - scaling.apply(probs[1:]).probs).max() > 1e-3
 
 
 def test_matrix_scaling_recovers_its_parameters() -> None:
@@ -239,7 +297,7 @@ def test_a_saturated_loss_is_left_to_the_other_optimiser() -> None:
     """All curvature is gone where every label has the logit -744; Newton steps would go anywhere."""
     sure, labels = np.eye(2)[[0, 1] * 10], np.array([1, 0] * 10)
     with pytest.warns(UserWarning, match="stored as 0"):
-        scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(sure, labels)
+        scaling = cr.recalibrate.VectorScaling(penalty=0.1, weight_penalty=0.1).fit(sure, labels)
     assert scaling.convergence.loss_after < scaling.convergence.loss_before
     assert scaling.convergence.gradient < 1e-5
     with (
@@ -253,10 +311,12 @@ def test_an_absent_class() -> None:
     probs, _ = world(300)
     labels = draw(probs[:, :2] / probs[:, :2].sum(axis=1, keepdims=True), np.random.default_rng(1))
     assert cr.recalibrate.TemperatureScaling().fit(probs, labels).temperature > 1
-    scaling = cr.recalibrate.VectorScaling(penalty=0.1).fit(probs, labels)  # its penalty holds every weight
+    scaling = cr.recalibrate.VectorScaling(penalty=0.1, weight_penalty=0.1).fit(
+        probs, labels
+    )  # holds every weight
     assert scaling.convergence.converged
     assert scaling.apply(probs[1:]).probs[:, 2].mean() < probs[:, 2].mean() / 2
-    for method in (cr.recalibrate.MatrixScaling(penalty=0.1), cr.recalibrate.VectorScaling(penalty=0.0)):
+    for method in (cr.recalibrate.MatrixScaling(penalty=0.1), cr.recalibrate.VectorScaling(penalty=0.1)):
         with pytest.raises(cr.UnsupportedError, match="no label is of class 2"):
             method.fit(probs, labels)
 
@@ -276,18 +336,47 @@ def test_penalties_are_chosen_by_held_out_loss() -> None:
     probs, labels = world(150, k=4)
     noisy = cr.Point.from_logits(np.log(probs) + np.random.default_rng(1).normal(size=probs.shape))
     scaling = cr.recalibrate.MatrixScaling(penalties=(1e-4, 0.1, 10.0)).fit(noisy, labels)
-    assert scaling.cv_losses.shape == (3,)
-    assert scaling.chosen_penalty == (1e-4, 0.1, 10.0)[int(np.argmin(scaling.cv_losses))]
-    assert scaling.chosen_penalty > 1e-4  # 20 parameters for 150 labels
+    assert scaling.cv_losses.shape == (9,)  # D21: a grid of 3 x 3
+    best = divmod(int(np.argmin(scaling.cv_losses)), 3)
+    chosen = (scaling.chosen_penalty, scaling.chosen_weight_penalty)
+    assert chosen == tuple((1e-4, 0.1, 10.0)[at] for at in best)
+    assert scaling.chosen_weight_penalty > 1e-4  # 20 parameters for 150 labels
+    fixed = cr.recalibrate.MatrixScaling(penalty=1.0, weight_penalty=10.0).fit(noisy, labels)  # D21's choice
+    assert fixed.cv_losses is None
+    assert np.abs(fixed.weights - np.diag(np.diag(fixed.weights))).max() < 0.05
     split = cr.recalibrate.MatrixScaling(penalties=(1e-4, 0.1, 10.0), folds="split").fit(noisy, labels)
     assert split.cv_losses.max() < scaling.cv_losses.max()  # one fifth of the labels is held out
 
 
-def test_a_member_that_says_nothing_is_named() -> None:
+def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
     logits, labels = members(400, m=2)
     logits[:, 1] = -logits[:, 0]  # its best temperature is infinite
-    with pytest.raises(cr.UnsupportedError, match="temperature of member 1"):
-        cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    with pytest.warns(UserWarning, match="1 of 2 members end at a limit .* still grows: 1"):
+        scaling = cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
+    assert scaling.at_limits.tolist() == [1]
+    assert "1 of 2 members at a limit" in scaling.apply(cr.Ensemble.from_logits(logits[1:])).notes[-1]
+    with pytest.warns(UserWarning, match="0.5 to 2"):
+        held = cr.recalibrate.MemberTemperatures(limits=(0.5, 2)).fit(cr.Ensemble.from_logits(logits), labels)
+    assert held.temperatures[1] == pytest.approx(2.0)
+    again = cr.recalibrate.load(held.save(tmp_path / "held.json"))
+    assert again.limits == (0.5, 2.0)
+    near = cr.recalibrate.MemberTemperatures(penalty=1.0).fit(cr.Ensemble.from_logits(logits), labels)
+    assert not near.at_limits.size
+    logs = np.log(near.temperatures)
+    assert np.ptp(logs) < np.ptp(np.log(held.temperatures))
+
+
+@pytest.mark.slow
+def test_member_temperatures_of_the_papers_size() -> None:
+    """P21 App. G.1: 50 members, 2000 images, 10 classes; some members end at tau -> 0."""
+    rng = np.random.default_rng(0)
+    centre = 3 * rng.normal(size=(2000, 1, 10))
+    labels = draw(cr.Point.from_logits(0.9 * centre[:, 0]).probs, rng)
+    ensemble = cr.Ensemble.from_logits(centre + 1.5 * rng.normal(size=(2000, 50, 10)))
+    with pytest.warns(UserWarning, match="of 50 members end at a limit"):
+        scaling = cr.recalibrate.MemberTemperatures(limits=(0.1, 10.0)).fit(ensemble, labels)
+    assert scaling.convergence.converged
+    assert scaling.convergence.loss_after < scaling.convergence.loss_before
 
 
 def test_apply_keeps_the_library(library: Library) -> None:
@@ -329,7 +418,13 @@ def test_steps_of_a_chain_see_what_the_one_before_made() -> None:
     [
         (lambda: cr.recalibrate.VectorScaling(penalty=-1.0), "`penalty` must be a number from 0 on"),
         (lambda: cr.recalibrate.VectorScaling(penalties=()), "`penalty`"),
+        (
+            lambda: cr.recalibrate.MatrixScaling(weight_penalty=-1.0),
+            "`weight_penalty` must be a number from 0 on",
+        ),
         (lambda: cr.recalibrate.MatrixScaling(rng=np.random.default_rng(0)), "`rng` must be an integer"),
+        (lambda: cr.recalibrate.MemberTemperatures(limits=(2, 1)), "`limits` must be two increasing"),
+        (lambda: cr.recalibrate.MemberTemperatures(penalty="cv"), "`penalty` must be a number"),
         (lambda: cr.recalibrate.CredalRecalibration(rng="x"), "`rng` must be an integer"),
         (lambda: cr.recalibrate.AlphaCalibration(rng=-1), "`rng` must be an integer"),
         (lambda: cr.recalibrate.MatrixScaling(folds=1), "`folds` must be an integer from 2"),
@@ -350,11 +445,6 @@ def test_settings_are_checked_at_once(make, said: str) -> None:
     ("method", "predictions", "said"),
     [
         (
-            cr.recalibrate.VectorScaling(),
-            cr.Ensemble(np.full((4, 3, 2), 0.5)),
-            "Point and Dirichlet predictions",
-        ),
-        (
             cr.recalibrate.MemberTemperatures(),
             cr.Point(np.full((4, 2), 0.5)),
             "Ensemble predictions; got Point",
@@ -369,7 +459,6 @@ def test_settings_are_checked_at_once(make, said: str) -> None:
             cr.Gaussian([0.0] * 4, [1.0] * 4),
             "class predictions; got Gaussian",
         ),
-        (cr.recalibrate.VectorScaling(), cr.Dirichlet(np.ones((4, 3, 2))), "one distribution per instance"),
         (
             cr.recalibrate.VectorScaling(),
             cr.Point.from_logits([[0.0, -np.inf], [0.0, 1.0], [1.0, 0.0], [0.0, 0.1]]),
@@ -385,7 +474,7 @@ def test_kinds_that_a_method_does_not_know(method, predictions, said: str) -> No
 def test_bad_input() -> None:
     probs, labels = world(10)
     with pytest.raises(cr.InputError, match="uses no features"):
-        cr.recalibrate.TemperatureScaling().fit(probs, labels, np.ones((10, 1)))
+        cr.recalibrate.TemperatureScaling().fit(probs, labels, features=np.ones((10, 1)))
     with pytest.raises(cr.InputError, match="must have one entry per prediction"):
         cr.recalibrate.TemperatureScaling().fit(probs, labels[:9])
     with pytest.raises(cr.InputTypeError, match="Swap them"):
@@ -425,7 +514,7 @@ def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> N
 
 def test_learned_numbers_of_files_are_checked(case, tmp_path: Path) -> None:
     method, predictions, labels, features = case
-    found = method.unfitted().fit(predictions, labels, features).to_dict()
+    found = method.unfitted().fit(predictions, labels, features=features).to_dict()
     first = found["settings"]["steps"][0] if found["method"] == "chain" else found
     name = next(name for name, value in first["learned"].items() if value is not None)
     path = tmp_path / "damaged.json"

@@ -36,7 +36,7 @@ def test_every_instance_is_measured_by_a_fit_that_has_not_seen_it(sharp, report)
     assert found["log_loss"].after.value == pytest.approx(float(cr.log_loss(probs, labels)), rel=1e-12)
     assert found["skce"].after.value == pytest.approx(float(cr.skce(probs, labels)), rel=1e-9)
     test = cr.calibration_test(
-        probs, labels, statistic=[change.before.name for change in found.values()], n_resamples=39, rng=0
+        probs, labels, statistics=[change.before.name for change in found.values()], n_resamples=39, rng=0
     )
     for name, change in found.items():
         assert change.before.value == pytest.approx(

@@ -11,8 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.plots import new_axes
-from credibly.report.compact import LONGEST_SERIES, compact_path, compact_picture, summarised
-from credibly.report.svg import inline_svg
+from credibly.report.svg import LONGEST_SERIES, compact_path, compact_picture, inline_svg, summarised
 
 
 def test_short_series_and_everything_else_stay_as_they_are() -> None:
@@ -37,7 +36,7 @@ def test_the_acceptance_region_can_be_read_from_a_summary() -> None:
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(3), size=100)
     labels = rng.integers(0, 3, size=100)
-    result = cr.calibration_test(probs, labels, statistic="brier", n_resamples=999, rng=0)
+    result = cr.calibration_test(probs, labels, statistics="brier", n_resamples=999, rng=0)
     quantiles = summarised(result.to_dict())["null_distribution"]["quantiles"]
     null = result.null_distribution
     assert null is not None

@@ -10,8 +10,7 @@ import pytest
 
 import credibly as cr
 from credibly.plots import INK, new_axes
-from credibly.report.figures import main_figure
-from credibly.report.methods import method_notes
+from credibly.report.content import main_figure, method_notes
 from credibly.report.svg import inline_svg
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import credibly as cr
 from credibly.report.page import render_report
-from credibly.report.raters import rater_section
+from credibly.report.sections import rater_section
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 import credibly as cr
-from credibly.report.recalibration import recalibration_section
+from credibly.report.sections import recalibration_section
 
 
 def test_a_change_without_interval_says_nothing_about_one() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.report.curves import real_section
 from credibly.report.page import render_report
+from credibly.report.sections import real_section
 
 RNG = np.random.default_rng(1)
 GAUSSIAN = cr.Gaussian(RNG.normal(size=(60, 3)), np.ones((60, 3)))

@@ -9,7 +9,6 @@ import pytest
 
 import credibly as cr
 from credibly.io import demo
-from credibly.report.content import first_verdicts
 from credibly.report.page import render_report
 from credibly.report.sets import credal_section, validity_section
 
@@ -80,17 +79,16 @@ def test_a_point_with_one_label_has_neither() -> None:
     assert 'id="validity"' not in page
 
 
-def test_the_first_screen_has_a_place_for_each_question() -> None:
-    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=99)
-    first, own = first_verdicts(found)
-    assert (len(first), own) == (4, 2)
+def test_the_first_screen_asks_about_the_members() -> None:
+    found = cr.evaluate(demo("ensemble").predictions, demo("ensemble").labels, n_resamples=39)
     assert found.credal is not None
-    assert set(found.credal.verdicts) & set(first)
-    assert any(one.finding.startswith("Bayesian hypothesis") for one in first)
-    words = [one.word for one in first]
-    assert words == sorted(words, key=["conflict", "cannot tell", "no conflict found"].index)
+    assert found.headline is not None
+    asked = {one.about: one for one in found.headline.questions}
+    assert list(asked) == ["confidence", "errors", "spread"]
+    assert asked["spread"].question == "Is the disagreement of its members believable?"
+    assert asked["spread"].word == found.credal.verdicts[0].word
     page = render_report(found)
-    for one in found.verdicts:  # each is said once, here or below
+    for one in found.verdicts:  # each is said once
         said = html.escape(one.finding).replace(" %", "\N{NO-BREAK SPACE}%")
         assert page.count(f"</strong> {said}") == 1
 
@@ -100,6 +98,8 @@ def test_counts_of_raters_do_not_hide_the_test_that_was_run() -> None:
     probs = rng.dirichlet(np.ones(3), size=60)
     found = cr.evaluate(probs, cr.LabelCounts(rng.multinomial(5, probs[::-1])), n_resamples=99)
     assert found.validity is not None
-    first, own = first_verdicts(found)
-    assert first == (*found.verdicts[:own], found.validity.verdict)  # all conflicts, the statistics first
-    assert ({one.word for one in first}, own) == ({"conflict"}, 3)
+    assert found.headline is not None
+    asked = {one.about: one for one in found.headline.questions}
+    assert list(asked) == ["raters", "confidence", "errors", "spread"]  # whose loss it is comes first
+    assert asked["spread"].question == "Does it predict how people disagree?"
+    assert (asked["spread"].word, asked["spread"].sentence) == ("conflict", found.validity.verdict.finding)

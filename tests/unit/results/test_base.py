@@ -207,7 +207,7 @@ def _counted() -> cr.LabelCounts:
         lambda: cr.raters.decompose_disagreement(PROBS, _counted()),
         lambda: cr.decompose_brier(PROBS, CLASSES),
         lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19).bayesian,
-        lambda: cr.calibration_test(PROBS, CLASSES, statistic=("brier", "accuracy"), n_resamples=19),
+        lambda: cr.calibration_test(PROBS, CLASSES, statistics=("brier", "accuracy"), n_resamples=19),
         lambda: cr.epistemic_score(PROBS, CLASSES, dependences=False),
     ],
 )
@@ -227,7 +227,7 @@ def test_print_shows_arrays_by_their_size() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: cr.calibration_test(PROBS, CLASSES, statistic="brier", n_resamples=19),
+        lambda: cr.calibration_test(PROBS, CLASSES, statistics="brier", n_resamples=19),
         lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19),
         lambda: cr.predictive_check(PROBS, CLASSES, n_resamples=19).bayesian,
         lambda: cr.coverage_curve(cr.Gaussian(np.zeros(5), np.ones(5)), np.zeros(5), n_resamples=19),

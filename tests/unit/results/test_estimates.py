@@ -56,7 +56,7 @@ def test_weighted_accuracy_keeps_the_normal_interval() -> None:
 def test_acceptance_regions_begin_where_values_begin(name: str) -> None:
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(3), size=50)
-    result = cr.calibration_test(probs, rng.integers(0, 3, 50), statistic=name, n_resamples=9, rng=0)
+    result = cr.calibration_test(probs, rng.integers(0, 3, 50), statistics=name, n_resamples=9, rng=0)
     assert result.statistic_range == (0.0, np.inf)
     assert result.acceptance_region == (0.0, np.inf)  # 9 replicates reject nothing at 5 %
 

@@ -9,9 +9,9 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.errors import InputError
-from credibly._arrays.tiles import memory_budget
-from credibly.scale.ahead import read_ahead
+from credibly._arrays.namespace import memory_budget
 from credibly.scale.pieces import ArrayPiece
+from credibly.scale.scan import read_ahead
 
 
 class Watched:

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 
-N, M, K = 900, 3, 4
-PAIRED = 211  # as many rows where all pairs are compared
+N, M, K = 300, 3, 4
+PAIRED = 121  # as many rows where all pairs are compared
 
 
 class KillOnce:
@@ -61,10 +61,10 @@ def test_dask_arrays_files_and_arrays_on_a_cluster(data, client, tmp_path) -> No
     np.save(tmp_path / "p.npy", probs)
     np.save(tmp_path / "y.npy", labels)
     sources = [
-        cr.scan(da.from_array(probs, chunks=(200, 2, K)), labels, engine=client),
-        cr.scan(da.from_array(probs, chunks=(200, 2, K)), da.from_array(labels, chunks=70), engine="serial"),
-        cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=150, member_axis=1),  # the current client
-        cr.scan(probs, labels, chunk_rows=150, engine="serial"),
+        cr.scan(da.from_array(probs, chunks=(70, 2, K)), labels, engine=client),
+        cr.scan(da.from_array(probs, chunks=(70, 2, K)), da.from_array(labels, chunks=30), engine="serial"),
+        cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=50, member_axis=1),  # the current client
+        cr.scan(probs, labels, chunk_rows=50, engine="serial"),
     ]
     assert [source.engine.name for source in sources] == ["dask", "serial", "dask", "serial"]
     for source in sources:
@@ -82,13 +82,13 @@ def test_an_evaluation_of_dask_arrays_and_of_files_on_a_cluster(data, client, tm
     groups = np.arange(N) % 2
     settings = {"statistics": ["brier", "hosmer_lemeshow"], "tests": False}
     whole = cr.evaluate(cr.Ensemble(probs), labels, groups=groups, **settings).to_dict()
-    lazy = da.from_array(probs, chunks=(200, 2, K))
+    lazy = da.from_array(probs, chunks=(70, 2, K))
     assert differences(whole, cr.evaluate(lazy, labels, groups=groups, **settings).to_dict()) == []
     check = cr.predictive_check(cr.scan(lazy, labels, engine=client), n_resamples=19, rng=1)
     assert check.checks["accuracy"].pvalue == (
         cr.predictive_check(cr.Ensemble(probs), labels, n_resamples=19, rng=1).checks["accuracy"].pvalue
     )
-    both = {"set": lazy, "first": da.from_array(probs[:, 0], chunks=(300, K))}
+    both = {"set": lazy, "first": da.from_array(probs[:, 0], chunks=(100, K))}
     found = cr.compare(both, labels, n_resamples=100)
     alike = cr.compare({"set": cr.Ensemble(probs), "first": cr.Point(probs[:, 0])}, labels, n_resamples=100)
     assert differences(alike.to_dict(), found.to_dict()) == []
@@ -103,7 +103,7 @@ def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_
     np.save(tmp_path / "p.npy", probs)
     whole = cr.evaluate(probs, labels, **settings).to_dict()
     kill = KillOnce(client)
-    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=75, engine=client)
+    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=25, engine=client)
     found = cr.evaluate(
         source, progress=lambda stage, *steps: kill(*steps) if stage == "tests" else None, **settings
     )
@@ -136,11 +136,11 @@ def test_pairs_of_blocks_and_a_killed_worker(data, client, tmp_path) -> None:
     probs, labels = (given[:PAIRED] for given in data)
     np.save(tmp_path / "p.npy", probs)
     np.save(tmp_path / "y.npy", labels)
-    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=30, member_axis=1, engine=client)
+    source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=20, member_axis=1, engine=client)
     kill = KillOnce(client)
     for name in ("kde_ce", "skce"):
-        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=name, n_resamples=19, rng=1)
-        cut = cr.calibration_test(source, statistic=name, n_resamples=19, rng=1, progress=kill)
+        whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics=name, n_resamples=19, rng=1)
+        cut = cr.calibration_test(source, statistics=name, n_resamples=19, rng=1, progress=kill)
         assert kill.killed
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12, atol=1e-14)
@@ -150,7 +150,7 @@ def test_pairs_of_blocks_and_a_killed_worker(data, client, tmp_path) -> None:
 def test_a_worker_sees_two_blocks(data, client) -> None:
     """What a task is sent are two blocks and its sums, never all rows."""
     probs, labels = (given[:PAIRED] for given in data)
-    source = cr.scan(da.from_array(probs, chunks=(50, M, K)), labels, engine=client)
+    source = cr.scan(da.from_array(probs, chunks=(30, M, K)), labels, engine=client)
     seen: list[int] = []
     tasks = source.engine.folds
 

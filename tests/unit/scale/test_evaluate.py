@@ -11,7 +11,7 @@ import credibly as cr
 from credibly._arrays.errors import InputError, UnsupportedError
 from same_numbers import differences
 
-N, M, K = 300, 3, 4
+N, M, K = 150, 3, 4
 RNG = np.random.default_rng(5)
 PROBS = RNG.dirichlet(np.ones(K), size=(N, M))
 MEAN = PROBS.mean(axis=1)
@@ -22,12 +22,12 @@ REALS = RNG.normal(size=N)
 FEATURES = RNG.normal(size=(N, 2))
 
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "point": (cr.Point(MEAN), LABELS, {"groups": GROUPS, "pairwise_rows": 150}),
-    "ensemble": (cr.Ensemble(PROBS), LABELS, {"groups": GROUPS, "features": FEATURES, "pairwise_rows": 100}),
+    "point": (cr.Point(MEAN), LABELS, {"groups": GROUPS, "pairwise_rows": 70}),
+    "ensemble": (cr.Ensemble(PROBS), LABELS, {"groups": GROUPS, "features": FEATURES, "pairwise_rows": 50}),
     "all pairs": (cr.Point(MEAN), LABELS, {"statistics": ["skce", "brier"]}),
     "raters": (cr.Ensemble(PROBS), COUNTS, {"tests": False}),
     "no tests": (cr.Ensemble(PROBS), LABELS, {"tests": False}),
-    "dirichlet": (cr.Dirichlet(5 * PROBS[:100]), LABELS[:100], {"tests": False}),
+    "dirichlet": (cr.Dirichlet(5 * PROBS[:60]), LABELS[:60], {"tests": False}),
     "intervals": (cr.Intervals(0.9 * MEAN, np.minimum(1.0, 0.9 * MEAN + 0.1)), LABELS, {"tests": False}),
     "gaussian": (
         cr.Gaussian(PROBS[:, :, 0], 0.5 + PROBS[:, :, 1]),
@@ -43,14 +43,22 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+@pytest.fixture(scope="module")
 def case(request) -> tuple[Any, Any, dict[str, Any], dict[str, Any]]:
     predictions, labels, settings = CASES[request.param]
     whole = cr.evaluate(predictions, labels, n_resamples=19, rng=3, **settings)
     return predictions, labels, settings, whole.to_dict()
 
 
-@pytest.mark.parametrize("chunks", [1, 7, pytest.param(30, marks=pytest.mark.slow)])
+CUT = [
+    pytest.param(name, chunks, marks=[pytest.mark.slow] if chunks == 30 or name == "ensemble" else [])
+    for name in CASES
+    # tests of sets have all rows in memory, so one cut is enough where weights are learned
+    for chunks in ((7,) if name == "ensemble" else (1, 7, 30))
+]
+
+
+@pytest.mark.parametrize(("case", "chunks"), CUT, indirect=["case"])
 def test_every_number_is_that_of_all_rows(case, chunks) -> None:
     predictions, labels, settings, whole = case
     beside = {name: settings[name] for name in ("groups", "features") if name in settings}
@@ -61,34 +69,34 @@ def test_every_number_is_that_of_all_rows(case, chunks) -> None:
 
 
 def test_a_random_part_is_the_same_in_any_chunks(monkeypatch) -> None:
-    monkeypatch.setattr("credibly.evaluation.curves.MOST_ORDERED", 120)
-    monkeypatch.setattr("credibly.evaluation.score.MOST_ROWS", 50)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ORDERED", 60)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_ROWS", 30)
     whole = cr.evaluate(cr.Ensemble(PROBS), LABELS, tests=False)
     cut = cr.evaluate(cr.scan(PROBS, LABELS, chunk_rows=41), tests=False)
-    assert whole.curves.risk_coverage["confidence"].n == 120
-    assert whole.score.score.n == 50
+    assert whole.curves.risk_coverage["confidence"].n == 60
+    assert whole.score.score.n == 30
     assert differences(whole.to_dict(), cut.to_dict()) == []
-    assert any("120 of 300 instances, drawn at random" in note for note in cut.notes)
+    assert any("60 of 150 instances, drawn at random" in note for note in cut.notes)
 
 
 def test_what_needs_all_rows_in_memory_says_so() -> None:
-    rows = cr.scan(PROBS, LABELS, chunk_rows=100)
+    rows = cr.scan(PROBS, LABELS, chunk_rows=40)
     own = cr.statistic(lambda predictions, labels: 0.5, tail="greater", name="own")
     found = cr.evaluate(rows, statistics=["brier", own], tests=False)
     assert list(found.estimates) == ["brier"]
     assert "come in chunks" in dict(found.not_run)["own"]
     with pytest.raises(UnsupportedError, match=r"own.*function of all predictions at once"):
-        cr.calibration_test(rows, statistic=own)
+        cr.calibration_test(rows, statistics=own)
     with pytest.raises(UnsupportedError, match="must be a sum over instances"):
         cr.predictive_check(rows, statistics=["skce"])
 
 
 def test_recalibrations_of_few_rows_run_and_of_many_say_why_not(monkeypatch) -> None:
-    rows = cr.scan(MEAN, LABELS, chunk_rows=100)
+    rows = cr.scan(MEAN, LABELS, chunk_rows=40)
     settings = {"tests": False, "n_resamples": 99, "recalibrate": ["temperature"]}
     whole = cr.evaluate(MEAN, LABELS, **settings)
     assert differences(whole.to_dict(), cr.evaluate(rows, **settings).to_dict()) == []
-    monkeypatch.setattr("credibly.evaluation.recalibration.MOST_ROWS", 100)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_FITTED", 60)
     assert "rows in memory" in dict(cr.evaluate(rows, **settings).not_run)["recalibration"]
 
 
@@ -99,11 +107,11 @@ def test_names_of_classes_come_with_the_files(tmp_path) -> None:
 
 
 def test_too_many_groups_are_left_out_of_the_check_as_well() -> None:
-    groups = np.arange(N) // 2
+    groups = np.arange(N)
     given = cr.Gaussian(PROBS[:, :, 0], PROBS[:, :, 1])
     settings = {"statistics": ["picp"], "n_resamples": 19}
     whole = cr.evaluate(given, REALS, groups=groups, **settings)
-    cut = cr.evaluate(cr.scan(given, REALS, groups=groups, chunk_rows=100), **settings)
+    cut = cr.evaluate(cr.scan(given, REALS, groups=groups, chunk_rows=40), **settings)
     assert differences(whole.to_dict(), cut.to_dict()) == []
     assert not cut.groups
     assert not cut.check.bayesian.groups
@@ -132,7 +140,7 @@ def test_too_many_groups_are_left_out_of_the_check_as_well() -> None:
 )
 def test_refused(call, error, said) -> None:
     with pytest.raises(error, match=said):
-        call(cr.scan(PROBS, LABELS, chunk_rows=100))
+        call(cr.scan(PROBS, LABELS, chunk_rows=40))
 
 
 def _weighted() -> Any:
@@ -147,10 +155,11 @@ def test_very_few_rows(n) -> None:
 
 
 @pytest.mark.slow
-def test_torch_tensors_in_chunks() -> None:
+def test_torch_tensors_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     given = cr.Ensemble(torch.as_tensor(PROBS)), torch.as_tensor(LABELS)
-    settings = {"statistics": ["brier", "hosmer_lemeshow", "skce"], "n_resamples": 19, "pairwise_rows": 60}
+    settings = {"statistics": ["brier", "hosmer_lemeshow", "skce"], "n_resamples": 19, "pairwise_rows": 40}
     whole = cr.evaluate(*given, **settings)
-    cut = cr.evaluate(cr.scan(*given, chunk_rows=100), **settings)
+    cut = cr.evaluate(cr.scan(*given, chunk_rows=40), **settings)
     assert differences(whole.to_dict(), cut.to_dict()) == []

@@ -11,7 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.scale import Devices
-from credibly.statistics import pair_blocks
+from credibly.statistics import over_rows
 
 N, M, K = 211, 3, 4
 PAIRED = [
@@ -40,8 +40,8 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 @pytest.mark.parametrize("statistic", PAIRED, ids=NAMES)
 @pytest.mark.parametrize("rows", [211, 53, 30])
 def test_blocks_give_the_value_of_all_rows(data, pool, statistic, rows, monkeypatch) -> None:
-    monkeypatch.setattr(pair_blocks, "_LEAST_ROWS", 17)
-    monkeypatch.setattr(pair_blocks, "_MOST_ROWS", 17)  # parts of blocks, the last of them smaller
+    monkeypatch.setattr(over_rows, "_LEAST_ROWS", 17)
+    monkeypatch.setattr(over_rows, "_MOST_ROWS", 17)  # parts of blocks, the last of them smaller
     probs, labels = data
     whole = statistic(cr.Ensemble(probs), labels)
     cut = statistic(cr.scan(probs, labels, chunk_rows=rows, engine=pool))
@@ -73,13 +73,13 @@ def test_weights_counts_and_single_rows(data, pool, statistic) -> None:
 def test_a_test_on_any_engine(data, pool) -> None:
     probs, labels = data
     family = ("kde_ce", "log_loss", "skce")
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=family, n_resamples=49, rng=3)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics=family, n_resamples=49, rng=3)
     for rows, engine in ((211, pool), (53, pool), (30, "serial")):
         source = cr.scan(probs, labels, chunk_rows=rows, engine=engine)
         steps: list[int] = []
         cut = cr.calibration_test(
             source,
-            statistic=family,
+            statistics=family,
             n_resamples=49,
             rng=3,
             progress=lambda done, total, steps=steps: steps.append(done),
@@ -98,7 +98,7 @@ def test_several_devices(data, statistic) -> None:
     """Two devices whose arrays refuse to meet; on CUDA, what there is, else torch on the host."""
     torch = pytest.importorskip("torch", reason="needs the extra torch")
     probs, labels = data
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic=statistic, n_resamples=19, rng=3)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics=statistic, n_resamples=19, rng=3)
     strict = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]
     found = [f"cuda:{place}" for place in range(torch.cuda.device_count())] or ["cpu", "cpu"]
     for given, devices in (
@@ -106,7 +106,7 @@ def test_several_devices(data, statistic) -> None:
         ((probs, labels), found),
     ):
         source = cr.scan(cr.Ensemble(given[0]), given[1], chunk_rows=53, engine=Devices(devices))
-        cut = cr.calibration_test(source, statistic=statistic, n_resamples=19, rng=3)
+        cut = cr.calibration_test(source, statistics=statistic, n_resamples=19, rng=3)
         assert cut.pvalue == whole.pvalue
         np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-11, atol=1e-14)
     with pytest.raises(cr.InputTypeError, match="`devices` must be a sequence"):
@@ -116,9 +116,9 @@ def test_several_devices(data, statistic) -> None:
 def test_replicates_go_in_batches_where_memory_is_short(data, pool) -> None:
     probs, labels = data
     source = cr.scan(probs, labels, chunk_rows=53, engine=pool)
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="kde_ce", n_resamples=70, rng=3)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics="kde_ce", n_resamples=70, rng=3)
     with cr.memory_limit(2**20):  # a quarter of it holds 21 label vectors of 128 rows
-        cut = cr.calibration_test(source, statistic="kde_ce", n_resamples=70, rng=3)
+        cut = cr.calibration_test(source, statistics="kde_ce", n_resamples=70, rng=3)
     np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-12)
 
 

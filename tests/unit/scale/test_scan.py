@@ -74,7 +74,7 @@ def test_replicates_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
     monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)
     found = [
         cr.calibration_test(
-            cr.scan(probs, labels, chunk_rows=rows), statistic="brier", n_resamples=19, rng=3
+            cr.scan(probs, labels, chunk_rows=rows), statistics="brier", n_resamples=19, rng=3
         ).null_distribution
         for rows in (N, 32, 160)
     ]
@@ -154,10 +154,10 @@ def test_infinite_losses_are_counted_over_all_chunks() -> None:
 def test_a_test_draws_the_same_labels_in_any_chunks(data) -> None:
     probs, labels = data
     family = ("confidence_ece", "log_loss", "hosmer_lemeshow", "accuracy")
-    whole = cr.calibration_test(probs, labels, statistic=family, n_resamples=49, rng=3)
+    whole = cr.calibration_test(probs, labels, statistics=family, n_resamples=49, rng=3)
     for rows in (600, 91, 6):
         cut = cr.calibration_test(
-            cr.scan(probs, labels, chunk_rows=rows), statistic=family, n_resamples=49, rng=3
+            cr.scan(probs, labels, chunk_rows=rows), statistics=family, n_resamples=49, rng=3
         )
         assert cut.pvalue == whole.pvalue
         for name in family:
@@ -168,12 +168,12 @@ def test_a_test_draws_the_same_labels_in_any_chunks(data) -> None:
 
 def test_replicates_go_in_batches_where_memory_is_short(data) -> None:
     probs, labels = data
-    whole = cr.calibration_test(probs, labels, statistic="classwise_ece", n_resamples=999, rng=3)
+    whole = cr.calibration_test(probs, labels, statistics="classwise_ece", n_resamples=999, rng=3)
     steps = []
     with cr.memory_limit(2**20):
         cut = cr.calibration_test(
             cr.scan(probs, labels, chunk_rows=200),
-            statistic="classwise_ece",
+            statistics="classwise_ece",
             n_resamples=999,
             rng=3,
             progress=lambda done, total: steps.append(done),
@@ -187,9 +187,9 @@ def test_replicates_go_in_batches_where_memory_is_short(data) -> None:
 def test_pairs_of_instances_meet_although_they_were_cut(data) -> None:
     probs, labels = data
     cut = cr.calibration_test(
-        cr.scan(probs, labels, chunk_rows=100), statistic="omnibus", n_resamples=19, rng=0
+        cr.scan(probs, labels, chunk_rows=100), statistics="omnibus", n_resamples=19, rng=0
     )
-    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistic="omnibus", n_resamples=19, rng=0)
+    whole = cr.calibration_test(cr.Ensemble(probs), labels, statistics="omnibus", n_resamples=19, rng=0)
     assert cut.pvalue == whole.pvalue
     assert float(cr.skce(cr.scan(probs, labels, chunk_rows=100))) == float(
         cr.skce(cr.Ensemble(probs), labels)
@@ -352,6 +352,6 @@ def test_real_values_in_chunks(members) -> None:
         whole, cut = statistic(given, labels), statistic(source)
         assert cut.value == pytest.approx(whole.value, rel=1e-12)
         assert cut.stderr == (None if whole.stderr is None else pytest.approx(whole.stderr, rel=1e-10))
-    whole = cr.calibration_test(given, labels, statistic=("crps", "picp"), n_resamples=29, rng=2)
-    cut = cr.calibration_test(source, statistic=("crps", "picp"), n_resamples=29, rng=2)
+    whole = cr.calibration_test(given, labels, statistics=("crps", "picp"), n_resamples=29, rng=2)
+    cut = cr.calibration_test(source, statistics=("crps", "picp"), n_resamples=29, rng=2)
     assert cut.pvalue == whole.pvalue

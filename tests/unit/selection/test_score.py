@@ -204,8 +204,13 @@ def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
     assert flat.settings["members"] == given.settings["members"] == 40
     lower = np.full((4, 3), 0.2)
     score = cr.epistemic_score(cr.Intervals(lower, lower + 0.3), labels, paper="C25")
-    assert score.settings["members"] == 10
-    assert score.settings["drawn"] is True
+    # masses .2 on single classes and .4 on all: KL = -ln(.2 + .4), NS = .4 ln 3; upper bounds are not used
+    assert score.distance == pytest.approx([-math.log(0.6)] * 4)
+    assert score.imprecision == pytest.approx([0.4 * math.log(3)] * 4)
+    assert any("lower bounds stand for intervals" in str(note) for note in score.notes)
+    assert cr.epistemic_score(cr.Intervals(lower, lower + 0.3), labels).distance == pytest.approx(
+        [-math.log(0.5)] * 4
+    )
     masses = cr.Belief([[0.5, 0.2, 0.3]] * 4, [{0}, {1, 2}, {0, 1, 2}])
     own = cr.epistemic_score(masses, labels, paper="C25")
     assert own.imprecision == pytest.approx([0.2 * math.log(2) + 0.3 * math.log(3)] * 4)

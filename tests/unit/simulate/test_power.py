@@ -177,7 +177,7 @@ def test_table_and_json() -> None:
 def test_results_of_tests_are_read_by_their_pvalue() -> None:
     def whole(sample: Any, rng: np.random.Generator) -> cr.results.HypotestResult:
         return cr.calibration_test(
-            sample.predictions, sample.labels, statistic="brier", n_resamples=19, rng=rng
+            sample.predictions, sample.labels, statistics="brier", n_resamples=19, rng=rng
         )
 
     assert small(tests={"mean": whole}).pvalues.min() >= 0.05

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -81,6 +83,9 @@ def test_one_unknown_mean() -> None:
     ]
 
 
+SMALL = {"coefficients": None, "n_train": 20, "noise": 0.1, "gap": (-0.5, 0.5), "x_range": (-1.0, 1.0)}
+
+
 def ranks(world: QuadraticWorld) -> np.ndarray:
     """Where the truth at one test place stands among the members, 0 to 19, over many data sets."""
     found = []
@@ -92,20 +97,44 @@ def ranks(world: QuadraticWorld) -> np.ndarray:
 
 @pytest.mark.slow
 def test_the_truth_is_a_draw_from_the_posterior() -> None:
-    counts = np.bincount(ranks(QuadraticWorld(n_members=19)), minlength=20)
+    counts = np.bincount(ranks(QuadraticWorld(n_members=19, **SMALL)), minlength=20)
     assert scipy.stats.chisquare(counts).pvalue > 0.001
-    narrow = np.bincount(ranks(QuadraticWorld(n_members=19, posterior_scale=0.3)), minlength=20)
+    narrow = np.bincount(ranks(QuadraticWorld(n_members=19, posterior_scale=0.3, **SMALL)), minlength=20)
     assert scipy.stats.chisquare(narrow).pvalue < 1e-6
     assert not QuadraticWorld(posterior_scale=0.3).null
 
 
 def test_training_data_avoid_the_gap() -> None:
-    world = QuadraticWorld(gap=(-0.2, 0.7))
-    places = world._outside_gap(np.random.default_rng(6).random(4000))
+    world = QuadraticWorld(gap=(-0.2, 0.7), x_range=(-1.0, 1.0), n_train=4000)
+    places, _ = world.training_data(rng=6)
     assert not ((places > -0.2) & (places < 0.7)).any()
     assert places.min() >= -1
     assert places.max() <= 1
     assert (places < 0).mean() == pytest.approx(0.8 / 1.1, abs=0.03)  # 0.8 of 1.1 lie on the left
+
+
+def test_the_printed_quadratic() -> None:
+    """P21 section 4.1, App. F: x ~ N(0, 1), y ~ N((x - 1)^2, .5), no training data at x in [-1.5, 0]."""
+    world = QuadraticWorld()
+    x, y = world.training_data(rng=0)
+    assert len(x) == 10_000
+    assert not ((x > -1.5) & (x < 0)).any()
+    assert (y - (x - 1) ** 2).var() == pytest.approx(0.5, rel=0.05)
+    # P(x < -1.5) = .0668 of what is left, 1 - (.5 - .0668)
+    assert (x < -1.5).mean() == pytest.approx(0.0668 / 0.5668, abs=0.01)
+    for test, inside in (("gap", 1.0), ("seen", 0.0), ("all", 0.4332)):
+        given = dataclasses.replace(world, test=test).draw(4000, rng=1).features[:, 0]
+        assert ((given > -1.5) & (given < 0)).mean() == pytest.approx(inside, abs=0.03)
+    assert [world.null, QuadraticWorld(coefficients=None).null] == [None, True]
+
+
+def test_a_location_of_any_scale() -> None:
+    """P21 App. E: theta ~ N(mu, tau^2), y ~ N(theta, sigma^2)."""
+    world = LocationWorld(independent=True, prior_mean=3.0, prior_std=2.0, noise=0.5)
+    sample = world.draw(20_000, rng=0)
+    assert sample.labels.mean() == pytest.approx(3.0, abs=0.05)
+    assert sample.labels.var() == pytest.approx(4.25, rel=0.05)  # eq. E.6: sigma^2 + tau^2
+    assert float(sample.predictions.std[0, 0]) == 0.5
 
 
 @pytest.mark.parametrize("world", REGRESSION, ids=lambda world: world.name)
@@ -128,8 +157,11 @@ def test_membership_is_refused_in_regression(world: World) -> None:
         (lambda: LocationWorld(theta=float("nan")), "`theta` must be at least"),
         (lambda: LocationWorld(theta=1.0, independent=True), "`theta` is one mean for all"),
         (lambda: QuadraticWorld(noise=0.0), "`noise` must be positive"),
-        (lambda: QuadraticWorld(gap=(-1.0, 1.0)), "`gap` must leave room for training data"),
-        (lambda: QuadraticWorld(gap=(-2.0, 0.0)), "`gap` must be at least -1"),
+        (
+            lambda: QuadraticWorld(gap=(-1.0, 1.0), x_range=(-1.0, 1.0)),
+            "`gap` must leave room for training data",
+        ),
+        (lambda: QuadraticWorld(gap=(-2.0, 0.0), x_range=(-1.0, 1.0)), "`gap` must be at least -1"),
         (lambda: QuadraticWorld(posterior_scale=-1), "`posterior_scale` must be at least 0"),
     ],
 )

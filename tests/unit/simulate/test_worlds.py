@@ -14,6 +14,7 @@ import credibly as cr
 from credibly import simulate
 from credibly.simulate import BinaryWorld, EnsembleWorld, MulticlassWorld, World
 from credibly.simulate.corners import average_over_corners, beyond, boundary_point
+from credibly.simulate.functions import polynomial_weights
 
 INSIDE: dict[str, World] = {
     "S1": EnsembleWorld("S1", n_members=6, n_classes=4),
@@ -34,7 +35,7 @@ OUTSIDE: dict[str, World] = {
     "one member": EnsembleWorld("S2", n_members=1, n_classes=3),
     "H1": MulticlassWorld("H1", delta=0.1),
     "H1 by features": MulticlassWorld("H1", delta=0.1, corner="features"),
-    "H1 closest": MulticlassWorld("H1", delta=0.1, corner="closest"),
+    "H1 closest": MulticlassWorld("H1", delta=0.1, corner="closest", prior_concentration=5.0),
     "H1 flat hull": MulticlassWorld("H1", delta=0.1, n_members=3, n_classes=6),
     "binary H1,1": BinaryWorld("H1,1"),
     "binary H1,2": BinaryWorld("H1,2"),
@@ -223,49 +224,85 @@ def test_a_sample_in_one_line() -> None:
 
 def test_moments_of_dirichlet_members() -> None:
     """E P = p and Var P_c = p_c (1 - p_c) / (k / u + 1), u = 0.5 and k = 4: p_c (1 - p_c) / 9."""
-    world = MulticlassWorld("H0,1", n_members=50, n_classes=4, spread=0.5, prior_concentration=2.0)
+    world = MulticlassWorld(
+        "H0,1", n_members=50, n_classes=4, spread=0.5, prior="dataset", prior_concentration=2.0
+    )
     members = members_of(world.draw(2000, rng=11)).reshape(-1, 4)
     mean = members.mean(axis=0)
     np.testing.assert_allclose(members.var(axis=0), mean * (1 - mean) / 9, rtol=0.03)
 
 
-@pytest.mark.slow
-def test_the_prior_of_a_data_set() -> None:
-    """Over data sets the mean is Dir(a, a): variance 1/4 / (2 a + 1) = 1/12 for a = 1."""
-    world = MulticlassWorld("H0,1", n_members=200, n_classes=2, spread=0.01, prior_concentration=1.0)
-    first = np.array([members_of(world.draw(1, rng=seed))[0, :, 0].mean() for seed in range(500)])
-    assert abs(first.mean() - 0.5) < 4 * np.sqrt(1 / 12 / 500)
-    np.testing.assert_allclose(first.var(), 1 / 12, rtol=0.2)
+@pytest.mark.parametrize("prior", ["instance", "dataset"])
+def test_priors_differ_between_instances_or_data_sets(prior: str) -> None:
+    """Means are Dir(1, 1): variance 1 / 12 over instances, or next to none within a data set."""
+    world = MulticlassWorld("H0,1", n_members=200, n_classes=2, spread=0.01, prior=prior)  # type: ignore[arg-type]
+    first = members_of(world.draw(500, rng=0))[:, :, 0].mean(axis=1)
+    assert first.var() == pytest.approx(1 / 12 if prior == "instance" else 0.0, abs=0.012)
 
 
-@pytest.mark.slow
-def test_weights_of_s1_are_sparse() -> None:
-    """E sum w^2 = (b + 1) / (m b + 1) for Dir(b, ..., b): 0.6 for b = 1/5 and m = 5, 1/3 for b = 1."""
-    for concentration, expected in ((None, 0.6), (1.0, 1 / 3)):
-        world = EnsembleWorld("S1", n_members=5, n_classes=3, weight_concentration=concentration)
-        squares = [(world.draw(1, rng=seed).truth.weights ** 2).sum() for seed in range(400)]
-        assert np.mean(squares) == pytest.approx(expected, abs=4 * np.std(squares) / 20)
+def test_scaled_polynomials_are_weights() -> None:
+    """J25 E.1: polynomials of degree 2 on [0, 1], scaled to sum to 1; a softmax is sharper."""
+    x = np.linspace(0, 5, 200)
+    generators = [np.random.default_rng(seed) for seed in (1, 1)]
+    plain, sharp = (
+        polynomial_weights(x, 10, (0.0, 5.0), 2, sharpness, one)
+        for sharpness, one in zip((None, 5.0), generators, strict=True)
+    )
+    np.testing.assert_allclose(plain.sum(axis=1), 1.0)
+    assert plain.min() >= 0
+    assert plain.max(axis=1).mean() < sharp.max(axis=1).mean()
+    both_rising = polynomial_weights(np.array([0.0]), 3, (0.0, 5.0), 1, None, np.random.default_rng(3))
+    np.testing.assert_allclose(both_rising.sum(axis=1), 1.0)
+
+
+def test_weights_of_s1_are_uniform_on_the_simplex() -> None:
+    """E sum w^2 = (b + 1) / (m b + 1) for Dir(b, ..., b): 1/3 for M23's b = 1 and m = 5, 0.6 for b = 1/5."""
+    for settings, expected in (({}, 1 / 3), ({"weight_concentration": 0.2}, 0.6)):
+        world = EnsembleWorld("S1", n_members=5, n_classes=3, **settings)
+        squares = [(world.draw(1, rng=seed).truth.weights ** 2).sum() for seed in range(100)]
+        assert np.mean(squares) == pytest.approx(expected, abs=4 * np.std(squares) / 10)
 
 
 def test_distances_outside_the_band() -> None:
-    """Members between 0.5 and 0.8 leave more room below: that is where the truth goes."""
-    near = BinaryWorld("H1,1").draw(4000, rng=1)
-    away = near.predictions.probs[:, :, 1].min(axis=1) - near.truth.probs[:, 1]
-    assert 0 <= away.min() < 0.001
-    assert 0.019 < away.max() <= 0.02
-    assert away.mean() == pytest.approx(0.01, abs=0.0005)
-    far = BinaryWorld("H1,3").draw(4000, rng=1).truth.probs[:, 1]
-    np.testing.assert_allclose([far.min(), far.max()], [0.5 - 0.3, 0.5 - 0.1], atol=1e-3)
-    above = (
-        BinaryWorld("H1,2", bounds=((0.1, 0.3), (0.2, 0.25)), gap=(0.2, 0.5)).draw(4000, rng=1).truth.probs
-    )
-    np.testing.assert_allclose([above[:, 1].min(), above[:, 1].max()], [0.5, 0.8], atol=1e-3)
+    """Members between 0.5 and 0.8 leave more room below: there the truth goes, one distance for all."""
+    inner = ((0.5, 0.7), (0.6, 0.8))
+    found = []
+    for seed in range(40):
+        near = BinaryWorld("H1,1", bounds=inner).draw(5, rng=seed)
+        away = near.predictions.probs[:, :, 1].min(axis=1) - near.truth.probs[:, 1]
+        assert np.ptp(away) < 1e-12
+        found.append(away[0])
+    assert 0 <= min(found) < max(found) <= 0.02
+    far = BinaryWorld("H1,3", bounds=inner).draw(2000, rng=1)
+    away = far.predictions.probs[:, :, 1].min(axis=1) - far.truth.probs[:, 1]
+    np.testing.assert_allclose([away.min(), away.max()], [0.1, 0.3], atol=2e-3)
+    above = BinaryWorld("H1,2", bounds=((0.1, 0.3), (0.2, 0.25)), gap=(0.2, 0.5)).draw(2000, rng=1)
+    away = above.truth.probs[:, 1] - above.predictions.probs[:, :, 1].max(axis=1)
+    np.testing.assert_allclose([away.min(), away.max()], [0.2, 0.5], atol=2e-3)
+
+
+def test_members_that_reach_the_ends_leave_room_elsewhere() -> None:
+    """J25 scales members to [0, 1]: the truth keeps its distance, or ends at 0 or 1, on a random side."""
+    sides = set()
+    for seed in range(12):
+        sample = BinaryWorld("H1,3").draw(200, rng=seed)
+        chances, true = sample.predictions.probs[:, :, 1], sample.truth.probs[:, 1]
+        upwards = bool(true.mean() > chances.mean())
+        away = true - chances.max(axis=1) if upwards else chances.min(axis=1) - true
+        room = 1 - chances.max(axis=1) if upwards else chances.min(axis=1)
+        assert (away >= np.minimum(0.1, room) - 1e-12).all()
+        assert true.min() >= 0
+        assert true.max() <= 1
+        sides.add(upwards)
+    assert sides == {True, False}
 
 
 def test_members_fill_their_bounds() -> None:
-    chances = members_of(BinaryWorld(length_scale=0.3).draw(4000, rng=2))[:, :, 1]
-    np.testing.assert_allclose(chances.min(axis=0), [0.5, 0.6], atol=2e-3)
-    np.testing.assert_allclose(chances.max(axis=0), [0.7, 0.8], atol=2e-3)
+    chances = members_of(BinaryWorld(bounds=((0.1, 0.2), (0.6, 0.8)), length_scale=0.3).draw(4000, rng=2))[
+        :, :, 1
+    ]
+    np.testing.assert_allclose(chances.min(axis=0), [0.1, 0.6], atol=2e-3)
+    np.testing.assert_allclose(chances.max(axis=0), [0.2, 0.8], atol=2e-3)
 
 
 def test_spread_follows_x() -> None:
@@ -311,7 +348,8 @@ def test_instances_without_room_are_drawn_again() -> None:
 
 def test_a_data_set_without_room_is_drawn_around_another_p() -> None:
     # p ~ Dir(1/2, 1/2) is often so near to the corner that all members are there
-    samples = [MulticlassWorld("H1", delta=0.1, n_classes=2).draw(20, rng=seed) for seed in range(20)]
+    world = MulticlassWorld("H1", delta=0.1, n_classes=2, prior="dataset", prior_concentration=0.5)
+    samples = [world.draw(20, rng=seed) for seed in range(20)]
     assert not any(sample.inside.any() for sample in samples)
     again = [note for sample in samples for note in sample.notes if note.startswith("p was drawn")]
     assert 1 <= len(again) < 10
@@ -348,7 +386,7 @@ def test_no_room_at_all() -> None:
         (lambda: BinaryWorld(bounds=((0.5, 0.7), (0.8, 0.6))), "`bounds` must be two increasing"),
         (lambda: BinaryWorld(bounds=((0.5, 1.2),)), "`bounds` must be at least 0 and at most 1"),
         (lambda: BinaryWorld("H0,1", gap=(0.0, 0.1)), "`gap` is the distance under H1"),
-        (lambda: BinaryWorld("H1,3", gap=(0.1, 0.6)), "`gap` must leave the truth inside"),
+        (lambda: MulticlassWorld(prior="class"), "`prior` must be one of"),
         (lambda: BinaryWorld(length_scale=-1.0), "`length_scale` must be positive"),
         (lambda: BinaryWorld(length_scale=1e-4).draw(5, rng=1), "`length_scale` must be at least"),
         (lambda: BinaryWorld().draw(0), "`n` must be an integer of at least 1"),

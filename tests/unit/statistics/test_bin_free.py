@@ -232,5 +232,5 @@ def test_walks_of_chunks_are_those_of_all_rows(name: str, data: tuple, tmp_path)
     one = cr.statistics.registered()[name]
     rows = cr.scan(tmp_path / "rows.npz", chunk_rows=17)
     assert float(one(rows)) == pytest.approx(float(one(probs, labels)), abs=1e-14)
-    here = cr.calibration_test(probs, labels, statistic=name, n_resamples=19, rng=0)
-    assert cr.calibration_test(rows, statistic=name, n_resamples=19, rng=0).pvalue == here.pvalue
+    here = cr.calibration_test(probs, labels, statistics=name, n_resamples=19, rng=0)
+    assert cr.calibration_test(rows, statistics=name, n_resamples=19, rng=0).pvalue == here.pvalue

@@ -9,7 +9,7 @@ import pytest
 from credibly import InputError
 from credibly._arrays.namespace import to_host
 from credibly.predictions import Dataset, InMemory, Point
-from credibly.statistics.bins import bin_edges, bin_index, check_bins
+from credibly.statistics.cells import bin_edges, bin_index, check_bins
 from optional import torch
 
 LIBRARIES = {"numpy": np, "torch": torch, "strict": array_api_strict}

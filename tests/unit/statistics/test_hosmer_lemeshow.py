@@ -28,6 +28,19 @@ def test_one_grouping_by_confidence() -> None:
     assert value == pytest.approx(1.21 / 0.9 + 0.64 / 1.8 + 1.21 / 1.1 + 0.64 / 0.2)
 
 
+def test_m23_sorts_each_class_into_bins_of_equal_size() -> None:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), size=40)
+    labels = rng.integers(0, 3, size=40)
+    printed = 0.0
+    for k in range(3):  # M23 eq. 2 and 3, in frequencies
+        for rows in np.argsort(probs[:, k]).reshape(5, 8):
+            seen, expected = np.mean(labels[rows] == k), probs[rows, k].mean()
+            printed += (seen - expected) ** 2 / expected
+    # eq. 2 times the size of the bins is the form in counts, and one decides as the other
+    assert float(cr.hosmer_lemeshow(probs, labels, paper="M23")) == pytest.approx(8 * printed, rel=1e-12)
+
+
 def test_nothing_expected_and_nothing_seen_is_zero() -> None:
     # class 1 is impossible everywhere: 0 / 0 counts as 0
     assert float(BY_CLASS([[1.0, 0.0], [1.0, 0.0]], [0, 0])) == 0

@@ -183,7 +183,7 @@ def test_rounded_predictions_are_rejected_as_full_ones_are(digits: int) -> None:
     """With log 0 read as log 2e-308 the p-values were .99, .83, .71 and .61: all replicates were infinite."""
     probs, labels = worlds.rounded(digits, overconfidence=3.0)(0)
     full, _ = worlds.rounded(None, overconfidence=3.0)(0)
-    settings = {"statistic": cr.kl_ce.with_(bandwidth=0.1), "n_resamples": 199, "rng": 0}
+    settings = {"statistics": cr.kl_ce.with_(bandwidth=0.1), "n_resamples": 199, "rng": 0}
     found = cr.calibration_test(probs, labels, **settings)
     assert cr.calibration_test(full, labels, **settings).pvalue == 1 / 200
     assert found.pvalue == 1 / 200

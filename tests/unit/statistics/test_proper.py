@@ -9,7 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly.predictions import as_labels
-from credibly.statistics.top_label import top_label
+from credibly.statistics.proper import top_label
 from kinds import CLASS_STATISTICS
 from optional import torch
 

@@ -43,6 +43,7 @@ def misses(predictions, labels) -> float:
 def test_names_are_those_of_the_public_functions() -> None:
     assert list(cr.statistics.registered()) == [
         "accuracy",
+        "confidence_gap",
         "brier",
         "log_loss",
         "confidence_ece",
@@ -75,7 +76,7 @@ def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> Non
     own = cr.statistic(misses, tail="two-sided")
     installed.append(point("other:misses", own))
     assert cr.statistics.registered()["misses"] is own
-    result = cr.calibration_test([[0.9, 0.1]], [1], statistic="misses", n_resamples=9, rng=0)
+    result = cr.calibration_test([[0.9, 0.1]], [1], statistics="misses", n_resamples=9, rng=0)
     assert result.statistic == 1.0
 
 
@@ -160,7 +161,7 @@ def test_a_name_like_no_other_is_told_all() -> None:
 
 def test_a_plain_function_must_declare_its_tail() -> None:
     with pytest.raises(cr.InputTypeError, match="must declare its tail; got the plain function 'misses'"):
-        cr.calibration_test([[0.9, 0.1]], [1], statistic=misses)
+        cr.calibration_test([[0.9, 0.1]], [1], statistics=misses)
     assert as_statistic(misses, tail="greater").traits.tail == "greater"
 
 

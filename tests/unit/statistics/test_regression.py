@@ -160,10 +160,28 @@ def test_quantiles_are_held_to_their_own_levels() -> None:
     quantiles = cr.Quantiles([[0.0, 1.0], [0.0, 1.0]], [0.2, 0.5])
     estimate = cr.quantile_calibration_error(quantiles, [0.5, 2.0])
     assert estimate.value == pytest.approx(0.2**2 + 0.0)  # none of two below 0, one of two below 1
-    assert estimate.settings == {"levels": (0.2, 0.5)}
+    assert estimate.settings == {"levels": (0.2, 0.5), "strict": False}
     assert "the 2 levels of the quantiles themselves are used" in estimate.notes
     with pytest.raises(cr.UnsupportedError, match="biased upwards"):
         estimate.interval()
+
+
+def test_the_printed_calibration_error_counts_labels_strictly_below() -> None:
+    """P21 eq. 2.4, written out: share of F(y) < p, F the share of draws at most as large."""
+    draws = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 9.0]])
+    labels = np.array([2.0, 0.0])  # F = 2/4 and 2/4
+    levels = (0.25, 0.5, 0.75)
+    cdf = (draws <= labels[:, None]).mean(axis=1)
+    printed = sum((p - np.mean([one < p for one in cdf])) ** 2 for p in levels)  # 0.25^2 + 0.5^2 + 0.25^2
+    paper = cr.quantile_calibration_error.with_(levels=levels, paper="P21")
+    assert float(paper(cr.Samples(draws), labels)) == pytest.approx(printed) == pytest.approx(0.375)
+    # at most: both labels are at or below the quantiles at 1/2, the second at that of 1/4
+    own = cr.quantile_calibration_error(cr.Samples(draws), labels, levels=levels)
+    assert float(own) == pytest.approx(0.25**2 + 0.5**2 + 0.25**2)
+    check = cr.predictive_check(
+        cr.Samples(draws), labels, statistics=[paper], hypothesis="independent", n_resamples=9, rng=0
+    )
+    assert check.checks["quantile_calibration_error"].statistic == pytest.approx(printed)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +253,6 @@ every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
         ([[0.5, 0.5]], [0], "needs real-valued predictions; got Point"),
         (cr.LabelCounts([[1, 2]]), [0.0], "needs real-valued predictions; got LabelCounts"),
         (ALL["gaussian"], Y[:-1], "must have one entry per prediction"),
-        (ALL["gaussian"], Y[:, None], "Flatten them"),
         (ALL["gaussian"], np.where(np.arange(N) == 3, np.nan, Y), "`labels` must be finite; row 3 holds nan"),
         (ALL["gaussian"], np.full(N, np.inf), "`labels` must be finite"),
         (ALL["gaussian"], ["a"] * N, "`labels` must hold numbers"),

@@ -82,7 +82,10 @@ def test_duplicates_are_at_distance_zero_exactly() -> None:
 def test_m23_settings() -> None:
     probs, labels = oracle.example(12, 3)
     value = cr.skce(probs, labels, paper="M23")
-    expected = oracle.skce(probs, labels, norm="tv", bandwidth=2.0)
+    residual = np.eye(3)[labels] - probs
+    apart = 0.5 * np.abs(probs[::2] - probs[1::2]).sum(axis=1)
+    # M23 eq. 7 with its kernel exp(-tv / 2): instances 2 i - 1 and 2 i meet
+    expected = np.mean(np.exp(-apart / 2) * (residual[::2] * residual[1::2]).sum(axis=1))
     assert float(value) == pytest.approx(expected, rel=1e-12)
     assert any("paper mode M23" in note for note in value.notes)
 
@@ -182,7 +185,7 @@ def test_blocks_refuse_weights_and_sizes_that_do_not_fit() -> None:
         cr.skce(probs, labels, estimator="block", block_size=7)
     with pytest.raises(cr.InputError, match='belongs to estimator="block"'):
         cr.skce(probs, labels, block_size=3)
-    with pytest.raises(cr.InputError, match="`block_size` must be at least 2"):
+    with pytest.raises(cr.InputError, match="`block_size` must be an integer of at least 2"):
         cr.skce(probs, labels, estimator="block", block_size=1)
 
 

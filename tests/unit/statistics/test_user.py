@@ -24,8 +24,8 @@ def test_scalar_and_batched_functions_agree_with_the_built_in_one() -> None:
         own = cr.statistic(function, tail="two-sided", batched=batched, name="error")
         # predicted 0, 1, 1
         assert float(own(PROBS, [0, 0, 1])) == pytest.approx(1 / 3)
-        test = cr.calibration_test(PROBS, [0, 0, 1], statistic=own, n_resamples=50, rng=0)
-        built_in = cr.calibration_test(PROBS, [0, 0, 1], statistic="accuracy", n_resamples=50, rng=0)
+        test = cr.calibration_test(PROBS, [0, 0, 1], statistics=own, n_resamples=50, rng=0)
+        built_in = cr.calibration_test(PROBS, [0, 0, 1], statistics="accuracy", n_resamples=50, rng=0)
         assert test.statistic_name == "error"
         assert test.tail == "two-sided"
         assert np.allclose(test.null_distribution, 1 - built_in.null_distribution)
@@ -83,7 +83,7 @@ def test_a_batched_function_must_return_one_value_per_vector(result: object) -> 
 def test_nan_has_no_rank() -> None:
     own = cr.statistic(lambda predictions, labels: float("nan"), tail="greater", name="own")
     with pytest.raises(cr.UnsupportedError, match=r"`own` must give a number .* got NaN for 10 of 10"):
-        cr.calibration_test(PROBS, [0, 0, 1], statistic=own, n_resamples=9)
+        cr.calibration_test(PROBS, [0, 0, 1], statistics=own, n_resamples=9)
 
 
 def test_weights_and_counts_are_refused() -> None:

@@ -43,15 +43,22 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    memory_budget,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import memory_budget, rows_within_budget, tiles
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
 from credibly.predictions import Classes, Labels
 from credibly.results.tests import HypotestResult
 from credibly.statistics.protocol import Bound
-from credibly.statistics.skce import QuadraticBound
-from credibly.statistics.skce_blocks import BlockBound
+from credibly.statistics.skce import BlockBound, QuadraticBound
 
 
 def independent_pairs(bound: Any) -> int:

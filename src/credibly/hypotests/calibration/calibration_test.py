@@ -31,9 +31,8 @@ from credibly.hypotests.resampling.loop import (
     paired_values,
     resampled,
 )
-from credibly.hypotests.resampling.members import consistent
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates, consistent
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -65,7 +64,7 @@ def calibration_test(
     predictions: Any,
     labels: Any = None,
     *,
-    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
+    statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
     n_resamples: int = 999,
@@ -84,7 +83,7 @@ def calibration_test(
         Observed classes or real numbers, one per instance. Of LabelCounts one rater per instance is drawn by
         the seed, which the notes say: raters of one instance share its truth, and counted as independent
         draws they reject calibrated models. `validity_test` takes all of them.
-    statistic : str, Statistic or a sequence of them, optional
+    statistics : str, Statistic or a sequence of them, optional
         What to compare; `confidence_ece` of classes and `quantile_calibration_error` of real values where it
         is not given. With several, one omnibus p-value (smallest p, Westfall-Young) and one result per
         statistic in ``components``, all on the same replicates. ``"omnibus"`` is ``("skce", "log_loss")``,
@@ -139,10 +138,10 @@ def calibration_test(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, sample_weight)), seed)
-    statistic = default_statistic(rows.sample.predictions) if statistic is None else statistic
-    statistic = OMNIBUS if isinstance(statistic, str) and statistic == "omnibus" else statistic
-    several = isinstance(statistic, Sequence) and not isinstance(statistic, str)
-    chosen = [as_statistic(one) for one in (statistic if several else [statistic])]  # type: ignore[union-attr]
+    asked = default_statistic(rows.sample.predictions) if statistics is None else statistics
+    asked = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
+    several = isinstance(asked, Sequence) and not isinstance(asked, str)
+    chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
     require_resamples(n_resamples)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
@@ -169,9 +168,11 @@ def calibration_test(
             require_drawable(given, [one.bind(given[:1]) for one in chosen])
         found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
-        pairs = _bootstrapped(rows.sample, seed, n_resamples)
-        paired = paired_values(chosen, pairs, n_resamples + 1, report)
-        found = [Resampled(one.bind(given), row) for one, row in zip(chosen, paired, strict=True)]
+        pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
+        bounds = [one.bind(given) for one in chosen]
+        settled = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
+        paired = paired_values(settled, pairs, n_resamples + 1, report)
+        found = [Resampled(one, row) for one, row in zip(bounds, paired, strict=True)]
     results = [
         single_result(
             one.bound,
@@ -195,9 +196,10 @@ def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     return whole
 
 
-def _bootstrapped(rows: Dataset, seed: Seed, n_resamples: int) -> Iterator[tuple[Predictions, Labels]]:
+def bootstrapped(
+    given: Predictions, observed: Labels, seed: Seed, n_resamples: int
+) -> Iterator[tuple[Predictions, Labels]]:
     """Yield the observation, then bootstrapped rows with labels drawn from their predictions."""
-    given, observed = rows.predictions, rows.batch
     if not isinstance(observed, Classes):
         raise UnsupportedError(
             'resample="instances"',
@@ -273,10 +275,10 @@ def observed_classes(
 def require_distinct(chosen: list[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
     if not chosen:
-        raise InputError("`statistic`", "must name at least one", "got none", "Name one.")
+        raise InputError("`statistics`", "must name at least one", "got none", "Name one.")
     names = [one.name for one in chosen]
     if len(set(names)) < len(names):
-        raise InputError("`statistic`", "must be distinct", f"got {names}", "Name each statistic once.")
+        raise InputError("`statistics`", "must be distinct", f"got {names}", "Name each statistic once.")
 
 
 def require_resamples(n_resamples: int) -> None:

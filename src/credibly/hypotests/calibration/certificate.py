@@ -32,9 +32,9 @@ from credibly.results.base import require_level
 from credibly.results.tests import Certificate
 from credibly.statistics import Statistic
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
+from credibly.statistics.proper import top_label
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smooth import SmoothECE
-from credibly.statistics.top_label import top_label
 from credibly.statistics.walks import Ecce
 
 _BINOMIAL = 0.75  # confidence from which binomial bounds hold for events of unlike probability

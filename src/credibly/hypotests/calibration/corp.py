@@ -28,13 +28,12 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
-from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import require_single_labels, require_target
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.members import consistent
+from credibly.hypotests.resampling.replicates import consistent
 from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
@@ -42,7 +41,7 @@ from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate, mean_refusal, standard_error
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
-from credibly.statistics.top_label import top_label
+from credibly.statistics.proper import top_label
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _POINTS = 200  # where bands are kept

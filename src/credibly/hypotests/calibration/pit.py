@@ -31,8 +31,8 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import Target, replicated
-from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
+from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level

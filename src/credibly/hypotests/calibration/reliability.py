@@ -12,13 +12,13 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import replicated, targets_of
-from credibly.hypotests.resampling.members import consistent
+from credibly.hypotests.resampling.replicates import consistent
 from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import ReliabilityCurve
 from credibly.statistics.binned import ClasswiseECE, ConfidenceECE
-from credibly.statistics.bins import Binning, Closed
+from credibly.statistics.cells import Binning, Closed
 from credibly.statistics.protocol import Bound, State
 
 

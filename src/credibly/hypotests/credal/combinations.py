@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.sums import count_cells
-from credibly._arrays.tiles import tiles
 from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import FittedBasis, check_features, set_features

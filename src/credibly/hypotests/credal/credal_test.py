@@ -28,14 +28,14 @@ from credibly.hypotests.calibration.calibration_test import (
 from credibly.hypotests.credal.combinations import Finding, MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test, m23_test
 from credibly.hypotests.credal.learned_weights import learned_test
-from credibly.hypotests.credal.task import CredalTask
+from credibly.hypotests.credal.task import CredalTask, Resample
 from credibly.hypotests.credal.witness import HYPOTHESES as VALID
 from credibly.hypotests.credal.witness import Given, WitnessCombination, witness_test
 from credibly.learners.basis import check_features
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
-from credibly.predictions import require_order
+from credibly.predictions import paired
 from credibly.predictions.passes import without_graph
 from credibly.results.tests import CredalTestResult, HypotestResult, Method
 from credibly.results.witness import WitnessResult
@@ -54,6 +54,9 @@ LEARNERS: dict[str, Learner] = {
     one.name: one for one in (BoundaryLearner(), GatingLearner(), TiltingLearner(), NeuralLearner())
 }
 
+SET_STATISTIC = "skce"
+"""What weights of a set are judged by where no statistic is named."""
+
 FOLDS = 4
 """Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
@@ -66,26 +69,28 @@ _REFIT_PAIRS = 500  # instances up to which constant weights are searched again 
 _PAPER_RESAMPLES = 100
 
 _PAPERS = {
-    "M23": "weights='constant', one search from the centre, random weights and bootstrapped instances in "
-    "replicates, n_resamples=100",
-    "J25": "learner='neural', split=0.5, refit=False, n_resamples=100",
+    "M23": "weights='constant', one search from the centre (COBYLA up to 30 members), random weights in "
+    "replicates, resample='instances', n_resamples=100",
+    "J25": "learner='neural' with the tested error as penalty (and the log loss for kl_ce), split=0.5, "
+    "refit=False, resample='instances', n_resamples=100",
 }
 
 
 @takes_rng
 def credal_test(
     predictions: Any,
-    labels: Any,
-    features: Any = None,
+    labels: Any = None,
     *,
+    features: Any = None,
     method: Method | None = None,
     given: Given = "predictions",
     weights: Weights | None = None,
-    statistic: str | Statistic | Sequence[str | Statistic] | None = None,
+    statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     learner: str | Learner | None = None,
     split: float | None = None,
     cv: int | None = None,
     refit: bool | None = None,
+    resample: Resample | None = None,
     paper: Literal["M23", "J25"] | None = None,
     n_resamples: int | None = None,
     n_draws: int = DRAWS,
@@ -115,7 +120,7 @@ def credal_test(
         informative feature is in conflict with it.
     weights : {"learned", "constant", "mean"}, optional
         Weights that depend on the instance (J25, the default), one vector for all (M23), or equal ones.
-    statistic : str, Statistic or a sequence of them, optional
+    statistics : str, Statistic or a sequence of them, optional
         What is compared, `skce` where not given; several give one omnibus p-value. ``result.notion`` names
         the kind of calibration it looks at.
     learner : {"boundary", "gating", "tilting", "neural"} or Learner, optional
@@ -128,10 +133,16 @@ def credal_test(
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
         the null. By default for light learners and constant weights (up to 500 instances for statistics of
         pairs), not for networks. Penalties and bandwidths are chosen once.
+    resample : {"labels", "instances"}, optional
+        What differs between replicates of a combination that is not learned again: labels alone, or
+        bootstrapped instances with new labels, as Algorithm 1 of both papers has it and as paper modes do.
+        With instances the level is not kept: binned errors of many classes and `kde_ce` of predictions near
+        corners reject a perfect model (docs/studies/m23.md).
     paper : {"M23", "J25"}, optional
-        Reproduce Algorithm 1 of a paper; the notes list what that sets.
+        Reproduce Algorithm 1 of a paper; the notes list what that sets. Statistics with settings of their own
+        keep them.
     n_resamples : int, optional
-        Number of replicates; 999, with refits 199, or 99 for constant weights.
+        Number of replicates; 999, with refits 199, or 99 for constant weights. A witness draws none.
     n_draws : int
         Draws that stand for a Dirichlet.
     rng : None, int or Generator
@@ -150,11 +161,10 @@ def credal_test(
     -----
     With weights alone the hypothesis is "a combination that this learner can represent is calibrated": a
     learner that cannot follow the truth inside the set rejects sets that hold it, which the witness does not.
-    At a nominal 5 % the default rejected 2 to 6 %
-    of sets with the truth inside and 5 to 8 % with the truth on their boundary; gating on members alone up to
-    97 % (docs/studies/credal-level.md). With refits the level is asymptotic. Their labels are drawn from the
-    learned combination, moved towards the mean of the set as far as held-out labels say that its spread is
-    noise; the notes say how far.
+    At a nominal 5 % weights alone rejected 0 to 10 % of the sets that hold the truth (eleven worlds, 40 data
+    sets each), both together none (docs/studies/set-truths.md). With refits the level is asymptotic. Their
+    labels are drawn from the learned combination, moved towards the mean of the set as far as held-out labels
+    say that its spread is noise; the notes say how far.
     One member, or equal members, leave nothing to learn: that is `calibration_test`, and given predictions
     being in the set and being calibrated are then the same.
 
@@ -186,6 +196,8 @@ def credal_test(
     one_of("`method`", how, ("both", "witness", "weights"))
     one_of("`given`", given, tuple(VALID))
     _require_options(kind, paper, learner, split, cv, refit)
+    drawn: Resample = resample or ("labels" if paper is None else "instances")
+    _require_resample(drawn, refit)
     _require_witness(
         how,
         given,
@@ -193,29 +205,31 @@ def credal_test(
         {
             "weights": weights,
             "paper": paper,
-            "statistic": statistic,
+            "statistics": statistics,
             "learner": learner,
             "split": split,
             "cv": cv,
             "refit": refit,
-            "n_resamples": n_resamples,
+            "resample": resample,
         },
     )
     report = as_progress(progress)
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     sets = without_graph(as_class_predictions(predictions))
     seed = as_seed(rng)
     observed, said = observed_classes(sets, labels, "credal_test", seed)
     points = points_of(sets, require_integer(n_draws, "n_draws", 1), seed)
-    chosen, several = _statistics(statistic, paper)
+    chosen, several = _statistics(statistics, paper)
     if paper == "J25":
-        learner, split = "neural" if learner is None else learner, 0.5 if split is None else split
+        learner, split = learner or _j25_learner(chosen[0]), 0.5 if split is None else split
     one = _learner(learner)
-    again = refit if refit is not None else _refits(kind, paper, one, chosen, len(sets))
+    again = drawn == "labels" and _refits(kind, paper, one, chosen, len(sets)) if refit is None else refit
     if split is None and cv is None:
         cv = FOLDS
     settings: dict[str, Any] = {"method": how, "weights": kind, "paper": paper}
     settings |= {"n_draws": n_draws, "seed": list(seed)}
+    if how == "witness" and n_resamples is not None:
+        said = (*said, "a witness draws no replicates, its tail is computed: `n_resamples` was not needed")
     if n_resamples is None:
         n_resamples = _PAPER_RESAMPLES if paper else _REFITS[kind] if again else _RESAMPLES
     require_resamples(n_resamples)
@@ -223,6 +237,7 @@ def credal_test(
         settings |= {"learner": one.settings(), "split": split, "cv": cv}
     if kind != "mean":
         settings["refit"] = again
+    settings["resample"] = drawn
     task = CredalTask(
         sets,
         observed,
@@ -234,6 +249,7 @@ def credal_test(
         seed,
         settings,
         report,
+        drawn,
     )
     single = points.all_equal and paper is None
     if single and how == "both" and given == "predictions":
@@ -269,9 +285,13 @@ def _with_witness(result: CredalTestResult, validity: WitnessResult) -> CredalTe
     calibration = HypotestResult(**{name: getattr(result, name) for name in names})
     larger = validity.pvalue > calibration.pvalue
     note = "p is the larger of two: that of the weights, whose statistic this is, and that of the witness"
+    pvalue = max(validity.pvalue, calibration.pvalue)
+    if validity.impossible_rows.size:  # every combination says 0 of these labels, so none is calibrated
+        larger, pvalue = True, validity.pvalue
+        note = "p is that of the witness: some labels have probability 0 under every combination"
     return dataclasses.replace(
         result,
-        pvalue=max(validity.pvalue, calibration.pvalue),
+        pvalue=pvalue,
         pvalue_interval=None if larger else calibration.pvalue_interval,
         notes=(*result.notes, note),
         method="both",
@@ -326,7 +346,8 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
     result = calibration_test(
         task.given,
         task.observed,
-        statistic=task.statistics if task.several else task.statistics[0],
+        statistics=task.statistics if task.several else task.statistics[0],
+        resample=task.resample,
         n_resamples=task.n_resamples,
         rng=task.seed,
         progress=task.progress,
@@ -349,19 +370,30 @@ def _mean_test(task: CredalTask, kind: Weights) -> Finding:
 
 def _statistics(given: Any, paper: str | None) -> tuple[list[Statistic], bool]:
     if given is None:
-        given = {"M23": "hosmer_lemeshow", "J25": "kde_ce"}.get(paper or "", "skce")
+        given = {"M23": "hosmer_lemeshow", "J25": "kde_ce"}.get(paper or "", SET_STATISTIC)
     if isinstance(given, str) and given == "omnibus":
         given = OMNIBUS
     several = isinstance(given, Sequence) and not isinstance(given, str)
     chosen = [as_statistic(one) for one in (given if several else [given])]
     require_distinct(chosen)
+    if paper is not None and several:
+        raise UnsupportedError(
+            f'paper="{paper}"',
+            "minimises one statistic" if paper == "M23" else "trains one network per statistic",
+            f"got {len(chosen)}",
+            "Name one statistic.",
+        )
     if paper == "M23":
-        if several:
-            raise UnsupportedError(
-                'paper="M23"', "minimises one statistic", f"got {len(chosen)}", "Name one statistic."
-            )
-        chosen = [one.with_(paper="M23") if "M23" in one.papers else one for one in chosen]
+        own = [one == as_statistic(one.name) and "M23" in one.papers for one in chosen]
+        chosen = [one.with_(paper="M23") if free else one for one, free in zip(chosen, own, strict=True)]
     return chosen, several
+
+
+def _j25_learner(tested: Statistic) -> NeuralLearner:
+    """Return the network of one error: its own penalty, and its own proper score (J25 Table 1, App. E)."""
+    if not tested.traits.differentiable:  # such as binned errors, which the paper leaves out for that reason
+        return NeuralLearner()
+    return NeuralLearner(score="log_loss" if tested.name == "kl_ce" else "brier", penalty=tested)
 
 
 def _refits(kind: Weights, paper: str | None, learner: Learner, chosen: Sequence[Statistic], n: int) -> bool:
@@ -401,6 +433,17 @@ def _require_witness(how: Method, given: Given, features: Any, of_weights: Mappi
             "lets a witness see the features",
             "got none" if features is None else "got no witness",
             "Pass `features`." if features is None else 'Use method="both" or "witness".',
+        )
+
+
+def _require_resample(drawn: Resample, refit: bool | None) -> None:
+    one_of("`resample`", drawn, ("labels", "instances"))
+    if drawn == "instances" and refit:
+        raise InputError(
+            'resample="instances"',
+            "keeps the combination that was found",
+            "got refit=True",
+            "Leave one of them out.",
         )
 
 

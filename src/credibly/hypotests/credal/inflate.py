@@ -28,7 +28,7 @@ from credibly.hypotests.credal.credal_test import credal_test
 from credibly.learners.basis import set_features
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
-from credibly.predictions import Point, Predictions, as_predictions, require_order
+from credibly.predictions import Point, Predictions, as_predictions, paired
 from credibly.results.base import Result, require_level
 from credibly.results.tests import CredalTestResult, Method
 
@@ -182,7 +182,7 @@ class Inflation(Result):
         """
         return enlarged(_as_set(predictions, self.n_draws, self.seed), self.radius, self.by)
 
-    def combine(self, predictions: Any, features: Any = None) -> Point:
+    def combine(self, predictions: Any, *, features: Any = None) -> Point:
         """Return the combination of the enlarged sets that the test found.
 
         Parameters
@@ -199,7 +199,7 @@ class Inflation(Result):
         """
         if self.own_features and features is None:
             features = _set_features(_as_set(predictions, self.n_draws, self.seed), self.n_draws, self.seed)
-        found: Point = self.test.combine(self.apply(predictions), features)
+        found: Point = self.test.combine(self.apply(predictions), features=features)
         return found
 
     def __str__(self) -> str:
@@ -214,9 +214,9 @@ class Inflation(Result):
 @takes_rng
 def inflate(
     predictions: Any,
-    labels: Any,
-    features: Any = None,
+    labels: Any = None,
     *,
+    features: Any = None,
     by: By = "vacuous",
     level: float = 0.05,
     resolution: float = 0.01,
@@ -290,7 +290,7 @@ def inflate(
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
-    require_order(predictions, labels)
+    predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)
     of_weights = [name for name in settings if name not in ("method", "given")]
@@ -322,10 +322,12 @@ def inflate(
         larger = enlarged(credal, radius, by)
         if method != "weights":
             only = settings if method == "witness" else {}
-            found = credal_test(larger, labels, seen, method="witness", given=given, rng=seed, **only)
+            found = credal_test(
+                larger, labels, features=seen, method="witness", given=given, rng=seed, **only
+            )
         if method == "weights" or (method == "both" and found.rejects(level)):
             found = credal_test(
-                larger, labels, features, method=method, given=given, rng=seed, **(settings | fewer)
+                larger, labels, features=features, method=method, given=given, rng=seed, **(settings | fewer)
             )
         if not quick:
             _require_reach(found, level)

@@ -28,12 +28,20 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    like,
+    namespace,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.hypotests.credal.combinations import Finding, FittedLearner, LearnedCombination
 from credibly.hypotests.credal.task import CredalTask
-from credibly.hypotests.resampling.loop import paired_values, resampled_values
+from credibly.hypotests.resampling.loop import paired_values
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import Learner, LinearLearner, Part
@@ -186,7 +194,7 @@ def require_enough(n: int, cv: int | None) -> None:
             "learned weights",
             f"need at least {least} instances, 2 per part",
             f"got {n}",
-            'Use fewer folds, or weights="constant", which does not split the data.',
+            'Use method="witness", which has no folds, or weights="constant", which does not split the data.',
         )
 
 
@@ -309,12 +317,10 @@ def _labels_at(labels: Classes, rows: Array) -> Classes:
 
 
 def _resampled(task: CredalTask, fit: AnyFit) -> HypotestResult:
-    """Draw labels of the tested part from the combination: exact where that combination is calibrated."""
+    """Draw labels of the tested part from the combination: exact where it is calibrated, rows kept."""
     tested, seen, _, _ = _tested(task, [fit])
     bounds = [one.bind(tested) for one in task.statistics]
-    replicates = Replicates(tested.probs, task.seed)
-    values = resampled_values(bounds, seen, replicates, task.n_resamples, task.progress)
-    return task.result(bounds, values)
+    return task.result(bounds, task.values(bounds, tested, seen))
 
 
 def _refitted(task: CredalTask, source: AnyFit, fits: Sequence[AnyFit]) -> tuple[HypotestResult, int, float]:

@@ -33,12 +33,21 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, beside, like, namespace, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    beside,
+    like,
+    logsumexp,
+    memory_budget,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly._arrays.special import logsumexp
 from credibly._arrays.sums import count_cells
-from credibly._arrays.tiles import memory_budget, tiles
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.distances import nearest_distribution
 from credibly.credal.extreme_points import vertices
@@ -56,6 +65,7 @@ from credibly.predictions import (
     LabelCounts,
     Point,
     as_labels,
+    as_pair,
     as_predictions,
     require_order,
 )
@@ -227,7 +237,7 @@ _Z = 1.645  # the level that most verdicts use, in standard deviations
 @takes_rng
 def validity_test(
     predictions: Any,
-    counts: Any,
+    counts: Any = None,
     *,
     n_resamples: int = 999,
     rng: Any = None,
@@ -295,6 +305,7 @@ def validity_test(
     require_resamples(n_resamples)
     report = as_progress(progress)
     require_order(predictions, counts)
+    predictions, counts = as_pair(predictions, counts)
     credal, seed = _as_set(predictions), as_seed(rng)
     observed = counts
     if not isinstance(counts, LabelCounts):

@@ -38,10 +38,11 @@ from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.distances import nearest_distribution
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination
+from credibly.hypotests.credal.directions import directions
 from credibly.hypotests.credal.task import CredalTask
-from credibly.learners.basis import check_features
+from credibly.learners.basis import centre_and_spread, check_features
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
-from credibly.results.witness import WitnessDirection, WitnessResult
+from credibly.results.witness import WitnessResult
 
 Given = Literal["predictions", "features"]
 
@@ -67,10 +68,6 @@ _NEWTON_STEPS, _NEWTON_GAIN = 5, 1e-3
 _EM_STEPS = 60
 _BELIEF_TOLERANCE = 1e-3
 _SAME = 1e-9
-
-_NOTICEABLE = 0.02  # log odds of a bet below which a row is not said to point anywhere
-_LEAST_ROWS = 5  # of a direction that is told
-_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is told
 
 
 def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResult, WitnessCombination]:
@@ -140,7 +137,8 @@ def witness_test(task: CredalTask, features: Array | None) -> tuple[WitnessResul
         scores=np.array(found),
         excess=excess,
         smallest_pvalue=float(np.min(smallest)) if smallest else 1.0,
-        directions=_directions(hosted, view, columns, logs, tested > 0, labels),
+        directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
+        impossible_rows=np.flatnonzero(ruled_out),
     )
     slopes = tuple(
         _regression(scores, labels, penalty, np.zeros(scores.columns.shape[2])) for penalty in _PENALTIES
@@ -207,7 +205,8 @@ class View:
         classes = np.sort(np.argsort(-mean.mean(axis=0), kind="stable")[:_FEW])
         if features is None:
             return cls(scales, classes, None, None)
-        return cls(scales, classes, features.mean(axis=0), np.maximum(features.std(axis=0), _SAME))
+        centre, spread, varies = centre_and_spread(features)
+        return cls(scales, classes, centre, np.where(varies, spread, np.inf))  # what is constant says nothing
 
     def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
         """Return the columns: the same whatever the order of the members."""
@@ -225,7 +224,7 @@ class View:
         n_own = len(columns)
         if self.centre is not None:
             assert features is not None
-            scaled = (features - self.centre) / self.width
+            scaled = features / self.width - self.centre / self.width
             columns += [of_class(one, j) for one in scaled.T for j in self.classes]
         return Scores(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
 
@@ -495,73 +494,6 @@ def _normal_score(pvalue: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(pvalue)) if pvalue > 0 else _HIGHEST
-
-
-# Where
-
-
-def _directions(
-    credal: CredalSet,
-    view: View,
-    features: HostArray | None,
-    logs: HostArray,
-    tested: HostArray,
-    labels: HostArray,
-) -> tuple[WitnessDirection, ...]:
-    """Compare labels with the bounds of the set where the witness points at a class, the clearest first.
-
-    The witness at a row did not see its label, so frequencies among the rows it points at are not chosen.
-    """
-    lower, upper = (to_host(one) for one in singleton_bounds(credal))
-    mean = to_host(credal.mean().probs)
-    k = mean.shape[1]
-    columns = {f"mean P({{{j}}})": mean[:, j] for j in view.classes}
-    columns["the largest mean probability"] = mean.max(axis=1)
-    if features is not None:
-        columns |= {f"feature {j}": one for j, one in enumerate(features.T)}
-    found = []
-    for more in (True, False):
-        signed = logs if more else -logs
-        pointed = np.where(tested & (signed.max(axis=1) > _NOTICEABLE), signed.argmax(axis=1), -1)
-        for j in range(k):
-            rows = pointed == j
-            count = int(rows.sum())
-            if count < _LEAST_ROWS:
-                continue
-            bound = upper[rows, j] if more else lower[rows, j]
-            observed = float((labels[rows] == j).mean())
-            gap = observed - float(bound.mean()) if more else float(bound.mean()) - observed
-            spread = np.sqrt(max(float((bound * (1 - bound)).sum()), 1e-12)) / count
-            where = _condition(columns | {f"the width of class {{{j}}}": upper[:, j] - lower[:, j]}, rows)
-            found.append(
-                WitnessDirection(
-                    label=j,
-                    more=more,
-                    n=count,
-                    observed=observed,
-                    lower=float(lower[rows, j].mean()),
-                    upper=float(upper[rows, j].mean()),
-                    score=float(gap / spread),
-                    where=where,
-                )
-            )
-    return tuple(sorted(found, key=lambda one: -one.score))
-
-
-def _condition(columns: dict[str, HostArray], rows: HostArray) -> str:
-    """Return the cut of one column that separates `rows` from the others best, or "" where none does."""
-    if rows.all():
-        return ""
-    best, words = _CLEAR_CUT, ""
-    for name, values in columns.items():
-        for threshold in np.unique(np.quantile(values, np.arange(1, 10) / 10)):
-            above = values > threshold
-            if above.all() or not above.any():
-                continue
-            gain = above[rows].mean() - above[~rows].mean()
-            if abs(gain) > best:
-                best, words = abs(gain), f"{name} {'>' if gain > 0 else '<='} {threshold:.3g}"
-    return words
 
 
 # What was learned, for any instances

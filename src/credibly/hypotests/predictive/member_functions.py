@@ -24,9 +24,9 @@ from credibly.results.curves import MemberFunctions
 @takes_rng
 def member_functions(
     predictions: Any,
-    x: Any,
     labels: Any = None,
     *,
+    x: Any,
     n_functions: int = 6,
     level: float = 0.9,
     rng: Any = None,
@@ -37,10 +37,10 @@ def member_functions(
     ----------
     predictions : Gaussian (n, m) or Samples (n, m, s)
         Predictions with members.
-    x : array (n,)
-        One feature of every instance.
     labels : array (n,), optional
         What was observed.
+    x : array (n,)
+        One feature of every instance.
     n_functions : int
         Members to draw, without replacement.
     level : float
@@ -62,7 +62,7 @@ def member_functions(
     >>> import numpy as np
     >>> import credibly as cr
     >>> lines = cr.Gaussian([[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]], np.ones((3, 2)))
-    >>> cr.hypotests.member_functions(lines, [1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
+    >>> cr.hypotests.member_functions(lines, x=[1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
     [[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]]
     """
     given = without_graph(as_predictions(predictions))

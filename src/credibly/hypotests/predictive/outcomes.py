@@ -1,22 +1,22 @@
 """From the values of statistics on replicates to the results of a predictive check.
 
-What a predictive check cannot say with what was stored, refused or put into words.
+What a predictive check cannot say with what was stored is refused or put into words. Instances can be grouped
+by one factor or by several that are crossed, with p-values adjusted over all groups.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray, as_float64, to_host
-from credibly.hypotests.predictive.groups import Grouping, adjusted_over_groups
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
 from credibly.hypotests.resampling.choices import is_joint
 from credibly.hypotests.resampling.loop import Resampled
-from credibly.hypotests.resampling.members import Hypothesis, LabelSource
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     at_least_and_at_most,
@@ -26,18 +26,162 @@ from credibly.hypotests.resampling.pvalues import (
     require_numbers,
     westfall_young,
 )
+from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.predictions import (
     ClassPredictions,
+    Dataset,
     Dirichlet,
     Ensemble,
     Gaussian,
+    InMemory,
     Predictions,
     Quantiles,
+    Rows,
     Samples,
 )
 from credibly.results.predictive import HypothesisCheck
 from credibly.results.tests import CheckResult
 from credibly.statistics import Statistic
+
+MOST_GROUPS = 10_000
+
+_JOINT = " / "
+
+_ONE = "group"
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """The groups of rows.
+
+    Attributes
+    ----------
+    sizes : tuple of (object, int)
+        Every group as it stands beside the rows, and its number of rows.
+    names : tuple of str
+        Names of the groups, in order.
+    factors : mapping of str to tuple of str
+        Levels of every grouping factor, in order.
+    """
+
+    sizes: tuple[tuple[Any, int], ...]
+    names: tuple[str, ...]
+    factors: Mapping[str, tuple[str, ...]]
+
+
+def crossed(rows: Rows) -> tuple[Rows, Mapping[str, tuple[str, ...]]]:
+    """Return rows in memory with the number of their combination of factors as group, and the levels.
+
+    Chunks bring one group per row, which stays as it is.
+    """
+    whole = rows.loaded()
+    if whole is None or whole.groups is None:
+        return rows, {}
+    codes, levels = _combined(whole.groups, len(whole))
+    return InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None)), levels
+
+
+def grouping_of(rows: Rows, levels: Mapping[str, tuple[str, ...]]) -> Grouping | None:
+    """Count the groups of rows in one pass; None where they have none.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    levels : mapping of str to tuple of str
+        Of factors that were crossed; empty where groups stand beside the rows by their names.
+
+    Returns
+    -------
+    Grouping or None
+        Groups that have rows.
+    """
+    if rows.sample.groups is None:
+        return None
+    sizes = group_sizes(rows)
+    if len(sizes) > MOST_GROUPS:
+        raise _too_many(len(sizes))
+    names = tuple(_name(level, levels) if levels else str(level) for level, _ in sizes)
+    return Grouping(sizes, names, levels or {_ONE: names})
+
+
+def _combined(groups: Any, n: int) -> tuple[HostArray, dict[str, tuple[str, ...]]]:
+    """Return the number of every row's combination of factors, and the levels of the factors."""
+    named = groups if isinstance(groups, Mapping) else {_ONE: groups}
+    if not named:
+        raise InputError("`groups`", "must have at least one factor", "got none", "Leave it out.")
+    members = {str(name): _factor(values, str(name), n) for name, values in named.items()}
+    levels, index = {}, np.zeros(n, dtype=np.int64)
+    for name, values in members.items():
+        unique, own = np.unique(values, return_inverse=True)
+        levels[name] = tuple(str(level) for level in unique.tolist())
+        index = index * len(unique) + own.reshape(-1)
+    return index, levels
+
+
+def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:
+    """Return every group with its number of rows, in order; counting ends beyond `MOST_GROUPS`."""
+    counts: Counter[Any] = Counter()
+    for found in chunks.map(_count_groups):
+        counts.update(found)
+        if len(counts) > MOST_GROUPS:
+            break
+    levels = np.unique(np.array(list(counts)))
+    return tuple((level, counts[level]) for level in levels.tolist())
+
+
+def _count_groups(chunk: Dataset) -> dict[Any, int]:
+    own = _factor(chunk.groups, _ONE, len(chunk.predictions))
+    levels, counts = np.unique(own, return_counts=True)
+    return dict(zip(levels.tolist(), counts.tolist(), strict=True))
+
+
+def _too_many(found: int) -> InputError:
+    return InputError(
+        "`groups`",
+        f"must form at most {MOST_GROUPS} groups",
+        f"got {found}",
+        "Use a coarser grouping; is this the name of the instance?",
+    )
+
+
+def _factor(values: Any, name: str, n: int) -> HostArray:
+    array = to_host(values) if is_array(values) else np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(
+            f"group factor {name!r}",
+            f"must have one entry per prediction ({n})",
+            f"got shape {array.shape}",
+            "Check that both come from the same split.",
+        )
+    # NaN differs from itself, None has no group
+    missing = [entry is None or bool(entry != entry) for entry in array.tolist()]
+    if any(missing):
+        raise InputError(
+            f"group factor {name!r}",
+            "must not be missing",
+            f"entry {missing.index(True)} is ({sum(missing)} of {n})",
+            "Give these instances a group of their own.",
+        )
+    return array if array.dtype != object else array.astype(str)
+
+
+def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
+    words = []
+    for own in reversed(list(levels.values())):
+        code, place = divmod(code, len(own))
+        words.append(own[place])
+    return _JOINT.join(reversed(words))
+
+
+def adjusted_over_groups(values: HostArray, pvalues: HostArray, adjustment: str) -> HostArray:
+    """Return adjusted p-values of all groups and statistics, (cells,) from their values (cells, 1 + b)."""
+    if adjustment == "family-wise":
+        return westfall_young(pooled_two_sided(values))[1]
+    from scipy.stats import false_discovery_control
+
+    # groups share the drawn member and statistics their labels: Benjamini-Yekutieli holds for any dependence
+    return np.asarray(false_discovery_control(pvalues, method="by"))
 
 
 def hypothesis_check(
@@ -156,8 +300,7 @@ def _single(
     pvalue, interval = monte_carlo_pvalue(observed, null, "two-sided")
     at_least, at_most = at_least_and_at_most(observed, null)
     upper, lower = (float(1 + np.count_nonzero(side)) / (1 + null.size) for side in (at_least, at_most))
-    # replicates that are not at least as large lie below; ties are in both
-    share = float(np.count_nonzero(~at_least) + 0.5 * np.count_nonzero(at_least & at_most)) / null.size
+    share = float(np.count_nonzero(~at_least)) / null.size  # P21 Algorithm 3: strictly below
     effect, z_score = distance(observed, null)
     low, high = np.quantile(null, [0.05, 0.95], method="inverted_cdf")
     by_member: dict[str, Any] = {}
@@ -187,15 +330,26 @@ def _single(
         direction="above" if upper <= lower else "below",
         sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
         n_members=predictions.n_members,
-        paper_rules={} if paper is None else _paper_rules(share),
+        paper_rules={}
+        if paper is None
+        else _paper_rules(observed, null, bool(at_least.any()), bool(at_most.any())),
         group=group,
         **by_member,
     )
 
 
-def _paper_rules(share: float) -> dict[str, bool]:
-    """Return whether P21's rules fail a model: its figures use the first, its Tables 2 and 3 the second."""
-    return {"p is 0 or 1": share in (0.0, 1.0), "outside the central 95 %": not 0.025 <= share <= 0.975}
+def _paper_rules(observed: float, null: HostArray, above: bool, below: bool) -> dict[str, bool]:
+    """Return whether P21's rules fail a model.
+
+    Its figures and Table 4 fail a value beyond all replicates, which it also words as p being 0 or 1; a tie
+    with the smallest replicate has p = 0 and is not beyond. Tables 2 and 3 fail a value beyond the 2.5 % or
+    the 97.5 % quantile.
+    """
+    low, high = np.quantile(null, [0.025, 0.975], method="inverted_cdf")
+    return {
+        "outside the replicates": not (above and below),
+        "outside the central 95 %": not low <= observed <= high,
+    }
 
 
 def _member_tails(

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, one_of, require_positive
-from credibly._arrays.namespace import Array, HostArray, as_float64, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, softmax
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress
-from credibly._arrays.special import softmax
 from credibly.hypotests.resampling.loop import replicated, targets_of
-from credibly.hypotests.resampling.members import LabelSource, member_probs
 from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
+from credibly.hypotests.resampling.replicates import LabelSource, member_probs
 from credibly.predictions import (
     ClassPredictions,
     Dirichlet,

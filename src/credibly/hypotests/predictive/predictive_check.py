@@ -17,12 +17,14 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.predictive.groups import Grouping, crossed, grouping_of
 from credibly.hypotests.predictive.outcomes import (
+    Grouping,
+    crossed,
+    grouping_of,
     hypothesis_check,
     limits_of,
     of_any_member,
@@ -31,12 +33,13 @@ from credibly.hypotests.predictive.outcomes import (
 from credibly.hypotests.predictive.power import simulate_power
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import replicated, targets_of
-from credibly.hypotests.resampling.members import Hypothesis, LabelSource
+from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
     InMemory,
     Predictions,
+    Quantiles,
     RealPredictions,
     Rows,
     as_rows,
@@ -44,7 +47,8 @@ from credibly.predictions import (
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-from credibly.statistics import Statistic
+from credibly.statistics import Statistic, picp, quantile_calibration_error
+from credibly.statistics.coverage import symmetric_levels
 from credibly.statistics.registry import as_statistic
 
 
@@ -144,7 +148,8 @@ def predictive_check(
     statistics : sequence of str, Statistic or callable, optional
         All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
         wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
-        given: accuracy and confidence_ece, or picp and quantile_calibration_error for real values.
+        given: accuracy and confidence_ece, or picp and quantile_calibration_error for real values. Of
+        `Quantiles` picp takes the interval nearest to 90 % whose ends are among the levels; the notes say so.
     hypothesis : {"both", "bayesian", "independent"}
         "bayesian": one member drew the labels of all instances. "independent": every label was drawn from
         the mean prediction of its instance.
@@ -161,7 +166,8 @@ def predictive_check(
     used_ids : sequence, optional
         Names of instances used for training or recalibration; their rows are left out.
     paper : {"P21"}, optional
-        Settings and rules of P21: fails where its p is 0 or 1, or outside the central 95 %.
+        Settings and rules of P21: a value beyond all replicates fails; ``paper_rules`` also has the rule of
+        its Tables 2 and 3, beyond the 2.5 % or 97.5 % quantile of the replicates. PICP is of 95 % intervals.
     rng : None, int or Generator
         Seed; the same seed gives the same result on every array library, device and chunk size.
     progress : callable or True, optional
@@ -218,7 +224,7 @@ def predictive_check(
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
         require_hypothesis(given, name)
-    chosen = _chosen(given, statistics, paper)
+    chosen, left_out = _chosen(given, statistics, paper)
     for statistic in chosen:
         statistic.require_predictions(given)
     if isinstance(given, RealPredictions):
@@ -230,7 +236,7 @@ def predictive_check(
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "paper": paper, "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*given.notes, *said, *_paper_notes(chosen, paper)]
+    notes = [*given.notes, *said, *left_out, *_paper_notes(chosen, paper)]
     for source, own in zip(sources, values, strict=True):
         check = hypothesis_check(source, given, chosen, own, grouping, adjustment, settings, paper)
         every[source.hypothesis].append(check)
@@ -289,9 +295,15 @@ def _require_single(rows: Dataset) -> None:
         )
 
 
-def _chosen(predictions: Predictions, statistics: Any, paper: str | None) -> list[Statistic]:
+def _chosen(
+    predictions: Predictions, statistics: Any, paper: str | None
+) -> tuple[list[Statistic], list[str]]:
+    """Return the statistics, and what is to be said about those chosen by default."""
+    left_out: list[str] = []
     if statistics is None:
         statistics = CLASS_STATISTICS if isinstance(predictions, ClassPredictions) else REAL_STATISTICS
+        if isinstance(predictions, Quantiles):
+            statistics, left_out = _of_levels(predictions)
     if isinstance(statistics, (str, Statistic)) or callable(statistics):
         statistics = [statistics]
     if not isinstance(statistics, Sequence):
@@ -307,11 +319,33 @@ def _chosen(predictions: Predictions, statistics: Any, paper: str | None) -> lis
         raise InputError(
             "`statistics`", "must have distinct names", f"got {names}", "Give `name=` to `cr.statistic`."
         )
-    return [one.with_(paper=paper) if paper in one.papers else one for one in chosen]
+    return [one.with_(paper=paper) if paper in one.papers else one for one in chosen], left_out
+
+
+def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
+    """Return the default statistics that the levels allow: picp needs both ends of a central interval."""
+    low, high = symmetric_levels(predictions)
+    if not low.size:
+        return [quantile_calibration_error], ["picp was left out: no two levels are l and 1 - l"]
+    levels = to_host(as_float64(predictions.levels))
+    held = np.round(levels[high] - levels[low], 9)
+    nearest = float(held[np.abs(held - picp.level).argmin()])
+    if nearest == picp.level:
+        return [picp, quantile_calibration_error], []
+    note = (
+        f"picp is that of the {100 * nearest:g} % interval: the ends of the {100 * picp.level:g} % interval "
+        "are not among the levels"
+    )
+    return [picp.with_(level=nearest), quantile_calibration_error], [note]
 
 
 def _paper_notes(chosen: Sequence[Statistic], paper: str | None) -> list[str]:
     if paper is None:
         return []
     notes = [note for one in chosen if paper in one.papers for note in one.paper_notes(paper)]
-    return [*notes, "paper mode P21 decides by its own p: a conflict is where it is 0 or 1"]
+    notes += [
+        f"P21 prints no number of bins; {one.name} has n_bins={one.settings()['n_bins']}"
+        for one in chosen
+        if "n_bins" in one.settings()
+    ]
+    return [*notes, "paper mode P21 fails a value that lies beyond all replicates (p is 0 or 1)"]

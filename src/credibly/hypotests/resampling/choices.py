@@ -32,12 +32,13 @@ from credibly._arrays.namespace import (
     like,
     namespace,
     on_accelerator,
+    rows_within_budget,
+    tiles,
     to_host,
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.row_search import count_at_most
 from credibly._arrays.sums import count_cells
-from credibly._arrays.tiles import rows_within_budget, tiles
 from credibly.predictions import (
     Classes,
     Dataset,

@@ -19,13 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, namespace, on_accelerator, to_host
-from credibly._arrays.progress import Progress
-from credibly._arrays.tiles import blas_threads, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    blas_threads,
+    like,
+    namespace,
+    on_accelerator,
+    rows_within_budget,
+    tiles,
+    to_host,
+)
+from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import bound_to, without_choices
-from credibly.hypotests.resampling.members import LabelSource
 from credibly.hypotests.resampling.pvalues import settled
-from credibly.hypotests.resampling.replicates import Draw, Drawing
+from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -41,18 +49,13 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics import Statistic
-from credibly.statistics.over_rows import Planned, planned
-from credibly.statistics.pair_blocks import Block, Pairs, meets_in_blocks
-from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.over_rows import Block, Pairs, Planned, meets_in_blocks, planned
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
 _TILE_LABELS = 2**20
-
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-
 _BYTES_PER_NUMBER = 24  # of a member's prediction: itself in double precision, its steps and their floors
-
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -367,13 +370,6 @@ def _rows_per_report(n_vectors: int, n_classes: int, labels: Array) -> int:
     return max(256, int(rate / (2.0 * labels.shape[1] * n_vectors * n_classes)))
 
 
-def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
-    """Return a progress that covers one of several equal parts."""
-    if progress is None or parts == 1:
-        return progress
-    return lambda done, total: progress((part * total + done) // parts, total)
-
-
 def _share(progress: Progress, reps: slice, n_resamples: int, done: int, total: int) -> None:
     progress(reps.start + (reps.stop - reps.start) * done // total, n_resamples)
 
@@ -562,15 +558,13 @@ def _in_blocks(
 ) -> Resampled:
     """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
     plan = Planned(statistic, statistic.plan(rows))
-    pairs = Pairs.over(plan, rows)
+    pairs, bound = Pairs.over(plan, rows), plan.bind(rows.sample.predictions)
     values: list[HostArray] = []
-    bound = plan.bind(rows.sample.predictions)
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(_share, progress, reps, n_resamples)
         state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
         values.append(to_host(pairs.bound.finish(state)))
-        # of all rows, in place of the few that it is bound to
-        bound.notes = (*said, *pairs.notes_of(state))
+        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     return Resampled(bound, np.concatenate(values))
 
 

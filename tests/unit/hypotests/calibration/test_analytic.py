@@ -34,7 +34,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", ["skce", "mmd_ce", "kde_ce", "kl_ce"])
 def test_null_is_the_statistic_of_every_replicate(name: str, data: tuple) -> None:
     probs, labels = data
-    result = cr.calibration_test(probs, labels, statistic=name, n_resamples=12, rng=3)
+    result = cr.calibration_test(probs, labels, statistics=name, n_resamples=12, rng=3)
     replicates = Replicates(probs, tuple(result.settings["seed"])).labels(slice(0, 12)).values
     expected = [float(cr.statistics.registered()[name](probs, row)) for row in replicates]
     np.testing.assert_allclose(result.null_distribution, expected, rtol=1e-11)
@@ -44,21 +44,21 @@ def test_null_is_the_statistic_of_every_replicate(name: str, data: tuple) -> Non
 
 
 def test_omnibus_shares_replicates_and_its_parts_are_the_single_tests(data: tuple) -> None:
-    result = cr.calibration_test(*data, statistic=FAMILY, n_resamples=50, rng=5)
+    result = cr.calibration_test(*data, statistics=FAMILY, n_resamples=50, rng=5)
     assert list(result.components) == list(FAMILY)
     for name, part in result.components.items():
-        alone = cr.calibration_test(*data, statistic=name, n_resamples=50, rng=5)
+        alone = cr.calibration_test(*data, statistics=name, n_resamples=50, rng=5)
         np.testing.assert_allclose(part.null_distribution, alone.null_distribution, rtol=1e-12)
         assert part.pvalue == alone.pvalue
         assert part.adjusted_pvalue >= part.pvalue
 
 
 def test_memory_and_progress_change_nothing(data: tuple) -> None:
-    plain = cr.calibration_test(*data, statistic=FAMILY, n_resamples=40, rng=7)
+    plain = cr.calibration_test(*data, statistics=FAMILY, n_resamples=40, rng=7)
     calls: list[tuple[int, int]] = []
     with cr.memory_limit(2**20):
         again = cr.calibration_test(
-            *data, statistic=FAMILY, n_resamples=40, rng=7, progress=lambda *at: calls.append(at)
+            *data, statistics=FAMILY, n_resamples=40, rng=7, progress=lambda *at: calls.append(at)
         )
     assert again.pvalue == plain.pvalue
     assert calls[-1] == (40, 40)
@@ -68,18 +68,18 @@ def test_memory_and_progress_change_nothing(data: tuple) -> None:
 def test_progress_comes_between_blocks_of_rows(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "_rows_per_report", lambda *given: 20)
     calls: list[tuple[int, int]] = []
-    plain = cr.calibration_test(*data, statistic="kde_ce", n_resamples=9, rng=7)
+    plain = cr.calibration_test(*data, statistics="kde_ce", n_resamples=9, rng=7)
     again = cr.calibration_test(
-        *data, statistic="kde_ce", n_resamples=9, rng=7, progress=lambda *at: calls.append(at)
+        *data, statistics="kde_ce", n_resamples=9, rng=7, progress=lambda *at: calls.append(at)
     )
     np.testing.assert_allclose(again.null_distribution, plain.null_distribution, rtol=1e-12)
     assert calls == [(3, 9), (6, 9), (9, 9)]  # 60 rows in blocks of 20
 
 
 def test_labels_beyond_the_budget_come_in_parts(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = cr.calibration_test(*data, statistic="skce", n_resamples=25, rng=1)
+    plain = cr.calibration_test(*data, statistics="skce", n_resamples=25, rng=1)
     monkeypatch.setattr(resampling, "rows_within_budget", lambda size, share=1.0: 7)
-    again = cr.calibration_test(*data, statistic="skce", n_resamples=25, rng=1)
+    again = cr.calibration_test(*data, statistics="skce", n_resamples=25, rng=1)
     np.testing.assert_allclose(again.null_distribution, plain.null_distribution, rtol=1e-12)
 
 
@@ -91,9 +91,9 @@ def test_rows_between_reports_are_about_half_a_second_of_work() -> None:
 
 
 def test_torch_and_numpy_pvalues_agree_and_graphs_are_left_behind(data: tuple) -> None:
-    first = cr.calibration_test(*data, statistic=FAMILY, n_resamples=60, rng=2)
+    first = cr.calibration_test(*data, statistics=FAMILY, n_resamples=60, rng=2)
     tensors = torch.tensor(data[0], requires_grad=True), torch.tensor(data[1])
-    second = cr.calibration_test(*tensors, statistic=FAMILY, n_resamples=60, rng=2)
+    second = cr.calibration_test(*tensors, statistics=FAMILY, n_resamples=60, rng=2)
     assert second.pvalue == first.pvalue
     ensemble = cr.Ensemble(torch.tensor(data[0][:, None, :], requires_grad=True))
     assert not without_graph(ensemble).mean().probs.requires_grad
@@ -103,7 +103,7 @@ def test_weights_in_a_kernel_test(data: tuple) -> None:
     probs, labels = data
     weight = np.arange(60) % 3
     result = cr.calibration_test(
-        probs, labels, statistic="kde_ce", sample_weight=weight, n_resamples=5, rng=4
+        probs, labels, statistics="kde_ce", sample_weight=weight, n_resamples=5, rng=4
     )
     bandwidth = result.settings["bandwidth"]
     drawn = Replicates(probs, tuple(result.settings["seed"])).labels(slice(0, 5)).values
@@ -138,14 +138,14 @@ def test_random_signs_by_a_loop(data: tuple) -> None:
 
 
 def test_asymptotic_quadratic_test(data: tuple) -> None:
-    result = cr.calibration_test(*data, statistic="skce", method="asymptotic", n_resamples=199, rng=3)
+    result = cr.calibration_test(*data, statistics="skce", method="asymptotic", n_resamples=199, rng=3)
     assert result.n_resamples == 199
     assert result.pvalue == (1 + np.count_nonzero(result.null_distribution >= result.statistic)) / 200
     assert "random signs" in result.notes[-1]
-    again = cr.calibration_test(*data, statistic="skce", method="asymptotic", n_resamples=199, rng=3)
+    again = cr.calibration_test(*data, statistics="skce", method="asymptotic", n_resamples=199, rng=3)
     assert again.pvalue == result.pvalue
     with pytest.raises(cr.UnsupportedError, match="with estimator='biased' has no known limit distribution"):
-        cr.calibration_test(*data, statistic=cr.skce.with_(estimator="biased"), method="asymptotic")
+        cr.calibration_test(*data, statistics=cr.skce.with_(estimator="biased"), method="asymptotic")
 
 
 def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
@@ -153,13 +153,13 @@ def test_asymptotic_test_of_blocks_is_that_of_a_mean(data: tuple) -> None:
 
     statistic = cr.skce.with_(estimator="linear", bandwidth=0.5)
     probs, labels = oracle.example(101, 3)
-    result = cr.calibration_test(probs, labels, statistic=statistic, method="asymptotic")
+    result = cr.calibration_test(probs, labels, statistics=statistic, method="asymptotic")
     terms = np.array([oracle.term(probs, labels, i, i + 1, bandwidth=0.5) for i in range(0, 100, 2)])
     z = terms.mean() / (terms.std(ddof=1) / math.sqrt(50))
     assert result.z_score == pytest.approx(z, rel=1e-10)
     assert result.pvalue == pytest.approx(norm.sf(z), rel=1e-9)
     with pytest.raises(cr.UnsupportedError, match="needs blocks that differ; 8 blocks are too few"):
-        cr.calibration_test(*data, statistic=cr.skce.with_(estimator="block"), method="asymptotic")
+        cr.calibration_test(*data, statistics=cr.skce.with_(estimator="block"), method="asymptotic")
 
 
 # Bounds
@@ -170,7 +170,7 @@ def test_hoeffding(estimator: str, pairs: int, data: tuple) -> None:
     # 60 rows are 30 disjoint pairs; 8 blocks of 7 hold 3 disjoint pairs each
     statistic = cr.skce.with_(estimator=estimator)
     order = np.argsort(data[0][:, 0])  # neighbours are alike, so that all estimates are above 0
-    result = cr.calibration_test(data[0][order], [1] * 60, statistic=statistic, method="bound")
+    result = cr.calibration_test(data[0][order], [1] * 60, statistics=statistic, method="bound")
     assert result.statistic > 0
     assert result.pvalue == pytest.approx(math.exp(-pairs * result.statistic**2 / 8))  # 2 B^2 = 8
     upper = result.acceptance_region[1]
@@ -180,7 +180,7 @@ def test_hoeffding(estimator: str, pairs: int, data: tuple) -> None:
 def test_mcdiarmid(data: tuple) -> None:
     biased = cr.skce.with_(estimator="biased")
     wrong = (data[0].argmax(axis=1) + 1) % 3
-    result = cr.calibration_test(data[0], wrong, statistic=biased, method="bound")
+    result = cr.calibration_test(data[0], wrong, statistics=biased, method="bound")
     assert result.pvalue == pytest.approx(math.exp(-((math.sqrt(60 * result.statistic / 2) - 1) ** 2) / 2))
     upper = bound_upper(0.05, biased.bind(data[0]), 2.0)
     assert math.exp(-((math.sqrt(60 * upper / 2) - 1) ** 2) / 2) == pytest.approx(0.05)
@@ -188,9 +188,9 @@ def test_mcdiarmid(data: tuple) -> None:
 
 def test_bounds_of_small_statistics_are_one(data: tuple) -> None:
     probs = np.full((6, 2), 0.5)
-    assert cr.calibration_test(probs, [0, 1] * 3, statistic="skce", method="bound").pvalue == 1.0
+    assert cr.calibration_test(probs, [0, 1] * 3, statistics="skce", method="bound").pvalue == 1.0
     with pytest.raises(cr.UnsupportedError, match="`kde_ce` has no distribution-free bound"):
-        cr.calibration_test(*data, statistic="kde_ce", method="bound")
+        cr.calibration_test(*data, statistics="kde_ce", method="bound")
 
 
 def test_largest_term_of_a_label_kernel_is_reached_by_no_labels() -> None:

@@ -36,7 +36,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_result_is_what_the_replicates_say(data: tuple) -> None:
     probs, labels = data
-    result = cr.calibration_test(probs, labels, statistic="brier", n_resamples=200, rng=1)
+    result = cr.calibration_test(probs, labels, statistics="brier", n_resamples=200, rng=1)
     drawn = Replicates(probs, as_seed(1)).labels(slice(0, 200)).values
     null = np.array([float(cr.brier(probs, row.astype(int))) for row in drawn])
     assert np.allclose(result.null_distribution, null, rtol=1e-13)
@@ -58,7 +58,7 @@ def test_decision_and_acceptance_region_agree(name: str) -> None:
         probs = rng.dirichlet(np.ones(3), size=60)
         labels = draw(probs, rng)
         sharp = probs**power / (probs**power).sum(axis=1, keepdims=True)
-        result = cr.calibration_test(sharp, labels, statistic=name, n_resamples=99, rng=rng)
+        result = cr.calibration_test(sharp, labels, statistics=name, n_resamples=99, rng=rng)
         low, high = result.acceptance_region
         assert result.rejects(0.05) == (not low <= result.statistic <= high)
         decisions.add(result.rejects(0.05))
@@ -68,7 +68,7 @@ def test_decision_and_acceptance_region_agree(name: str) -> None:
 def test_a_negative_debiased_error_lies_inside_its_region() -> None:
     probs = np.full((50, 2), 0.5)
     statistic = cr.confidence_ece.with_(p=2, debiased=True)
-    result = cr.calibration_test(probs, [0, 1] * 25, statistic=statistic, n_resamples=99, rng=0)
+    result = cr.calibration_test(probs, [0, 1] * 25, statistics=statistic, n_resamples=99, rng=0)
     assert result.statistic < 0
     low, high = result.acceptance_region
     assert low <= result.statistic <= high
@@ -92,7 +92,7 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
 def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, resample: str) -> None:
     # strict arrays are slow where every replicate binds anew
     n_resamples = 40 if resample == "labels" else 6
-    settings = {"statistic": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
+    settings = {"statistics": NAMES, "n_resamples": n_resamples, "rng": 5, "resample": resample}
     own = cr.calibration_test(*data, **settings)
     for library, given in other_libraries(*data).items():
         result = cr.calibration_test(*given, **settings)
@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple, res
 
 
 def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"statistic": NAMES, "n_resamples": 60, "rng": 5}
+    settings = {"statistics": NAMES, "n_resamples": 60, "rng": 5}
     own = cr.calibration_test(*data, **settings)
     sizes: list[int] = []
     original = Replicates.labels
@@ -168,7 +168,7 @@ def test_weights_apply_to_every_replicate(data: tuple) -> None:
     probs, labels = data
     weight = np.arange(80) % 3
     weighted = cr.calibration_test(
-        probs, labels, statistic="brier", sample_weight=weight, n_resamples=50, rng=2
+        probs, labels, statistics="brier", sample_weight=weight, n_resamples=50, rng=2
     )
     drawn = Replicates(probs, as_seed(2)).labels(slice(0, 50)).values
     null = [float(cr.brier(probs, row.astype(int), sample_weight=weight)) for row in drawn]
@@ -180,7 +180,7 @@ def test_weights_apply_to_every_replicate(data: tuple) -> None:
 def test_instances_are_bootstrapped_with_their_labels_drawn_anew(data: tuple) -> None:
     probs, labels = data
     result = cr.calibration_test(
-        probs, labels, statistic="classwise_ece", resample="instances", n_resamples=15, rng=4
+        probs, labels, statistics="classwise_ece", resample="instances", n_resamples=15, rng=4
     )
     seed = as_seed(4)
     for d in range(15):
@@ -203,9 +203,9 @@ def test_instances_of_an_ensemble(data: tuple) -> None:
 
 
 def test_components_of_an_omnibus_are_the_single_tests(data: tuple) -> None:
-    together = cr.calibration_test(*data, statistic=("brier", "confidence_ece"), n_resamples=99, rng=3)
+    together = cr.calibration_test(*data, statistics=("brier", "confidence_ece"), n_resamples=99, rng=3)
     for name in ("brier", "confidence_ece"):
-        alone = cr.calibration_test(*data, statistic=name, n_resamples=99, rng=3)
+        alone = cr.calibration_test(*data, statistics=name, n_resamples=99, rng=3)
         component = together.components[name]
         assert component.pvalue == alone.pvalue
         assert component.adjusted_pvalue >= alone.pvalue
@@ -220,21 +220,21 @@ def test_components_of_an_omnibus_are_the_single_tests(data: tuple) -> None:
 
 
 def test_an_omnibus_over_certain_predictions_has_nothing_to_compare() -> None:
-    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 0], statistic=("brier", "accuracy"), rng=0)
+    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 0], statistics=("brier", "accuracy"), rng=0)
     assert result.pvalue == 1.0
     assert math.isnan(result.z_score)
-    wrong = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 1], statistic=("log_loss", "accuracy"), rng=0)
+    wrong = cr.calibration_test([[1.0, 0.0]] * 3, [0, 0, 1], statistics=("log_loss", "accuracy"), rng=0)
     assert wrong.pvalue == 1 / 1000
     assert wrong.components["log_loss"].statistic == math.inf
 
 
 def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
-    with pytest.raises(cr.InputError, match="`statistic` must be distinct"):
-        cr.calibration_test(*data, statistic=("brier", "brier"))
+    with pytest.raises(cr.InputError, match="`statistics` must be distinct"):
+        cr.calibration_test(*data, statistics=("brier", "brier"))
     with pytest.raises(cr.InputError, match="must name at least one"):
-        cr.calibration_test(*data, statistic=())
+        cr.calibration_test(*data, statistics=())
     with pytest.raises(cr.UnsupportedError, match="an omnibus test shares replicates"):
-        cr.calibration_test(*data, statistic=("brier", "accuracy"), method="asymptotic")
+        cr.calibration_test(*data, statistics=("brier", "accuracy"), method="asymptotic")
 
 
 # Reference distributions
@@ -242,25 +242,25 @@ def test_an_omnibus_names_each_statistic_once(data: tuple) -> None:
 
 def test_asymptotic_is_the_chi_square_of_hosmer_lemeshow(data: tuple) -> None:
     probs, labels = data
-    result = cr.calibration_test(probs, labels, statistic="hosmer_lemeshow", method="asymptotic")
+    result = cr.calibration_test(probs, labels, statistics="hosmer_lemeshow", method="asymptotic")
     # 15 bins of 4 classes, all filled: 15 * 3 degrees of freedom
     reference = scipy.stats.chi2(45)
     assert result.pvalue == pytest.approx(reference.sf(result.statistic))
     assert result.acceptance_region == pytest.approx((0, reference.isf(0.05)))
     assert result.null_distribution is None
     assert result.pvalue_interval is None
-    resampled = cr.calibration_test(probs, labels, statistic="hosmer_lemeshow", n_resamples=20, rng=0)
+    resampled = cr.calibration_test(probs, labels, statistics="hosmer_lemeshow", n_resamples=20, rng=0)
     assert any("chi-square with 45 degrees" in note for note in resampled.notes)
 
 
 def test_asymptotic_needs_a_reference_and_plain_counts(data: tuple) -> None:
     with pytest.raises(cr.UnsupportedError, match="`brier` has no reference distribution"):
-        cr.calibration_test(*data, statistic="brier", method="asymptotic")
+        cr.calibration_test(*data, statistics="brier", method="asymptotic")
     weight = np.ones(80)
     with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="asymptotic"'):
-        cr.calibration_test(*data, statistic="hosmer_lemeshow", method="asymptotic", sample_weight=weight)
+        cr.calibration_test(*data, statistics="hosmer_lemeshow", method="asymptotic", sample_weight=weight)
     weighted = cr.calibration_test(
-        *data, statistic="hosmer_lemeshow", sample_weight=weight, n_resamples=20, rng=0
+        *data, statistics="hosmer_lemeshow", sample_weight=weight, n_resamples=20, rng=0
     )
     assert not any("chi-square" in note for note in weighted.notes)
 
@@ -273,7 +273,7 @@ def test_of_several_raters_one_is_tested(data: tuple, method: str) -> None:
     """Raters who agree leave no choice; of others the seed chooses, in proportion to their labels."""
     probs, labels = data[0], data[1]
     agreed = cr.LabelCounts(5 * np.eye(4, dtype=int)[labels])
-    settings = {"statistic": "skce", "method": method, "rng": 3}
+    settings = {"statistics": "skce", "method": method, "rng": 3}
     found, single = (
         cr.calibration_test(probs, agreed, **settings),
         cr.calibration_test(probs, labels, **settings),
@@ -298,8 +298,8 @@ def test_the_drawn_rater_depends_on_seed_and_row_alone(tmp_path: Path) -> None:
     path = tmp_path / "rated.npz"
     np.savez(path, probs=np.full((5000, 3), 1 / 3), label_counts=counts)
     chunks = cr.scan(path, chunk_rows=700)
-    told = cr.calibration_test(chunks, statistic="brier", n_resamples=19, rng=5)
-    whole = cr.calibration_test(rows, statistic="brier", n_resamples=19, rng=5)
+    told = cr.calibration_test(chunks, statistics="brier", n_resamples=19, rng=5)
+    whole = cr.calibration_test(rows, statistics="brier", n_resamples=19, rng=5)
     assert told.statistic == pytest.approx(whole.statistic)
     assert told.pvalue == whole.pvalue
 
@@ -359,7 +359,7 @@ def test_a_set_is_tested_through_its_mean(data: tuple) -> None:
 
 
 def test_the_result_is_json_safe_also_where_it_is_infinite() -> None:
-    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 1, 0], statistic="log_loss", n_resamples=19, rng=0)
+    result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 1, 0], statistics="log_loss", n_resamples=19, rng=0)
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["statistic"] == "Infinity"
     assert told["pvalue"] == 2 / 20  # two-sided: no replicate is infinite
@@ -376,8 +376,8 @@ def test_a_result_runs_again_from_its_own_settings():
 
 def test_omnibus_by_name_is_the_studied_family():
     probs = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1], [0.2, 0.8]])
-    named = cr.calibration_test(probs, [0, 1, 0, 1], statistic="omnibus", n_resamples=19, rng=0)
-    listed = cr.calibration_test(probs, [0, 1, 0, 1], statistic=("skce", "log_loss"), n_resamples=19, rng=0)
+    named = cr.calibration_test(probs, [0, 1, 0, 1], statistics="omnibus", n_resamples=19, rng=0)
+    listed = cr.calibration_test(probs, [0, 1, 0, 1], statistics=("skce", "log_loss"), n_resamples=19, rng=0)
     assert list(named.components) == ["skce", "log_loss"]
     assert named.pvalue == listed.pvalue
 
@@ -391,7 +391,7 @@ def everywhere(probs: np.ndarray, labels: np.ndarray, statistic: str) -> set[flo
     """P-values on NumPy and torch and with the classes in two other orders."""
     k = probs.shape[1]
     order = np.random.default_rng(5).permutation(k)
-    settings = {"statistic": statistic, "n_resamples": 199, "rng": 0}
+    settings = {"statistics": statistic, "n_resamples": 199, "rng": 0}
     return {
         cr.calibration_test(*given, **settings).pvalue
         for given in (
@@ -425,7 +425,7 @@ def test_settled_ties_leave_ordinary_p_values_alone(monkeypatch: pytest.MonkeyPa
     names = ("skce", "kl_ce", "classwise_ece", "hosmer_lemeshow", "brier")
 
     def pvalues() -> list[float]:
-        found = cr.calibration_test(probs, labels, statistic=names, n_resamples=99, rng=1)
+        found = cr.calibration_test(probs, labels, statistics=names, n_resamples=99, rng=1)
         return [one.pvalue for one in found.components.values()]
 
     settled = pvalues()

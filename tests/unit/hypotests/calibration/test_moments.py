@@ -131,21 +131,21 @@ def test_certain_predictions_have_no_spread() -> None:
     nothing = QuadraticForm(np.array([]), 0.0, 0.0)
     assert (nothing.survival(0.0), nothing.survival(0.1), nothing.upper(0.05)) == (1.0, 0.0, 0.0)
     probs = np.eye(3)[[0, 1, 2, 0]]
-    assert cr.calibration_test(probs, [0, 1, 2, 0], statistic="skce", method="moments").pvalue == 1.0
-    impossible = cr.calibration_test(probs, [1, 1, 2, 1], statistic="skce", method="moments")
+    assert cr.calibration_test(probs, [0, 1, 2, 0], statistics="skce", method="moments").pvalue == 1.0
+    impossible = cr.calibration_test(probs, [1, 1, 2, 1], statistics="skce", method="moments")
     assert 0 < impossible.pvalue < 1e-300
 
 
 def test_result_of_the_moments_method() -> None:
     probs, _ = oracle.example(60, 3)
     labels = oracle.drawn(probs, np.random.default_rng(1))
-    result = cr.calibration_test(probs, labels, statistic="skce", method="moments")
+    result = cr.calibration_test(probs, labels, statistics="skce", method="moments")
     assert result.statistic == float(cr.skce(probs, labels))
     assert (result.n_resamples, result.null_distribution, result.pvalue_interval) == (0, None, None)
     assert "exact mean, variance and third moment" in result.notes[-1]
     assert result.settings["method"] == "moments"
     assert result.settings["bandwidth"] == cr.skce(probs, labels).settings["bandwidth"]
-    resampled = cr.calibration_test(probs, labels, statistic="skce", n_resamples=20_000, rng=0)
+    resampled = cr.calibration_test(probs, labels, statistics="skce", n_resamples=20_000, rng=0)
     # 20 000 replicates know a standard deviation to 0.5 % and this tail to about 2 %
     assert result.z_score == pytest.approx(resampled.z_score, rel=0.03)
     assert result.acceptance_region[1] == pytest.approx(resampled.acceptance_region[1], rel=0.06)
@@ -161,23 +161,23 @@ def test_what_has_no_known_moments() -> None:
         cr.skce.with_(estimator="linear"),
     ):
         with pytest.raises(cr.UnsupportedError, match="has no exact null moments"):
-            cr.calibration_test(probs, labels, statistic=statistic, method="moments")
+            cr.calibration_test(probs, labels, statistics=statistic, method="moments")
     ordinal = cr.mmd_ce.with_(label_kernel="ordinal")
     with pytest.raises(cr.UnsupportedError, match="for other label kernels than the delta kernel"):
-        cr.calibration_test(probs, labels, statistic=ordinal, method="moments")
+        cr.calibration_test(probs, labels, statistics=ordinal, method="moments")
     with pytest.raises(cr.UnsupportedError, match='`sample_weight` cannot be used with method="moments"'):
-        cr.calibration_test(probs, labels, statistic="skce", method="moments", sample_weight=np.ones(20))
+        cr.calibration_test(probs, labels, statistics="skce", method="moments", sample_weight=np.ones(20))
     with pytest.raises(cr.UnsupportedError, match="an omnibus test shares replicates"):
-        cr.calibration_test(probs, labels, statistic=("skce", "brier"), method="moments")
+        cr.calibration_test(probs, labels, statistics=("skce", "brier"), method="moments")
     many = np.full((200, 2), 0.5)
     with cr.memory_limit(2**20), pytest.raises(cr.UnsupportedError, match="memory budget holds n = 128"):
-        cr.calibration_test(many, [0] * 200, statistic="skce", method="moments")
+        cr.calibration_test(many, [0] * 200, statistics="skce", method="moments")
 
 
 def test_torch_gives_the_same_moments_pvalue() -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
 
     probs, labels = oracle.example(30, 4)
-    first = cr.calibration_test(probs, labels, statistic="mmd_ce", method="moments").pvalue
+    first = cr.calibration_test(probs, labels, statistics="mmd_ce", method="moments").pvalue
     tensors = torch.tensor(probs, requires_grad=True), torch.tensor(labels)
-    assert cr.calibration_test(*tensors, statistic="mmd_ce", method="moments").pvalue == pytest.approx(first)
+    assert cr.calibration_test(*tensors, statistics="mmd_ce", method="moments").pvalue == pytest.approx(first)

@@ -117,6 +117,23 @@ def test_envelope_is_that_of_the_replicates_of_the_hypothesis(hypothesis: str) -
     assert np.allclose(curve.upper, kept.max(axis=0))
 
 
+@pytest.mark.parametrize("test", [cr.pit_test, cr.coverage_curve])
+def test_curves_have_a_verdict_like_other_tests(test) -> None:
+    labels = np.random.default_rng(0).normal(size=200)
+
+    def found(std: float, n: int = 200, n_resamples: int = 99) -> cr.results.EnvelopeCurve:
+        return test(cr.Gaussian(np.zeros(n), np.full(n, std)), labels[-n:], n_resamples=n_resamples, rng=0)
+
+    assert found(0.3).verdict() == "conflict"
+    assert found(1.0).verdict() == "no conflict found"
+    assert found(1.0, n_resamples=9).verdict() == "cannot tell"  # no p-value below 1 / 10
+    assert found(1.0, n_resamples=9).verdict(0.2) == "no conflict found"
+    assert found(1.0, n=2).verdict() == "cannot tell"  # of two labels nearly any curve is accepted
+    assert str(found(0.3)).endswith("conflict")
+    with pytest.raises(cr.InputError, match="level"):
+        found(1.0).verdict(2)
+
+
 def test_one_drawn_member_widens_the_envelope() -> None:
     """Labels that share a member wander together: an envelope of independent labels would reject them."""
     apart = cr.Gaussian(np.tile(np.linspace(-1, 1, 9), (300, 1)), np.ones((300, 9)))
@@ -224,7 +241,7 @@ def test_the_default_statistic_is_one_of_real_values() -> None:
 
 
 def test_replicates_are_those_of_the_mixture() -> None:
-    result = cr.calibration_test(MEMBERS, LABELS, statistic=REAL_STATISTICS, n_resamples=29, rng=4)
+    result = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=29, rng=4)
     seed = tuple(result.settings["seed"])
     drawn = RealReplicates(MEMBERS, seed).labels(slice(0, 29)).values
     for name, component in result.components.items():
@@ -235,15 +252,17 @@ def test_replicates_are_those_of_the_mixture() -> None:
 @pytest.mark.parametrize("name", REAL_STATISTICS)
 def test_decision_and_acceptance_region_agree(name: str) -> None:
     for shift in (0.0, 0.4, 3.0):
-        result = cr.calibration_test(MEMBERS, LABELS + shift, statistic=name, n_resamples=99, rng=1)
+        result = cr.calibration_test(MEMBERS, LABELS + shift, statistics=name, n_resamples=99, rng=1)
         low, high = result.acceptance_region
         assert result.rejects(0.05) == (not low <= result.statistic <= high)
 
 
 def test_torch_gives_the_same_p_values() -> None:
     there = cr.Gaussian(torch.tensor(MEAN), torch.ones(N, M, dtype=torch.float64))
-    own = cr.calibration_test(MEMBERS, LABELS, statistic=REAL_STATISTICS, n_resamples=49, rng=2)
-    other = cr.calibration_test(there, torch.tensor(LABELS), statistic=REAL_STATISTICS, n_resamples=49, rng=2)
+    own = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=49, rng=2)
+    other = cr.calibration_test(
+        there, torch.tensor(LABELS), statistics=REAL_STATISTICS, n_resamples=49, rng=2
+    )
     assert own.pvalue == other.pvalue
     for name in REAL_STATISTICS:
         assert own.components[name].pvalue == other.components[name].pvalue
@@ -252,9 +271,9 @@ def test_torch_gives_the_same_p_values() -> None:
 def test_memory_changes_nothing() -> None:
     many = cr.Gaussian(np.zeros(4000), np.ones(4000))
     labels = np.random.default_rng(3).normal(size=4000)
-    whole = cr.calibration_test(many, labels, statistic=("picp", "crps"), n_resamples=60, rng=0)
+    whole = cr.calibration_test(many, labels, statistics=("picp", "crps"), n_resamples=60, rng=0)
     with cr.memory_limit(2**20):
-        tiled = cr.calibration_test(many, labels, statistic=("picp", "crps"), n_resamples=60, rng=0)
+        tiled = cr.calibration_test(many, labels, statistics=("picp", "crps"), n_resamples=60, rng=0)
     for name in ("picp", "crps"):
         first, second = whole.components[name], tiled.components[name]
         assert np.allclose(first.null_distribution, second.null_distribution, rtol=1e-12)
@@ -264,17 +283,17 @@ def test_memory_changes_nothing() -> None:
 def test_few_quantiles_are_tested_by_coverage_only() -> None:
     few = cr.Quantiles(np.tile([-1.0, 0.0, 1.0], (N, 1)), [0.05, 0.5, 0.95])
     for name in ("picp", "quantile_calibration_error"):
-        assert 0 < cr.calibration_test(few, LABELS, statistic=name, n_resamples=19, rng=0).pvalue <= 1
+        assert 0 < cr.calibration_test(few, LABELS, statistics=name, n_resamples=19, rng=0).pvalue <= 1
     for name in ("crps", "mae", "interval_score"):
         with pytest.raises(cr.UnsupportedError, match="only how often labels lie between them"):
-            cr.calibration_test(few, LABELS, statistic=name, n_resamples=19)
+            cr.calibration_test(few, LABELS, statistics=name, n_resamples=19)
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"statistic": "brier"}, "`brier` needs class probabilities; got Gaussian"),
-        ({"statistic": "omnibus"}, "needs class probabilities"),
+        ({"statistics": "brier"}, "`brier` needs class probabilities; got Gaussian"),
+        ({"statistics": "omnibus"}, "needs class probabilities"),
         ({"resample": "instances"}, "repeats what papers print about classes"),
         ({"method": "moments"}, "moments"),
         ({"method": "asymptotic"}, "asymptotic"),
@@ -291,7 +310,7 @@ def test_user_statistics_take_real_labels() -> None:
         return float(np.abs(labels - predictions.expectation()).max())
 
     own = cr.statistic(largest, tail="greater")
-    result = cr.calibration_test(MEMBERS, LABELS, statistic=own, n_resamples=29, rng=0)
+    result = cr.calibration_test(MEMBERS, LABELS, statistics=own, n_resamples=29, rng=0)
     drawn = RealReplicates(MEMBERS, tuple(result.settings["seed"])).labels(slice(0, 29)).values
     assert np.allclose(result.null_distribution, [largest(MEMBERS, row) for row in drawn])
     pairs = itertools.pairwise(np.sort(result.null_distribution))

@@ -11,7 +11,7 @@ from libraries import Library
 
 
 def result_of(probs: np.ndarray, labels: np.ndarray) -> cr.results.CredalTestResult:
-    return cr.credal_test(probs, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
+    return cr.credal_test(probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
 
 
 def test_by_hand() -> None:
@@ -73,9 +73,9 @@ def test_learned_weights_cut_their_features() -> None:
     members = rng.dirichlet(np.ones(2), size=(200, 3))
     features = rng.normal(size=(200, 1))
     labels = rng.integers(0, 2, size=200)
-    result = cr.credal_test(members, labels, features, refit=False, n_resamples=19, rng=0)
+    result = cr.credal_test(members, labels, features=features, refit=False, n_resamples=19, rng=0)
     rows = result.test_rows
-    found = result.regions(members[rows], labels[rows], features[rows], rng=0)
+    found = result.regions(members[rows], labels[rows], features=features[rows], rng=0)
     assert found.columns == ("feature 0",)
     assert found.n == len(rows)
     plain = cr.credal_test(members, labels, refit=False, n_resamples=19, rng=0)
@@ -118,20 +118,21 @@ def test_the_mean_of_weighted_members_shows_their_weights() -> None:
     rng = np.random.default_rng(0)
     members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(60, 4)), weights=[0.7, 0.1, 0.1, 0.1])
     labels = rng.integers(0, 3, size=60)
-    found = cr.credal_test(members, labels, weights="mean", statistic="brier", n_resamples=19, rng=0)
+    found = cr.credal_test(members, labels, weights="mean", statistics="brier", n_resamples=19, rng=0)
     assert found.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
     assert found.combine(members).probs == pytest.approx(members.mean().probs)
     assert any("weighted mean of 4 members" in note for note in found.notes)
     assert not any("play no part" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_the_set_test_takes_one_of_several_raters() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), size=(60, 4))
     labels = rng.integers(0, 3, size=60)
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
     for weights in ("mean", "learned"):
-        settings = {"weights": weights, "statistic": "brier", "n_resamples": 9, "rng": 0}
+        settings = {"weights": weights, "statistics": "brier", "n_resamples": 9, "rng": 0}
         found, single = (cr.credal_test(members, given, **settings) for given in (counts, labels))
         assert found.pvalue == single.pvalue
         assert any("one label per instance was tested" in note for note in found.notes)

@@ -26,13 +26,13 @@ def draw(probs: np.ndarray, seed: int = 1) -> np.ndarray:
 def test_one_member_or_equal_members_are_a_calibration_test(weights: str, statistic: object) -> None:
     probs = members(60, 1)
     labels = draw(probs[:, 0])
-    plain = cr.calibration_test(probs[:, 0], labels, statistic=statistic, n_resamples=99, rng=3)
+    plain = cr.calibration_test(probs[:, 0], labels, statistics=statistic, n_resamples=99, rng=3)
     for given in (probs, np.repeat(probs, 4, axis=1)):
         found = cr.credal_test(
             cr.Ensemble(given, member_axis=1),
             labels,
             weights=weights,
-            statistic=statistic,
+            statistics=statistic,
             n_resamples=99,
             rng=3,
         )
@@ -50,7 +50,7 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     labels = draw(np.stack([1 - chance, chance], axis=1))
     probs = np.broadcast_to([[0.1, 0.9], [0.9, 0.1]], (1000, 2, 2))
     ensemble = cr.Ensemble(probs, member_axis=1)
-    learned = cr.credal_test(ensemble, labels, x, learner="gating", n_resamples=39, rng=1)
+    learned = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=39, rng=1)
     constant = cr.credal_test(ensemble, labels, weights="constant", n_resamples=39, rng=1)
     assert not learned.rejects(0.05)
     assert not constant.rejects(0.05)
@@ -59,7 +59,7 @@ def test_both_calibrated_combinations_of_one_set_are_kept() -> None:
     np.testing.assert_allclose(constant.weights, [0.5, 0.5], atol=0.06)
     # neither saves a set that misses the truth: 0.9 and 0.6
     outside = cr.Ensemble(np.broadcast_to([[0.1, 0.9], [0.4, 0.6]], (1000, 2, 2)), member_axis=1)
-    assert cr.credal_test(outside, labels, x, n_resamples=39, rng=1).rejects(0.05)
+    assert cr.credal_test(outside, labels, features=x, n_resamples=39, rng=1).rejects(0.05)
     assert cr.credal_test(outside, labels, weights="constant", n_resamples=39, rng=1).rejects(0.05)
 
 
@@ -73,7 +73,7 @@ def test_learned_weights_recover_a_known_gating() -> None:
     weight = 1 / (1 + np.exp(-3 * x))
     labels = draw(weight[:, None] * first + (1 - weight)[:, None] * second)
     ensemble = cr.Ensemble(np.stack([first, second], axis=1), member_axis=1)
-    found = cr.credal_test(ensemble, labels, x, learner="gating", n_resamples=19, cv=2, rng=0)
+    found = cr.credal_test(ensemble, labels, features=x, learner="gating", n_resamples=19, cv=2, rng=0)
     assert found.weight_names == ("member 0", "member 1")
     np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
     # 4000 labels: standard error of a local frequency over a tenth of them is 0.025, of a weight 0.035
@@ -99,13 +99,13 @@ def check_one_seed_one_pvalue(learner: str, refit: bool, library: Library) -> No
     labels = draw(probs.mean(axis=1))
     features = np.linspace(0, 1, 30)[:, None]
     settings = {"learner": learner, "refit": refit, "cv": 2, "n_resamples": 19, "rng": 7}
-    host = cr.credal_test(probs, labels, features, **settings)
+    host = cr.credal_test(probs, labels, features=features, **settings)
     there = cr.credal_test(
-        library.asarray(probs), library.asarray(labels), library.asarray(features), **settings
+        library.asarray(probs), library.asarray(labels), features=library.asarray(features), **settings
     )
     assert there.pvalue == host.pvalue
     np.testing.assert_allclose(there.weights, host.weights, atol=1e-6)
-    mixed = there.combine(cr.Ensemble(library.asarray(probs)), library.asarray(features))
+    mixed = there.combine(cr.Ensemble(library.asarray(probs)), features=library.asarray(features))
     assert library.owns(mixed.probs)
 
 
@@ -175,7 +175,7 @@ def test_corners_are_indexed_by_orders_of_the_classes() -> None:
 def test_the_notion_is_named(statistic: object, notion: str) -> None:
     probs = members(40, 2)
     found = cr.credal_test(
-        probs, draw(probs[:, 0]), weights="constant", statistic=statistic, n_resamples=9, rng=0
+        probs, draw(probs[:, 0]), weights="constant", statistics=statistic, n_resamples=9, rng=0
     )
     assert found.notion == notion
 
@@ -203,7 +203,7 @@ def test_a_split_tests_the_rows_it_did_not_learn_on() -> None:
 def test_ten_instances_constant_features_and_an_absent_class() -> None:
     probs = members(10, 3)
     labels = np.array([0, 1] * 5)  # class 2 never occurs
-    found = cr.credal_test(probs, labels, np.ones(10), n_resamples=19, rng=0)
+    found = cr.credal_test(probs, labels, features=np.ones(10), n_resamples=19, rng=0)
     assert 0 < found.pvalue <= 1
     assert any("all features are constant" in note for note in found.notes)
     assert any("classes without a label" in note and "2" in note for note in found.notes)
@@ -217,7 +217,7 @@ def test_a_label_that_every_member_calls_impossible() -> None:
     labels[3] = 2
     found = cr.credal_test(cr.Ensemble(probs), labels, n_resamples=39, rng=0)
     assert np.isfinite(found.weights).all()
-    assert cr.credal_test(cr.Ensemble(probs), labels, statistic="log_loss", n_resamples=39, rng=0).rejects(
+    assert cr.credal_test(cr.Ensemble(probs), labels, statistics="log_loss", n_resamples=39, rng=0).rejects(
         0.06
     )
 
@@ -226,17 +226,17 @@ def test_combine_wants_the_same_members_and_features() -> None:
     probs = members(60, 3)
     labels = draw(probs.mean(axis=1))
     x = np.linspace(0, 1, 60)
-    found = cr.credal_test(probs, labels, x, n_resamples=9, rng=0)
-    assert len(found.combine(probs[:5], x[:5])) == 5
+    found = cr.credal_test(probs, labels, features=x, n_resamples=9, rng=0)
+    assert len(found.combine(probs[:5], features=x[:5])) == 5
     with pytest.raises(cr.InputError, match="must be of the kind that was tested"):
-        found.combine(members(5, 4), x[:5])
+        found.combine(members(5, 4), features=x[:5])
     with pytest.raises(cr.InputError, match="`features` are needed"):
         found.combine(probs[:5])
     with pytest.raises(cr.InputError, match="must have 1 columns"):
-        found.combine(probs[:5], np.ones((5, 2)))
+        found.combine(probs[:5], features=np.ones((5, 2)))
     without = cr.credal_test(probs, labels, n_resamples=9, rng=0)
     with pytest.raises(cr.InputError, match="were not given to the test"):
-        without.combine(probs[:5], x[:5])
+        without.combine(probs[:5], features=x[:5])
 
 
 @pytest.mark.slow
@@ -257,13 +257,13 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
     settings = {"learner": learner, "n_resamples": 19, "rng": 0}
-    one = cr.credal_test(probs, world.labels, features, **settings)
-    two = cr.credal_test(probs[:, order], world.labels, features, **settings)
+    one = cr.credal_test(probs, world.labels, features=features, **settings)
+    two = cr.credal_test(probs[:, order], world.labels, features=features, **settings)
     moved = [*order, *range(4, one.weights.shape[1])]  # what a learner adds to the members has no order
     np.testing.assert_allclose(two.weights, one.weights[:, moved], atol=1e-6)
     found, again = (
-        one.combine(probs[:9], world.features[:9] if with_features else None),
-        two.combine(probs[:9, order], world.features[:9] if with_features else None),
+        one.combine(probs[:9], features=world.features[:9] if with_features else None),
+        two.combine(probs[:9, order], features=world.features[:9] if with_features else None),
     )
     np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
     assert two.calibration.pvalue == one.calibration.pvalue
@@ -291,8 +291,11 @@ def test_members_may_change_places(learner: str, with_features: bool) -> None:
         ({"labels": np.zeros(39, dtype=int)}, "one entry per prediction"),
         ({"n_resamples": 0}, "`n_resamples` must be a positive integer"),
         ({"n_draws": 0}, "`n_draws`"),
-        ({"statistic": ()}, "must name at least one"),
-        ({"paper": "M23", "statistic": ("skce", "brier")}, "minimises one statistic"),
+        ({"statistics": ()}, "must name at least one"),
+        ({"paper": "M23", "statistics": ("skce", "brier")}, "minimises one statistic"),
+        ({"resample": "rows"}, "`resample` must be one of"),
+        ({"resample": "instances", "refit": True}, "keeps the combination that was found"),
+        ({"method": "witness", "resample": "labels"}, "`resample` belongs to tests of weights"),
         ({"progress": 3}, "`progress`"),
         ({"predictions": cr.Gaussian(np.zeros(40), np.ones(40))}, "needs class predictions"),
     ],
@@ -327,7 +330,7 @@ def test_progress_is_reported() -> None:
 def test_features_of_constant_weights_are_noted() -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 2))
     labels, features = np.zeros(20, dtype=int), np.ones((20, 1))
-    found = cr.credal_test(members, labels, features, weights="constant", n_resamples=9, rng=0)
+    found = cr.credal_test(members, labels, features=features, weights="constant", n_resamples=9, rng=0)
     assert "constant weights do not look at features" in found.notes
     without = cr.credal_test(members, labels, weights="constant", n_resamples=9, rng=0)
     assert without.pvalue == found.pvalue

@@ -8,10 +8,10 @@ import pytest
 import credibly as cr
 from credibly.hypotests.credal.inflate import smallest_radius
 
-QUICK = {"weights": "constant", "n_resamples": 199, "refit": False}
+QUICK = {"weights": "constant", "n_resamples": 99, "refit": False}
 
 
-def world(shift: float, n: int = 300, seed: int = 3) -> tuple[cr.Ensemble, np.ndarray]:
+def world(shift: float, n: int = 200, seed: int = 3) -> tuple[cr.Ensemble, np.ndarray]:
     """Members around a base; labels from their mean, moved towards class 0 by `shift`."""
     rng = np.random.default_rng(seed)
     base = rng.dirichlet(np.ones(3), size=n)
@@ -36,7 +36,7 @@ def test_the_radius_grows_with_the_shift(by: str) -> None:
     radii = [cr.inflate(*world(shift), by=by, rng=1, **QUICK).radius for shift in (0.0, 0.3, 0.6)]
     assert radii[0] == 0.0
     assert radii == sorted(set(radii))
-    # labels moved by a share s lie in the set mixed with everything at s, and with 300 of them not far below
+    # labels moved by a share s lie in the set mixed with everything at s, and with 200 of them not far below
     assert radii[2] > 0.3
     assert radii[2] <= 0.6
 
@@ -57,10 +57,10 @@ def test_learned_weights_look_at_the_set_that_was_given() -> None:
     assert found.radius > 0
     probs = np.asarray(members.probs)
     features = np.log(probs).reshape(160, -1)
-    given = cr.inflate(members, labels, features, rng=1, **settings)
+    given = cr.inflate(members, labels, features=features, rng=1, **settings)
     assert np.array_equal(found.pvalues, given.pvalues)
     np.testing.assert_allclose(
-        found.combine(members[:7]).probs, given.combine(members[:7], features[:7]).probs, atol=1e-12
+        found.combine(members[:7]).probs, given.combine(members[:7], features=features[:7]).probs, atol=1e-12
     )
     assert not given.own_features
     constant = cr.inflate(members, labels, rng=1, weights="constant", n_resamples=99)
@@ -105,6 +105,7 @@ def test_every_kind(kind: str) -> None:
     assert len(found.apply(predictions)) == len(labels)
 
 
+@pytest.mark.slow
 def test_the_witness_answers_by_default() -> None:
     members, labels = world(0.5)
     found = cr.inflate(members, labels, rng=1, resolution=0.05)
@@ -113,7 +114,7 @@ def test_the_witness_answers_by_default() -> None:
     assert found.combine(members[:5]).probs.shape == (5, 3)
     assert cr.inflate(*world(0.0), rng=1).radius == 0.0
     # labels against the predictions at every instance: the set of all distributions is never rejected
-    side = np.arange(200) % 2
+    side = np.arange(100) % 2
     probs = np.where(side[:, None] == 1, [0.9, 0.1], [0.1, 0.9])
     assert cr.inflate(probs, side, rng=1, resolution=0.05).radius > 0.5
 
@@ -203,7 +204,7 @@ def test_refits_take_fewer_replicates_far_from_the_decision() -> None:
     at_end = cr.credal_test(
         found.apply(members),
         labels,
-        np.log(np.asarray(members.probs)).reshape(160, -1),
+        features=np.log(np.asarray(members.probs)).reshape(160, -1),
         method="weights",
         rng=1,
         cv=2,

@@ -234,12 +234,12 @@ def test_a_network_learns_a_gating(score: str) -> None:
     seen: list[tuple[int, int]] = []
     learner = cr.learners.NeuralLearner(score=score, max_epochs=150)
     settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
-    found = cr.credal_test(ensemble, labels, x, progress=lambda *pair: seen.append(pair), **settings)
+    found = cr.credal_test(ensemble, labels, features=x, progress=lambda *pair: seen.append(pair), **settings)
     assert np.abs(found.weights[:, 0] - (x > 0)).mean() < 0.15
-    assert found.pvalue == cr.credal_test(ensemble, labels, x, **settings).pvalue
+    assert found.pvalue == cr.credal_test(ensemble, labels, features=x, **settings).pvalue
     assert any("epochs" in note for note in found.notes)
     assert seen
-    np.testing.assert_allclose(found.combine(ensemble, x).probs.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
 
 
 def test_without_torch_the_network_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,12 +262,14 @@ def test_networks_train_on_cuda(cuda) -> None:
     sample = BinaryWorld("H0,2").draw(200, rng=4)
     learner = cr.learners.NeuralLearner(max_epochs=60)
     given = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
-    here = cr.credal_test(sample.predictions, sample.labels, sample.features, learner=learner, **given)
+    here = cr.credal_test(
+        sample.predictions, sample.labels, features=sample.features, learner=learner, **given
+    )
     onto = {"dtype": cuda.float64, "device": "cuda"}
     there = cr.credal_test(
         cr.Ensemble(cuda.tensor(sample.predictions.probs, **onto)),
         cuda.tensor(sample.labels, device="cuda"),
-        cuda.tensor(sample.features, **onto),
+        features=cuda.tensor(sample.features, **onto),
         learner=learner,
         **given,
     )
@@ -285,11 +287,11 @@ def test_networks_train_on_cuda(cuda) -> None:
 def test_light_learners_give_the_same_pvalue_on_cuda(cuda) -> None:
     sample = MulticlassWorld("H0,2", n_members=3, n_classes=3).draw(150, rng=4)
     onto = {"dtype": cuda.float64, "device": "cuda"}
-    here = cr.credal_test(sample.predictions, sample.labels, sample.features, n_resamples=39, rng=0)
+    here = cr.credal_test(sample.predictions, sample.labels, features=sample.features, n_resamples=39, rng=0)
     there = cr.credal_test(
         cr.Ensemble(cuda.tensor(sample.predictions.probs, **onto)),
         cuda.tensor(sample.labels, device="cuda"),
-        cuda.tensor(sample.features, **onto),
+        features=cuda.tensor(sample.features, **onto),
         n_resamples=39,
         rng=0,
     )

@@ -43,7 +43,7 @@ def moved(probs: np.ndarray, share: float, label: int = 0) -> np.ndarray:
 def ask(
     predictions: Any, labels: np.ndarray, features: Any = None, **settings: Any
 ) -> cr.results.CredalTestResult:
-    return cr.credal_test(predictions, labels, features, method="witness", rng=0, **settings)
+    return cr.credal_test(predictions, labels, features=features, method="witness", rng=0, **settings)
 
 
 def as_sets(probs: np.ndarray) -> dict[str, Any]:
@@ -260,7 +260,7 @@ def test_four_outcomes(
     [
         ({"method": "neither"}, "method"),
         ({"method": "witness", "weights": "constant"}, "weights"),
-        ({"method": "witness", "n_resamples": 99}, "n_resamples"),
+        ({"method": "witness", "n_resamples": 0}, "n_resamples"),
         ({"method": "both", "paper": "J25"}, "paper"),
         ({"given": "labels"}, "given"),
         ({"given": "features"}, "features"),
@@ -291,6 +291,83 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     assert (found.pvalue, found.exact_pvalue, found.anytime_pvalue) == (0.0, 0.0, 0.0)
     assert np.isinf(found.log_evalues[3:]).all()
     assert np.isfinite(found.log_evalues[:3]).all()
+
+
+def test_impossible_labels_are_counted_and_named() -> None:
+    """No combination explains them either, so the hypothesis of the papers falls with the set."""
+    probs = members(60, 3, 2)
+    sets = cr.Ensemble(np.concatenate([probs, np.zeros((60, 3, 1))], axis=2), member_axis=1)
+    labels = draw(probs.mean(axis=1))
+    labels[[7, 31]] = 2
+    both = cr.credal_test(sets, labels, n_resamples=19, rng=0)
+    assert both.validity.impossible_rows.tolist() == [7, 31]
+    assert (both.verdict(), both.outcome(), both.pvalue) == ("conflict", "both", both.validity.pvalue)
+    told = "The labels of 2 of 60 instances (rows 7, 31) have probability 0 under every distribution"
+    for found in (both, ask(sets, labels)):
+        assert found.sentence().startswith(told)
+        assert "may still be calibrated" not in found.sentence()
+    labels[31] = 0
+    assert "The label of row 7 has probability 0" in ask(sets, labels).sentence()
+
+
+def test_a_witness_needs_no_replicates_and_says_so() -> None:
+    probs = members(30, 2, 3)
+    sets, labels = cr.Ensemble(probs, member_axis=1), draw(cautious(probs))
+    plain, asked = ask(sets, labels), ask(sets, labels, n_resamples=99)
+    assert (asked.pvalue, asked.n_resamples) == (plain.pvalue, 0)
+    assert any("draws no replicates" in note for note in asked.notes)
+    assert not any("draws no replicates" in note for note in plain.notes)
+
+
+def test_too_few_instances_for_folds_still_have_a_witness() -> None:
+    probs = members(7, 2, 3)
+    with pytest.raises(cr.InputError, match=r'got 7. Use method="witness", which has no folds'):
+        cr.credal_test(cr.Ensemble(probs, member_axis=1), np.zeros(7, dtype=int))
+    assert ask(cr.Ensemble(probs, member_axis=1), np.zeros(7, dtype=int)).pvalue > 0
+
+
+def test_conditions_name_their_classes() -> None:
+    probs = members(600, 3, 3)
+    large = probs[:, :, 1].mean(axis=1) > 0.35
+    truth = np.where(large[:, None], moved(probs, 0.6), probs.mean(axis=1))
+    first = ask(cr.Ensemble(probs, member_axis=1), draw(truth)).validity.directions[0]
+    assert first.where_label is not None
+    assert f"class {first.where_label}" in first.where
+    assert not set("{}") & set(first.where + first.words())
+    names = ["cat", "dog", "whale"]
+    condition = first.words(names).split("mostly where ")[1]
+    assert names[first.where_label] in condition
+    assert "class" not in condition
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 2.5])
+def test_evidence_rows_need_a_number(limit: Any) -> None:
+    probs = members(60, 2, 3)
+    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
+    with pytest.raises(cr.InputError, match="`limit` must be an integer of at least 1"):
+        found.validity.evidence_rows(limit)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200, 1e308])
+def test_huge_features_are_standardised(scale: float) -> None:
+    probs = members(150, 3, 3)
+    x = np.random.default_rng(5).uniform(-1, 1, size=(150, 2))
+    sets, labels = cr.Ensemble(probs, member_axis=1), draw(cautious(probs))
+    expected = ask(sets, labels, x, given="features")
+    columns = np.concatenate([scale * x, np.full((150, 1), 1e306)], axis=1)  # a constant one says nothing
+    found = ask(sets, labels, columns, given="features")
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+
+
+def test_why_nothing_could_be_found() -> None:
+    probs = members(40, 2, 3)
+    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs))).validity
+    replace = dataclasses.replace
+    assert replace(found, smallest_pvalue=0.05).why_not() == ""
+    assert "so wide" in replace(found, smallest_pvalue=0.99).why_not()
+    # 0.2^(n / 40) = 0.05 at n = 40 log 0.05 / log 0.2 = 74.5
+    assert "about 75 instances could" in replace(found, smallest_pvalue=0.2).why_not()
+    assert "12 instances are too few" in replace(found, n=12, smallest_pvalue=0.2).why_not()
 
 
 def test_names_must_cover_the_classes() -> None:

@@ -73,8 +73,7 @@ def test_the_result_is_what_the_replicates_say() -> None:
             assert result.lower_pvalue == (1 + below) / 200
             assert result.pvalue == pytest.approx(min(1, 2 * (1 + min(above, below)) / 200))
             assert result.pvalue_interval[0] <= result.pvalue <= result.pvalue_interval[1]
-            ties = above + below - 199
-            assert result.paper_pvalue == pytest.approx((199 - above + ties / 2) / 199)
+            assert result.paper_pvalue == pytest.approx((199 - above) / 199)  # P21 Algorithm 3: below
             assert result.direction == ("above" if above <= below else "below")
             ordered = np.sort(null)
             # the smallest values with at least 5 % and 95 % of the replicates at or below
@@ -139,7 +138,7 @@ def test_few_members_cannot_tell_what_one_more_might_explain() -> None:
 def test_one_member_is_the_consistency_test(name: str) -> None:
     members, labels = world(m=1)
     check = cr.predictive_check(members, labels, statistics=[name], n_resamples=99, rng=5)
-    test = cr.calibration_test(members[:, 0], labels, statistic=name, n_resamples=99, rng=5)
+    test = cr.calibration_test(members[:, 0], labels, statistics=name, n_resamples=99, rng=5)
     for hypothesis in BOTH:
         result = check.under(hypothesis).checks[name]
         assert np.allclose(result.null_distribution, test.null_distribution, rtol=0, atol=1e-13)
@@ -166,12 +165,16 @@ def test_ties_count_as_extreme() -> None:
         "constant"
     ]
     assert (result.pvalue, result.upper_pvalue, result.lower_pvalue) == (1.0, 1.0, 1.0)
-    assert result.paper_pvalue == 0.5
+    assert result.paper_pvalue == 0.0  # P21 Algorithm 3 counts what is strictly below
     assert result.sharpness == 0.0
     sure = np.zeros((20, 2, 2))
     sure[:, :, 0] = 1.0
-    result = cr.predictive_check(sure, np.zeros(20, int), statistics=["accuracy"], rng=0).checks["accuracy"]
-    assert (result.statistic, result.pvalue, result.paper_pvalue) == (1.0, 1.0, 0.5)
+    result = cr.predictive_check(sure, np.zeros(20, int), statistics=["accuracy"], paper="P21", rng=0).checks[
+        "accuracy"
+    ]
+    assert (result.statistic, result.pvalue, result.paper_pvalue) == (1.0, 1.0, 0.0)
+    assert result.verdict() == "no conflict found"  # within the range of the replicates: P21 Fig. 7
+    assert not any(result.paper_rules.values())
 
 
 def test_user_statistics_scalar_batched_and_plain_agree() -> None:
@@ -317,22 +320,32 @@ def test_few_members_are_a_limit_in_words() -> None:
 def test_paper_mode_applies_the_rules_of_the_paper() -> None:
     members, labels = world()
     check = cr.predictive_check(members, labels, paper="P21", rng=0)
-    assert check.settings["statistics"]["confidence_ece"]["n_bins"] == 10
+    assert check.settings["statistics"]["confidence_ece"]["n_bins"] == cr.confidence_ece.n_bins
     assert check.settings["statistics"]["confidence_ece"]["closed"] == "right"
-    assert any("n_bins=10" in note for note in check.notes)
+    assert any("P21 prints no number of bins" in note for note in check.notes)
     assert any("0 or 1" in note for note in check.notes)
     for result in check.checks.values():
-        share = result.paper_pvalue
+        null = np.sort(result.null_distribution)
         assert result.paper_rules == {
-            "p is 0 or 1": share in (0, 1),
-            "outside the central 95 %": share < 0.025 or share > 0.975,
+            "outside the replicates": not null[0] <= result.statistic <= null[-1],
+            # of 999 replicates the 25th and the 975th
+            "outside the central 95 %": not null[24] <= result.statistic <= null[974],
         }
+        # Tables 2 and 3 decide as the two-sided p-value does
+        assert result.paper_rules["outside the central 95 %"] == (result.pvalue <= 0.05)
+    real = cr.predictive_check(
+        cr.Gaussian([0.0] * 9, [1.0] * 9), np.zeros(9), hypothesis="independent", paper="P21"
+    )
+    assert real.settings["statistics"]["picp"]["level"] == 0.95  # Table 2: from .025 to .975
+    assert real.settings["statistics"]["quantile_calibration_error"] == {"levels": 100, "strict": True}
     wrong = cr.predictive_check(members, (labels + 1) % 3, statistics=["log_loss"], paper="P21", rng=0)
     assert wrong.checks["log_loss"].paper_pvalue == 1.0
     assert wrong.checks["log_loss"].verdict() == "conflict"
     # one replicate above the observation is enough for the paper, however small the p-value
     border = wrong.checks["log_loss"]
-    almost = dataclasses.replace(border, paper_rules={"p is 0 or 1": False, "outside the central 95 %": True})
+    almost = dataclasses.replace(
+        border, paper_rules={"outside the replicates": False, "outside the central 95 %": True}
+    )
     assert almost.verdict() == "no conflict found"
 
 

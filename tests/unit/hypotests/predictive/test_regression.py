@@ -44,7 +44,7 @@ def test_one_member_is_the_consistency_test() -> None:
     mean, std, labels = world(m=2)
     single = cr.Gaussian(mean[:, :1], std[:, :1])
     check = cr.predictive_check(single, labels, statistics=["crps"], n_resamples=99, rng=1)
-    test = cr.calibration_test(single, labels, statistic="crps", n_resamples=99, rng=1)
+    test = cr.calibration_test(single, labels, statistics="crps", n_resamples=99, rng=1)
     for hypothesis in ("bayesian", "independent"):
         assert np.allclose(check.under(hypothesis).checks["crps"].null_distribution, test.null_distribution)
         assert check.under(hypothesis).checks["crps"].pvalue == test.pvalue
@@ -102,6 +102,26 @@ def test_of_a_few_quantiles_only_coverage_is_checked() -> None:
             cr.predictive_check(few, labels, statistics=[name], hypothesis="independent")
 
 
+def test_defaults_of_quantiles_are_what_their_levels_allow() -> None:
+    """The default used to fail where the ends of the 90 % interval were not predicted."""
+    mean, std, labels = world()
+
+    def checked(levels: list[float]) -> cr.results.PredictiveCheck:
+        given = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
+        return cr.predictive_check(given, labels, hypothesis="independent", n_resamples=19, rng=0)
+
+    usual = checked([0.05, 0.5, 0.95])
+    assert not any("picp" in note for note in usual.notes)
+    assert usual.settings["statistics"]["picp"]["level"] == 0.9
+    other = checked([0.1, 0.25, 0.75, 0.9])  # 80 % is nearer to 90 % than 50 %
+    assert other.settings["statistics"]["picp"]["level"] == 0.8
+    assert any("picp is that of the 80 % interval" in note for note in other.notes)
+    for levels in ([0.5], [0.1, 0.5, 0.8]):
+        single = checked(levels)
+        assert list(single.checks) == ["quantile_calibration_error"]
+        assert any("picp was left out" in note for note in single.notes)
+
+
 def test_class_statistics_of_real_values_are_refused() -> None:
     mean, std, labels = world()
     with pytest.raises(cr.InputTypeError, match="class probabilities"):
@@ -134,7 +154,7 @@ def test_functions_of_members() -> None:
     x = np.array([3.0, 1.0, 2.0])
     slopes = np.array([-1.0, 0.0, 1.0, 2.0])
     given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = cr.hypotests.member_functions(given, x, labels=x, n_functions=2, level=0.8, rng=1)
+    found = cr.hypotests.member_functions(given, x, x=x, n_functions=2, level=0.8, rng=1)
     assert found.x.tolist() == [1.0, 2.0, 3.0]
     assert found.labels.tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
@@ -143,7 +163,7 @@ def test_functions_of_members() -> None:
     assert np.allclose(found.centre - found.low, half)
     total = cr.Gaussian(found.x[:, None] * slopes, np.full((3, 4), 0.5)).quantile([0.1, 0.9])
     assert np.allclose(np.stack([found.total_low, found.total_high], axis=1), total)
-    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x, rng=0)
+    everyone = cr.hypotests.member_functions(cr.Samples(np.zeros((3, 2, 5))), x=x, rng=0)
     assert everyone.members.tolist() == [0, 1]
     assert everyone.labels is None
 
@@ -161,4 +181,4 @@ def test_functions_of_members() -> None:
 )
 def test_functions_of_members_are_refused(given, x, settings: dict, message: str) -> None:
     with pytest.raises(cr.CrediblyError, match=message):
-        cr.hypotests.member_functions(given, x, **settings)
+        cr.hypotests.member_functions(given, x=x, **settings)

@@ -1,0 +1,573 @@
+"""What a reader wants to know first: is the model too sure or too unsure, by how much, and what helps.
+
+One headline with direction, size and remedy; then a few questions with one sentence and one verdict each.
+The size leads: points of probability with an interval. Whether chance explains it decides the word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import UnsupportedError
+from credibly.evaluation.set_tests import CredalParts
+from credibly.evaluation.stages import Part, Stage, Work, check_verdicts
+from credibly.evaluation.words import Verdict, Word, shown, verdicts
+from credibly.hypotests import calibration_test
+from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
+from credibly.results.base import Result
+from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
+from credibly.results.estimates import Estimate
+from credibly.results.recalibration import Change
+from credibly.results.tests import HypotestResult
+from credibly.statistics import confidence_gap
+from credibly.statistics.registry import story_of
+
+ASKED = ("credal", "validity", "check")
+"""Parts whose answers are those to a question of the headline."""
+POWER = 0.8
+FEW = 0.1
+"""A test that would miss an average gap of ten points tells nothing."""
+INTERVAL = 0.9
+"""Central interval that the headline of real values speaks of."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer(Result):
+    """One question of the first screen.
+
+    Attributes
+    ----------
+    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
+        What is asked; the report puts the figure of this name beside it.
+    question : str
+        The question.
+    word : {"conflict", "no conflict found", "cannot tell"}
+        The verdict.
+    sentence : str
+        The answer.
+    """
+
+    about: str
+    question: str
+    word: Word
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.question} {self.word}: {self.sentence}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline(Part):
+    """The answer to the title of a report.
+
+    Attributes
+    ----------
+    word : {"conflict", "no conflict found", "cannot tell"}
+        The verdict.
+    sentence : str
+        Direction, size, and whether chance explains it.
+    remedy : str
+        What would help, and how much; empty where nothing was found to mend, or nothing was tried.
+    size : float or None
+        The gap, as a share: mean confidence minus accuracy; of real values stated minus observed coverage.
+    interval : tuple of float or None
+        Its 95 % interval.
+    margin : float
+        A smaller gap does not matter.
+    detectable : float or None
+        The gap that the test would have noticed with a probability of 80 %.
+    questions : tuple of Answer
+        One sentence and one verdict each.
+    steps : tuple of (str, str)
+        What to do next, each with a command.
+    """
+
+    word: Word
+    sentence: str
+    remedy: str
+    size: float | None
+    interval: tuple[float, float] | None
+    margin: float
+    detectable: float | None
+    questions: tuple[Answer, ...]
+    steps: tuple[tuple[str, str], ...]
+
+    @property
+    def findings(self) -> tuple[Answer, ...]:
+        """What was found, once each: this first, then the questions that it does not answer itself."""
+        own = {"confidence", "coverage"}
+        asked = "How far can these predictions be believed?"
+        return (
+            Answer("headline", asked, self.word, str(self)),
+            *(one for one in self.questions if one.about not in own),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.remedy}".strip()
+
+
+def points(share: float) -> str:
+    """Write a difference of shares in points of probability."""
+    size = abs(100.0 * share)
+    digits = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
+    return f"{digits} point" if digits == "1.0" else f"{digits} points"
+
+
+def _percent(*shares: float) -> list[str]:
+    """Write shares as per cent, with a digit more where they would look the same."""
+    whole = [f"{100 * share:.0f}" for share in shares]
+    if len(set(whole)) < len(shares) or "100" in whole or "0" in whole:
+        whole = [f"{100 * share:.1f}" for share in shares]
+    return [f"{digits} %" for digits in whole]
+
+
+def detectable_gap(test: HypotestResult, level: float) -> float | None:
+    """Return the shift that a two-sided test at `level` notices with a probability of 80 %."""
+    null = test.null_distribution
+    if null is None or not np.isfinite(null).all():
+        return None
+    normal = NormalDist()
+    return float((normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)) * np.std(null))
+
+
+def _interval(estimate: Estimate) -> tuple[float, float] | None:
+    try:
+        low, high = estimate.interval()
+    except UnsupportedError:
+        return None
+    return float(low), float(high)
+
+
+def _within(interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return ""
+    low, high = sorted(abs(100 * end) for end in interval)
+    if interval[0] < 0 < interval[1]:
+        return f" (95 %: {100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
+    return f" (95 %: {low:.1f} to {high:.1f})"
+
+
+def _matters(interval: tuple[float, float] | None, margin: float) -> str:
+    """Say whether a gap that is no chance is also large enough to care."""
+    if interval is None:
+        return ""
+    if max(map(abs, interval)) < margin:
+        return f" Real, but small: less than {points(margin)}."
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------- classes
+
+
+@dataclasses.dataclass(frozen=True)
+class _Classes:
+    """What the headline of class predictions is made of."""
+
+    rows: Rows
+    work: Work
+    confidence: float
+    accuracy: float
+    gap: Estimate
+    test: HypotestResult | None
+    found: tuple[Verdict, ...]
+
+    @classmethod
+    def of(cls, rows: Rows, work: Work) -> _Classes:
+        """Gather it; the gap is computed where the caller chose other statistics."""
+        curve: ReliabilityCurve = work.found["curves"].top_label
+        filled = curve.weight > 0
+        weight = curve.weight[filled] / curve.weight.sum()
+        confidence = float(weight @ curve.predicted[filled])
+        accuracy = float(weight @ curve.observed[filled])
+        name = confidence_gap.name
+        gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
+        tests = dict(work.found["tests"] or {})
+        if work.tests and name not in tests:
+            own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
+            return cls(rows, work, confidence, accuracy, gap, own, verdicts(tests, work.summary, work.level))
+        return cls(
+            rows, work, confidence, accuracy, gap, tests.get(name), verdicts(tests, work.summary, work.level)
+        )
+
+    @property
+    def conflicts(self) -> list[Verdict]:
+        """Conflicts of calibration, those of confidence first, then of single classes."""
+        order = {"confidence": 0, "classwise": 1, "distribution": 2}
+        found = [one for one in self.found if one.word == "conflict" and one.statistic is not None]
+        return sorted(found, key=lambda one: order[story_of(str(one.statistic)).notion])
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether the average gap itself is more than chance explains."""
+        return self.test is not None and self.test.verdict(self.work.level) == "conflict"
+
+    @property
+    def says(self) -> str:
+        """What it says and how often it is right."""
+        says, right = _percent(self.confidence, self.accuracy)
+        return f"it says {says} and is right {right} of the time"
+
+
+def _class_headline(rows: Rows, work: Work) -> Headline:
+    facts = _Classes.of(rows, work)
+    size, interval = float(facts.gap.value), _interval(facts.gap)
+    detectable = None if facts.test is None else detectable_gap(facts.test, work.level)
+    word: Word = "conflict"
+    if facts.is_gap:
+        sentence = (
+            f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
+            f"{_within(interval)}, more than chance explains.{_matters(interval, work.margin)}"
+        )
+    elif facts.conflicts:
+        average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
+        where = "Miscalibrated, though not on average" if average else "Miscalibrated"
+        sentence = f"{where}: {facts.says}. {_in_parts(facts)}"
+    elif facts.test is None:
+        word = "cannot tell"
+        sentence = (
+            f"Not tested: {facts.says}, {points(size)} too {_way(size)}"
+            f"{_within(interval)}; whether chance explains it was not asked."
+        )
+    elif detectable is None or detectable > FEW:
+        word = "cannot tell"
+        least = "" if detectable is None else f", only an average gap above {points(detectable)}"
+        sentence = (
+            f"Too few data to tell: with {rows.n} instances{least} would have been noticed (power 80 %)."
+            if least
+            else "Too few data to tell."
+        )
+    else:
+        word = "no conflict found"
+        sentence = (
+            f"No sign of miscalibration in {rows.n} instances; an average gap of more than "
+            f"{points(detectable)} would have been noticed (power 80 %)."
+        )
+    remedy, steps = _remedy(facts, word, detectable)
+    questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
+    return Headline(
+        word,
+        sentence,
+        remedy,
+        size,
+        interval,
+        work.margin,
+        detectable,
+        (*questions, *_spread_question(rows, work)),
+        steps,
+    )
+
+
+def _direction(size: float) -> str:
+    return "Overconfident" if size > 0 else "Underconfident"
+
+
+def _way(size: float) -> str:
+    return "sure" if size > 0 else "unsure"
+
+
+def _in_parts(facts: _Classes) -> str:
+    """Say where confidence is off although its mean is right."""
+    first = facts.conflicts[0]
+    notion = story_of(str(first.statistic)).notion
+    curves = facts.work.found["curves"]
+    if notion == "confidence":
+        regions = _regions(curves.top_label)
+        if regions:
+            return f"Where it says {' and where it says '.join(regions)}: more than chance explains."
+    if notion == "classwise" and len(curves.per_class):
+        worst = max(curves.per_class, key=lambda curve: abs(_mean_gap(curve)))
+        size = _mean_gap(worst)
+        name = worst.name.removeprefix("class ")
+        often = "often" if size > 0 else "rarely"
+        return (
+            f"The probabilities of single classes are off, more than chance explains: class {name} is "
+            f"predicted {points(size)} too {often}."
+        )
+    story = story_of(str(first.statistic))
+    said = story.above if first.size is None or first.size > 0 else story.below
+    return f"{story.title} finds more than chance explains: {said}."
+
+
+def _mean_gap(curve: ReliabilityCurve) -> float:
+    """Return predicted minus observed, the mean over all bins."""
+    filled = curve.weight > 0
+    weight = curve.weight[filled] / curve.weight.sum()
+    return float(weight @ (curve.predicted[filled] - curve.observed[filled]))
+
+
+def _regions(curve: ReliabilityCurve) -> list[str]:
+    """Say in which range of confidence the curve leaves its band, too sure and too unsure apart."""
+    if curve.band is None:
+        return []
+    lower, upper = curve.band
+    with np.errstate(invalid="ignore"):  # empty bins hold nothing
+        outside = {"sure": curve.observed < lower, "unsure": curve.observed > upper}
+    said = []
+    for how, bins in outside.items():
+        if not bins.any():
+            continue
+        weight = curve.weight[bins] / curve.weight[bins].sum()
+        gap = float(weight @ (curve.predicted[bins] - curve.observed[bins]))
+        low, high = _percent(float(curve.predicted[bins].min()), float(curve.predicted[bins].max()))
+        where = f"about {low}" if low == high or bins.sum() == 1 else f"{low} to {high}"
+        said.append(f"{where}, it is {points(gap)} too {how}")
+    return said
+
+
+def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
+    size, interval = float(facts.gap.value), _interval(facts.gap)
+    said = sentence
+    if word != "conflict":
+        how = f"{points(size)} too {_way(size)}{_within(interval)}"
+        said = f"On average {facts.says}: {how}."
+        said += " Chance explains it." if facts.test is not None else ""
+    elif facts.test is not None and facts.is_gap:
+        limit = facts.test.acceptance_region
+        allowed = max(abs(limit[0]), abs(limit[1]))
+        said = (
+            f"Too {_way(size)} by {points(size)}{_within(interval)}: {facts.says}. "
+            f"Chance alone would give at most {points(allowed)} (p = {shown(facts.test.pvalue)}, adjusted "
+            f"{shown(facts.test.deciding_pvalue)})."
+        )
+    else:
+        said = _in_parts(facts)
+    return Answer("confidence", "Is its confidence right?", word, said)
+
+
+def _error_question(work: Work) -> Answer:
+    """Answer whether the surest answers are right more often."""
+    curve = work.found["curves"].risk_coverage["confidence"]
+    question = "Does it know when it is wrong?"
+    risk = float(curve.risk[-1])
+    if risk == 0:
+        return Answer(
+            "errors", question, "cannot tell", f"It made no mistake in {curve.n} instances: nothing to find."
+        )
+    half = float(np.interp(0.5, curve.coverage, curve.risk))
+    among, instead = _percent(half, risk)
+    said = f"Of its surest half, {among} are wrong, of all {instead}."
+    interval = _interval(curve.area)
+    if interval is None:
+        return Answer("errors", question, "cannot tell", f"{said} Too few data to tell more.")
+    if interval[1] < risk:
+        return Answer("errors", question, "no conflict found", said)
+    if interval[0] > risk:
+        return Answer(
+            "errors", question, "conflict", f"No: {said} Its surest answers are wrong more often than others."
+        )
+    return Answer(
+        "errors", question, "cannot tell", f"{said} Its confidence cannot be shown to find its mistakes."
+    )
+
+
+def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
+    """Answer whether members disagree, or sets are wide, as they should; nothing for single distributions."""
+    members = isinstance(rows.sample.predictions, Ensemble)
+    question = "Is the width of its sets believable?"
+    if members:
+        question = "Is the disagreement of its members believable?"
+    elif isinstance(rows.sample.predictions, Point):
+        question = "Does it predict how people disagree?"
+    found = []
+    if work.found.get("validity") is not None:
+        found += [Answer("spread", question, one.word, one.finding) for one in work.found["validity"].answers]
+    if work.found.get("credal") is not None:
+        found.append(_credal_answer(work.found["credal"], question, work))
+    if work.found.get("check") is not None:
+        told = check_verdicts(work.found["check"], work.summary, work.level)
+        found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
+    worst = next((one for one in found if one.word == "conflict"), None)
+    return tuple(found[:1]) if worst is None else (worst,)
+
+
+def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
+    """Answer whether the set holds the truth, and say where it does not."""
+    first, said = credal.verdicts[0], ""
+    if first.word == "conflict" and credal.validity.directions:
+        told = credal.validity.directions[0].words(work.classes)
+        said = f"The truth lies outside its sets: {told}."
+    elif first.word == "no conflict found":
+        said = "Nothing shows that the truth lies outside its sets, given what it predicts."
+    return Answer("spread", question, first.word, said or first.finding)
+
+
+def _rater_question(work: Work) -> tuple[Answer, ...]:
+    """Say whose loss it is, where several people labelled."""
+    raters = work.found.get("raters")
+    if raters is None:
+        return ()
+    loss, own = raters.loss, float(raters.loss.epistemic.value)
+    total = float(loss.irreducible.value) + own
+    share = own / total if total > 0 else 0.0
+    interval = _interval(loss.epistemic)
+    word: Word = "cannot tell"
+    if interval is not None:
+        word = "conflict" if interval[0] > 0 else "no conflict found"
+    return (
+        Answer(
+            "raters",
+            "Whose loss is it?",
+            word,
+            f"Of the squared loss {shown(total)}, {100 * (1 - share):.0f} % is disagreement between raters, "
+            f"which no model can remove; {100 * share:.0f} % is the model's own.",
+        ),
+    )
+
+
+# ---------------------------------------------------------------------------------------------- what helps
+
+
+def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return what helps in a sentence, and what to do next with a command."""
+    work = facts.work
+    file = work.source.get("path")
+    file = shlex.quote(str(file)) if file else None
+    if word == "cannot tell":
+        if detectable is None or not work.margin:
+            return "", ()
+        wanted = int(np.ceil(facts.rows.n * (detectable / work.margin) ** 2))
+        rounded = f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
+        return (
+            f"About {rounded} labels would show a gap of {points(work.margin)}.",
+            ((f"Label more instances, about {rounded}, and look again.", _again(file)),),
+        )
+    if word != "conflict":
+        return "", (
+            ("Look at parts of the data: a model can be right on average and wrong for some.", _again(file)),
+        )
+    report = work.found.get("recalibration")
+    tried = (
+        {} if report is None else {name: one for name, one in report.methods.items() if one.failure is None}
+    )
+    statistic = "confidence_gap" if facts.is_gap else "confidence_ece"
+    best: tuple[float, str, Any, Change] | None = None
+    for name, one in tried.items():
+        change = one.changes.get(statistic) or one.changes.get("confidence_ece")
+        if change is not None and (best is None or abs(float(change.after.value)) < best[0]):
+            best = abs(float(change.after.value)), name, one, change
+    if best is None:
+        return "", (("Recalibrate on data that the model has not seen.", _fit(file, "temperature")),)
+    after, name, one, change = best
+    before = abs(float(change.before.value))
+    what = one.description[0].upper() + one.description[1:] if one.description else name
+    if after < before:
+        thing = "this" if facts.is_gap else f"the binned error from {points(before)}"
+        return (
+            f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
+            (("Recalibrate, then evaluate on new data.", _fit(file, name)),),
+        )
+    vain = f"would not mend it: {points(before)} before, {points(after)} after."
+    return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
+
+
+def _fit(file: str | None, method: str) -> str:
+    if file is None:
+        return f'cr.recalibration_report(predictions, labels, ["{method}"])'
+    return f"credibly calibrate fit {file} calibration.json --method {method}"
+
+
+def _compare(file: str | None) -> str:
+    if file is None:
+        return 'cr.recalibration_report(predictions, labels, ["temperature", "vector", "matrix"])'
+    return f"credibly calibrate compare {file} --method temperature --method vector --method matrix"
+
+
+def _again(file: str | None) -> str:
+    return (
+        "cr.evaluate(predictions, labels, groups=groups)"
+        if file is None
+        else f"credibly report {file} --force"
+    )
+
+
+# ---------------------------------------------------------------------------------------------- real values
+
+
+def _real_headline(rows: Rows, work: Work) -> Headline | None:
+    parts = work.found.get("reals")
+    if parts is None:
+        return None
+    middle = _at(parts.pit, 0.5)
+    curve: EnvelopeCurve | None = parts.coverage
+    detectable = size = None
+    said = f"{_percent(middle)[0]} of the labels lie below the predicted median"
+    conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
+    word: Word = "conflict" if conflict else "no conflict found"
+    held = ""
+    if curve is not None:
+        at = int(np.abs(curve.levels - INTERVAL).argmin())
+        stated, observed = float(curve.levels[at]), float(curve.observed[at])
+        size = stated - observed
+        detectable = (NormalDist().inv_cdf(1 - work.level / 2) + NormalDist().inv_cdf(POWER)) * float(
+            np.sqrt(stated * (1 - stated) / rows.n)
+        )
+        held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
+    if conflict:
+        biased = abs(middle - 0.5) > (abs(size) if size is not None else 0.0)
+        if size is None or biased:
+            way = "too low" if middle < 0.5 else "too high"
+            sentence = f"Biased, its predictions are {way}: {said}, more than chance explains."
+            sentence += f" And {held}." if held else ""
+        else:
+            way = "Too narrow" if size > 0 else "Too wide"
+            fewer = "too few" if size > 0 else "too many"
+            sentence = f"{way}: {held}, {points(size)} {fewer}; more than chance explains."
+    elif detectable is not None and detectable > FEW:
+        word = "cannot tell"
+        sentence = (
+            f"Too few data to tell: with {rows.n} instances, only intervals that hold {points(detectable)} "
+            "more or fewer labels than they promise would have been noticed (power 80 %)."
+        )
+    else:
+        limit = (
+            ""
+            if detectable is None
+            else f"; {points(detectable)} more or fewer would have been noticed (power 80 %)"
+        )
+        sentence = f"No sign of miscalibration in {rows.n} instances: {held or said}{limit}."
+    questions = []
+    if curve is not None:
+        questions.append(
+            Answer(
+                "coverage",
+                "Do its intervals hold what they promise?",
+                "conflict" if curve.rejects(work.level) else "no conflict found",
+                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals).",
+            )
+        )
+    worst = int(np.abs(parts.pit.difference).argmax())
+    questions.append(
+        Answer(
+            "where",
+            "Where does it fail?",
+            "conflict" if parts.pit.rejects(work.level) else "no conflict found",
+            f"{said[0].upper()}{said[1:]}; the largest difference is "
+            f"{points(float(parts.pit.difference[worst]))} at quantile "
+            f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
+        )
+    )
+    return Headline(word, sentence, "", size, None, work.margin, detectable, tuple(questions), ())
+
+
+def _at(curve: EnvelopeCurve, level: float) -> float:
+    return float(np.interp(level, curve.levels, curve.observed))
+
+
+def _run(rows: Rows, work: Work) -> Headline:
+    if isinstance(rows.sample.predictions, ClassPredictions):
+        return _class_headline(rows, work)
+    return _real_headline(rows, work) or _untested(work)
+
+
+def _untested(work: Work) -> Headline:
+    reason = "tests were switched off" if not work.tests else "no test takes such predictions"
+    sentence = f"Not tested whether the labels fit the predictions: {reason}."
+    return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
+
+
+HEADLINE = Stage("headline", _run)

@@ -1,0 +1,272 @@
+"""Labels that stand beside the predictions: a column of the same file, another file, a table, an array.
+
+What carries ids or an index is joined with the predictions by it; a table of labels that does not name its
+label is left to its values (`label_reading.from_table`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import as_array
+from credibly._arrays.errors import InputError, InputTypeError, nearest
+from credibly._arrays.namespace import Array, is_numpy, to_host
+from credibly.io.columns import Columns, field_of, roles_of, shown
+from credibly.io.files import path_text, read_content
+from credibly.io.naming import use_canonical_names
+from credibly.io.roles import ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.predictions import LabelCounts
+from credibly.predictions.convert import is_frame
+from credibly.predictions.joining import order_by_index, order_by_name
+from credibly.predictions.label_reading import label_values, numbers_of
+
+
+def label_source(given: Any, content: Content) -> str | Content:
+    """Return the name of a column or array of the same file, or what holds the labels outside it."""
+    text = path_text(given)
+    if text is None:
+        return _labels_in_memory(given)
+    aliases = ROLES[text].aliases if text in ROLES else ()
+    held = content.arrays if content.table is None else content.table
+    for name in (text, *aliases, *(["counts"] if text == "label_counts" else [])):
+        if name in held:
+            return name
+    if content.table is not None and text in ROLES and ROLES[text].prefixes:
+        return Content("", {}, notes=[], meta={"role": text})  # several columns make it up
+    if not Path(text).exists() and not Path(text).suffix:
+        raise InputError(
+            "`labels`",
+            "must name a file or an array of the predictions' file",
+            f"there is no file {text!r}, and the arrays are {', '.join(held)}",
+            nearest(text, held),
+        )
+    other = read_content(text)
+    content.paths.append(text)
+    return other
+
+
+def _labels_in_memory(given: Any) -> Content:
+    """Return labels in Python as what a file would hold: columns of a frame, or one array with its index."""
+    if isinstance(given, LabelCounts):
+        return Content("", {"label_counts": to_host(given.counts)})
+    if is_frame(given):
+        return read_content(given)
+    index = getattr(given, "index", None)
+    index = None if callable(index) or not hasattr(given, "iloc") else index
+    return Content("", {"y": text_or_numbers(given, "labels")}, index=index)
+
+
+def joined_labels(other: Content, content: Content, said: Said) -> dict[str, Array]:
+    """Return the labels of another file or table, in the order of the predictions."""
+    if "role" in other.meta:
+        role = str(other.meta["role"])
+        found = next((one for one in (role, "counts") if one in content.arrays), role)
+        return {label_role(role): content.arrays.pop(found)}
+    outside = bool(other.source)
+    set_aside_all(other)
+    named: str | None = None
+    if other.table is not None:
+        names = [name for name in other.table if name.lower() in ROW_NUMBERS]
+        arrays, notes = label_table(other.table, said, content.classes or ())
+        others = roles_of(other.table, said) if said.id in (None, *other.table) else {}
+        named = others.get("id", names[0] if names else None)
+        if set(arrays) <= {"id"}:
+            arrays |= _several_columns(other, content, named)
+        other.arrays, other.table = arrays, None
+        other.notes.extend(notes)
+    else:
+        use_canonical_names(other)
+        named = other.id_name or ("id" if "id" in other.arrays else None)
+        if said.id is not None and said.id in other.arrays:
+            other.arrays["id"] = other.arrays.pop(said.id)
+    if outside:
+        for note in other.notes:
+            content.note(f"labels file: {note}")
+    given = _chosen_labels(other)
+    order = _order(content, other, named, outside)
+    return given if order is None else {name: array[order] for name, array in given.items()}
+
+
+def _several_columns(other: Content, content: Content, named: str | None) -> dict[str, Array]:
+    """Return all columns of a table that does not say which is the label, for their values to tell."""
+    table = other.table or {}
+    left = [name for name in table if name != named and name.lower() not in ROW_NUMBERS]
+    columns = [table[name] for name in left]
+    if not columns:
+        return {}
+    content.label_columns = tuple(left)
+    if any(column.dtype.kind == "U" for column in columns):
+        columns = [column.astype(np.str_) for column in columns]
+    return {"y": np.stack(columns, axis=-1)}
+
+
+def _chosen_labels(other: Content) -> dict[str, Array]:
+    for name in ("y", "label_counts", "raters", "soft_labels", "counts", str(other.lone)):
+        if name in other.arrays:
+            return {label_role(name): other.arrays[name]}
+    left = {name: array for name, array in other.arrays.items() if name != "id"}
+    if len(left) == 1:
+        return {"y": next(iter(left.values()))}
+    raise InputError(
+        f"the labels file '{other.source}'" if other.source else "`labels`",
+        "must hold labels under `y` or `label_counts`",
+        f"found {described(dict(list(other.arrays.items())[:8]))}",
+        "Rename the array or column.",
+    )
+
+
+def _order(content: Content, other: Content, named: str | None, outside: bool) -> Array | None:
+    """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
+    own, theirs = content.arrays.get("id"), other.arrays.get("id")
+    if own is not None and theirs is not None:
+        if content.counts_rows or (named or "").lower() in ROW_NUMBERS:
+            order, notes = order_by_index(own, theirs, what="labels")
+        else:
+            remedy = "Select the same instances in both, or leave the ids out of one: `exclude=[...]`."
+            order = order_by_name(own, theirs, what="the labels", remedy=remedy)
+            notes = () if order is None else (f"labels are joined with the predictions by {named or 'id'!r}",)
+    elif content.index is not None and other.index is not None:
+        order, notes = order_by_index(content.index, other.index, what="labels")
+    else:
+        if theirs is not None and other.arrays.get("raters") is not None:
+            content.note(
+                "the predictions have no ids: raters' labels are paired in the order of first appearance"
+            )
+        return None
+    for note in notes:
+        content.note(note)
+    return order
+
+
+def label_role(name: str) -> str:
+    """Return the role of labels that an array of this name plays."""
+    if name in ("label_counts", "label_count", "counts"):
+        return "label_counts"
+    return name if name in ("raters", "soft_labels") else "y"
+
+
+def text_or_numbers(values: Any, name: str) -> Array:
+    """Return values beside the predictions as an array of numbers or of text."""
+    array = label_values(values)
+    if is_numpy(array) and array.dtype.kind == "U":
+        return array
+    return to_host(as_array(array, name))
+
+
+def set_aside_all(content: Content) -> None:
+    """Move `classes`, `meta` and `member_axis` from the arrays to where they belong."""
+    classes, meta, axis = (content.arrays.pop(name, None) for name in ("classes", "meta", "member_axis"))
+    if classes is not None:
+        if classes.ndim != 1 or classes.dtype.kind not in "Uiu":
+            found = described({"classes": classes})
+            raise InputTypeError("`classes`", "must be a list of names", f"got {found}", "Save strings.")
+        content.set_aside("classes", classes.tolist())
+    if meta is not None:
+        text = str(meta.ravel()[0]) if meta.size == 1 and meta.dtype.kind == "U" else None
+        try:
+            value = json.loads(text or "")
+        except (ValueError, RecursionError):
+            value = None
+        if not content.set_aside("meta", value):
+            content.note("`meta` is not a JSON object; it is kept as text")
+            content.set_aside("meta", {} if text is None else {"text": text})
+    if axis is not None and axis.size == 1 and axis.dtype.kind in "iu":
+        content.set_aside("member_axis", int(axis.ravel()[0]))
+
+
+# A table of labels: what is no id and no index holds them
+
+
+def label_table(table: Columns, said: Said, taken: Iterable[str] = ()) -> tuple[dict[str, Array], list[str]]:
+    """Return the labels of a table by role, with their ids, and what was read; see `Content.label_columns`.
+
+    Parameters
+    ----------
+    table : mapping of str to array
+        Columns of a file or data frame.
+    said : Said
+        What the user says about the file.
+    taken : iterable of str
+        Class names of the predictions, which columns of counts or one-hot labels repeat.
+
+    Returns
+    -------
+    arrays : dict of str to array
+        ``y``, ``label_counts`` or ``raters``, perhaps with ``id``; ``y`` may have several columns.
+    notes : list of str
+        What was read.
+    """
+    columns = {name: column for name, column in table.items() if name not in set(said.exclude)}
+    roles = roles_of(columns, said) if said.id in (None, *columns) else {}
+    notes: list[str] = []
+    arrays: dict[str, Array] = {}
+    ids = columns.get(roles["id"]) if "id" in roles else None
+    left = {name: column for name, column in columns.items() if name not in roles.values()}
+    left = {name: column for name, column in left.items() if name.lower() not in ROW_NUMBERS}
+    if "rater" in roles and ids is not None:
+        return _rater_lines(columns, roles, left)
+    fields: dict[str, dict[str, Array]] = {}
+    for name, column in left.items():
+        named = field_of(name)
+        if named is not None and named[0] in ("label_counts", "counts", "raters"):
+            fields.setdefault("raters" if named[0] == "raters" else "label_counts", {})[named[1]] = column
+    if "y" in roles:
+        arrays["y"] = columns[roles["y"]]
+        if roles["y"] != "y":
+            notes.append(f"column {roles['y']!r} is read as the label")
+        if left:
+            notes.append(f"not used: columns {shown(left)}")
+    elif len(fields) == 1:
+        ((role, parts),) = fields.items()
+        known = list(taken)
+        order = list(parts)
+        numbers = numbers_of(order)
+        if role == "label_counts" and known and set(known) == set(order):
+            order = known
+        elif numbers is not None:
+            order = [order[j] for j in np.argsort(numbers)]
+        arrays[role] = np.stack([parts[name] for name in order], axis=-1)
+        notes.append(f"columns {shown(f'{name}' for name in order)} are read as {ROLES[role].meaning}")
+    elif len(left) == 1:
+        ((name, column),) = left.items()
+        arrays["y"] = column
+        notes.append(f"column {name!r} is read as the label")
+    elif not left and ids is not None and len(columns) == 1:
+        arrays["y"], ids = ids, None  # one column, whatever it is called
+    if ids is not None:
+        arrays["id"] = ids
+    return arrays, notes
+
+
+def _rater_lines(
+    columns: Columns, roles: Mapping[str, str], left: Mapping[str, Array]
+) -> tuple[dict[str, Array], list[str]]:
+    """Turn one row per instance and rater into one row per instance, with a blank where a rater gave none."""
+    name = roles.get("y") or (next(iter(left)) if len(left) == 1 else None)
+    if name is None:
+        raise InputError(
+            "a table with a `rater` column",
+            "must have one column with the label",
+            f"found {shown(columns)}",
+            "Name it `label`.",
+        )
+    ids, raters, labels = (columns[one].tolist() for one in (roles["id"], roles["rater"], name))
+    instances = {one: i for i, one in enumerate(dict.fromkeys(ids))}
+    people = {one: j for j, one in enumerate(dict.fromkeys(raters))}
+    cells: list[list[Any]] = [[""] * len(people) for _ in instances]
+    for one, who, label in zip(ids, raters, labels, strict=True):
+        if cells[instances[one]][people[who]] != "":
+            raise InputError(
+                "a table of raters",
+                "must hold one label per instance and rater",
+                f"rater {who!r} labelled {one!r} twice",
+                "Remove one.",
+            )
+        cells[instances[one]][people[who]] = str(label)
+    note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
+    return {"raters": np.array(cells, dtype=np.str_), "id": np.array(list(instances))}, [note]

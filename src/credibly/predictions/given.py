@@ -1,0 +1,284 @@
+"""What a public function was given, as rows: arrays, predictions, data that were read, a path, a data frame.
+
+Labels are read as people keep them (`read_labels`); where nothing else says which axis holds the members, the
+number of labels does. Every reading that is not literal stands in the notes of the predictions.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import is_array, to_host
+from credibly.predictions.base import Predictions
+from credibly.predictions.belief import Belief
+from credibly.predictions.convert import as_predictions, is_frame, is_source, loaded, require_order
+from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.ensemble import is_list_of_members
+from credibly.predictions.joining import aligned, order_by_index, order_by_name
+from credibly.predictions.label_checks import number_of_axes
+from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.labels import Classes, Counts, Reals, read_labels
+
+ROUTINE = "routine"
+"""Code of the notes that every reading has, which need no place beside a number."""
+
+
+def as_rows(
+    predictions: Any,
+    labels: Any = None,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    features: Any = None,
+    classes: Sequence[str] | None = None,
+) -> Rows:
+    """Return what a public function was given as a sequence of datasets.
+
+    Parameters
+    ----------
+    predictions : Predictions, array, Dataset, path, data frame or Rows
+        Predictions in memory, or what `load` and `scan` returned, which bring everything else.
+    labels, sample_weight, groups, features : optional
+        What belongs to predictions in memory.
+    classes : sequence of str, optional
+        Names of the classes in order: labels may be such names.
+
+    Returns
+    -------
+    Rows
+        The rows.
+    """
+    if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
+        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
+    if isinstance(predictions, Dataset):
+        return _of_dataset(predictions, labels, sample_weight, groups, features)
+    if isinstance(predictions, Rows):
+        require_no_labels(labels, sample_weight)
+        for name, value in (("groups", groups), ("features", features)):
+            if value is not None:
+                raise InputError(
+                    f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
+                )
+        return predictions
+    if is_source(predictions):
+        whole = loaded(predictions, labels, classes=classes)
+        return _of_dataset(whole, None, sample_weight, groups, features)
+    require_order(predictions, labels)
+    given, labels = as_pair(predictions, labels)
+    if classes is not None and given.classes is None:
+        given = named(given, tuple(str(name) for name in classes))
+    labels, notes = (labels, ()) if labels is None else _read(given, labels, ordered=classes is not None)
+    index = given.index
+    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    found = {name: aligned(value, index, name) for name, value in beside.items() if value is not None}
+    notes = (*notes, *(note for _, said in found.values() for note in said))
+    plain = (
+        with_notes(named(given, None), notes)
+        if given.classes or index is not None
+        else with_notes(given, notes)
+    )
+    arrays = {name: _plain(name, value) for name, (value, _) in found.items()}
+    names = _feature_names(features)
+    return InMemory(Dataset(plain, labels, classes=given.classes, index=index, feature_names=names, **arrays))
+
+
+def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
+    """Return predictions and their labels; data that were read bring their own, and labels tell the members.
+
+    Parameters
+    ----------
+    predictions : Predictions, array, Dataset, path or data frame
+        What the model said.
+    labels : array, LabelCounts or None
+        What was observed; None takes what the data bring.
+
+    Returns
+    -------
+    predictions : Predictions
+        Validated; the notes say what was read.
+    labels : object
+        As given, or as they were read.
+    """
+    if is_source(predictions):
+        predictions, labels = loaded(predictions, labels), None
+    if isinstance(predictions, Dataset):
+        if labels is None:
+            return predictions.predictions, predictions.labels
+        return named(predictions.predictions, predictions.classes, predictions.index), labels
+    if isinstance(predictions, Predictions) or number_of_axes(predictions) != 3:
+        return as_predictions(predictions), labels
+    shape, n = _shape(predictions), _length_of(labels)
+    if is_list_of_members(predictions) or shape is None or n is None:
+        return as_predictions(predictions), labels
+    if shape[0] != n == shape[1] > 1:
+        note = f"{n} labels tell that axis 1 of shape {tuple(shape)} holds the instances, axis 0 the members"
+        return with_notes(as_predictions(predictions, member_axis=0), (note,)), labels
+    return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
+
+
+def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
+    """Return data with the instances and classes in the order of those of another model, with notes.
+
+    Parameters
+    ----------
+    data, first : Dataset
+        Two models of the same instances; ids, indexes and names of classes are compared where both have them.
+    name : str
+        What to call `data` in errors.
+
+    Returns
+    -------
+    Dataset
+        The same rows, joined by their ids, and the same classes, matched by name.
+    """
+    order, notes = None, []
+    if first.ids is not None and data.ids is not None:
+        remedy = "Predict one test set with all models."
+        order = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
+    elif first.index is not None and data.index is not None:
+        order, said = order_by_index(first.index, data.index, what=name)
+        notes += said
+    if order is not None:
+        data = _taken(data, order)
+    if first.classes is not None and data.classes is not None and data.classes != first.classes:
+        data = _with_classes(data, first.classes, name)
+        notes.append("classes are matched with those of the first model by name")
+    if not notes:
+        return data
+    given = with_notes(data.predictions, notes)
+    return dataclasses.replace(data, predictions=given, notes=(*data.notes, *notes))
+
+
+def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
+    """Return models with the instances and classes of the first, where all rows are in memory."""
+    wholes = {name: rows.loaded() for name, rows in models.items()}
+    first, *others = wholes.values()
+    if first is None or any(one is None for one in others):
+        return models
+    made: dict[str, Rows] = {}
+    for name, whole in wholes.items():
+        assert whole is not None
+        made[name] = models[name] if whole is first else InMemory(matched(whole, first, name))
+    return made
+
+
+def _taken(data: Dataset, order: Any) -> Dataset:
+    def taken(array: Any) -> Any:
+        return None if array is None else array[order]
+
+    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "groups", "ids", "weights")}
+    return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
+
+
+def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset:
+    """Put the classes into another order: the last axis of all arrays over them, and the labels."""
+    own = data.classes or ()
+    given = data.predictions
+    if set(own) != set(classes) or isinstance(given, Belief):
+        raise InputError(
+            f"the classes of {name!r}",
+            "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
+            f"got {', '.join(own[:6])} beside {', '.join(classes[:6])}",
+            "Name the classes alike in all models.",
+        )
+    places = np.array([own.index(one) for one in classes])
+    fields = {one: getattr(given, one)[..., places] for one in given.row_fields}
+    labels = data.labels
+    if isinstance(labels, LabelCounts):
+        labels = LabelCounts(labels.counts[:, places])
+    elif labels is not None:
+        labels = np.argsort(places)[np.asarray(labels)]
+    return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
+
+
+def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
+    """Return predictions and labels that are read, of what a function that needs both was given."""
+    require_order(predictions, labels)
+    given, labels = as_pair(predictions, labels)
+    if labels is None:
+        raise InputError(
+            "`labels`",
+            "must be given where the predictions do not bring them",
+            f"got none beside {type(given).__name__}",
+            "Pass `f(predictions, labels)`, or what `load` returned.",
+        )
+    found, notes = _read(given, labels, ordered=False)
+    return with_notes(named(given, None), notes) if given.classes or notes else given, found
+
+
+def _feature_names(features: Any) -> tuple[str, ...] | None:
+    return tuple(str(name) for name in features.columns) if is_frame(features) else None
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
+    if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
+        return to_host(value) if is_array(value) else np.asarray(value)
+    return np.asarray(value) if name == "features" and not is_array(value) else value
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    shape = getattr(value, "shape", None)
+    return tuple(np.shape(value)) if shape is None else tuple(shape)
+
+
+def _length_of(labels: Any) -> int | None:
+    counts = labels.counts if isinstance(labels, LabelCounts) else labels
+    shape = getattr(counts, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else None
+    return len(counts) if isinstance(counts, (list, tuple)) else None
+
+
+def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
+    """Return the same predictions with more to say about how they were read."""
+    new = [note for note in notes if note not in predictions.notes]
+    if not new:
+        return predictions
+    made = copy.copy(predictions)
+    made._set(notes=(*predictions.notes, *new))
+    return made
+
+
+def _read(predictions: Predictions, labels: Any, *, ordered: bool) -> tuple[Any, tuple[str, ...]]:
+    """Read labels as people keep them; batches and counts are labels already."""
+    if isinstance(labels, (Classes, Counts, Reals, Predictions)):
+        return labels, ()
+    return read_labels(predictions, labels, ordered=ordered)
+
+
+def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any) -> Rows:
+    """Return data that were read; what is given beside them takes the place of their own."""
+    given = with_notes(
+        data.predictions, [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
+    )
+    own, index = data.labels, data.index
+    if labels is not None:
+        own, notes = _read(named(given, data.classes, index), labels, ordered=data.classes_ordered)
+        given = with_notes(given, notes)
+    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    new = {
+        name: _plain(name, aligned(value, index, name)[0])
+        for name, value in beside.items()
+        if value is not None
+    }
+    names = data.feature_names if features is None else _feature_names(features)
+    return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
+
+
+def require_no_labels(labels: object, sample_weight: object = None) -> None:
+    """Raise where labels are given beside chunks, which bring their own."""
+    if labels is not None or sample_weight is not None:
+        raise InputError(
+            "`labels` and `sample_weight`",
+            "come with the chunks",
+            "got them as arguments too",
+            "Give them to `scan`, and only the result here.",
+        )

@@ -1,0 +1,104 @@
+"""Rows that carry names are joined by them: ids of files, indexes of data frames, never by position alone.
+
+keys (n,), own (n,)  ->  order with own[order] == keys
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import Array
+
+
+def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array | None:
+    """Return the rows of `own` in the order of `keys`; None where they are in it already.
+
+    Parameters
+    ----------
+    keys, own : array (n,)
+        Names of the rows of the predictions, and of what stands beside them.
+    what : str
+        What stands beside the predictions, for errors.
+    remedy : str
+        What to do where the names differ.
+
+    Returns
+    -------
+    array of int or None
+        The order.
+    """
+    wanted, found = _alike(np.asarray(keys), np.asarray(own))
+    if wanted == found:
+        return None
+    rows = {name: row for row, name in enumerate(found)}
+    both = sum(name in rows for name in dict.fromkeys(wanted))
+    only, more = len(set(wanted)) - both, len(rows) - both
+    if only or more:
+        missing = next((name for name in wanted if name not in rows), None)
+        first = f"; {missing!r} is not among {what}" if missing is not None else ""
+        raise InputError(
+            f"the ids of {what}",
+            "must be those of the predictions",
+            f"{both} are in both, {only} only with the predictions, {more} only with {what}{first}",
+            remedy,
+        )
+    if len(rows) < len(found) or len(set(wanted)) < len(wanted):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise InputError(
+            f"the ids of {what}",
+            "must be distinct where their order differs from that of the predictions",
+            f"{twice!r} stands there {found.count(twice)} times",
+            remedy,
+        )
+    return np.array([rows[name] for name in wanted])
+
+
+def counts_rows(names: Any) -> bool:
+    """Tell whether names are only 0, 1, 2, ...: row numbers, as a new table has them."""
+    return _plain(np.asarray(names)) == list(range(len(names)))
+
+
+def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tuple[str, ...]]:
+    """Return the order that joins two indexes, and a note where they are not the same.
+
+    An index that only counts its rows says nothing about them: beside other names the rows are taken as they
+    stand; beside the same numbers in another order either reading is possible, and both are shown.
+    """
+    keys, own = np.asarray(keys), np.asarray(own)
+    if len(keys) != len(own) or _plain(keys) == _plain(own):
+        return None, ()
+    if not (counts_rows(keys) or counts_rows(own)):
+        remedy = f"Select the same rows, or drop the index: `{what}.to_numpy()`."
+        order = order_by_name(keys, own, what=f"`{what}`", remedy=remedy)
+        return order, (f"`{what}` are joined with the predictions by their index",)
+    if set(_plain(keys)) == set(_plain(own)):
+        raise InputError(
+            f"the index of `{what}`",
+            "must be in the order of the predictions, or be left out",
+            "both hold the same row numbers in another order, and one of them only counts its rows",
+            f"By index: `{what}.loc[predictions.index]`; by position: `{what}.to_numpy()`.",
+        )
+    return None, (f"`{what}` are paired with the predictions by position: one of their indexes counts rows",)
+
+
+def aligned(value: Any, index: Any, what: str) -> tuple[Any, tuple[str, ...]]:
+    """Return a data frame or series in the order of an index, as arrays; everything else as it is."""
+    own = getattr(value, "index", None)
+    if index is None or own is None or callable(own) or not hasattr(value, "iloc"):
+        return value, ()
+    order, notes = order_by_index(index, own, what=what)
+    return (value if order is None else value.iloc[order]), notes
+
+
+def _plain(names: Array) -> list[Any]:
+    return list(names.tolist())
+
+
+def _alike(first: Array, second: Array) -> tuple[list[Any], list[Any]]:
+    """Return two arrays of names that can be compared: the number 7 is the text '7'."""
+    if (first.dtype.kind in "iu") == (second.dtype.kind in "iu"):
+        return first.tolist(), second.tolist()
+    return [str(name) for name in first.tolist()], [str(name) for name in second.tolist()]

@@ -1,0 +1,353 @@
+"""Labels as people keep them: class names, whole floats, one column, one-hot rows, several raters.
+
+The same readings for a label in Python, in a data frame and in a file. Numbers are matched with classes by
+name where the classes are named by numbers; a reading that is not literal comes with a note, and what could
+mean two things is refused with both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import InvalidRowsError, describe_rows
+from credibly._arrays.errors import InputError, InputTypeError, Remedy
+from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_host
+from credibly.predictions.label_counts import LabelCounts
+
+ONE_COLUMN = "labels came as one column and are read as a vector"
+_NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})", re.DOTALL)
+_RATERS = re.compile(
+    r"(rater|annotator|coder|judge|expert|reader|worker|reviewer|labell?er|grader|r|a)[_ .-]?(\w{1,12})?",
+    re.IGNORECASE,
+)
+
+
+def numbers_of(names: Sequence[str]) -> list[int] | None:
+    """Return the numbers of names that differ in a number at their end only; None for other names."""
+    found = [_NUMBERED.fullmatch(name) if name.isascii() else None for name in names]
+    numbers = [int(one["number"]) for one in found if one is not None]
+    stems = {one["stem"] for one in found if one is not None}
+    return numbers if len(stems) == 1 and len(set(numbers)) == len(names) else None
+
+
+def label_values(labels: Any) -> Any:
+    """Return labels as an array: numbers as they are, names as text, categories by their names."""
+    if is_torch(labels) or (is_numpy(labels) and labels.dtype.kind in "fiubU"):
+        return labels
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if not isinstance(labels, (list, tuple, np.ndarray)) and not hasattr(labels, "categories"):
+        return labels
+    try:
+        array = np.asarray(labels)
+    except ValueError:  # rows of different lengths, which the checks of arrays name
+        return labels
+    if array.dtype.kind != "O" or not array.size:
+        return array
+    flat = array.ravel().tolist()
+    if all(isinstance(one, (bool, np.bool_)) for one in flat):
+        return array.astype(bool)
+    if all(isinstance(one, str) for one in flat):
+        return array.astype(np.str_)
+    if any(isinstance(one, str) for one in flat) and all(
+        isinstance(one, str) or one is None or one != one for one in flat
+    ):
+        return np.array(["" if not isinstance(one, str) else one for one in flat]).reshape(array.shape)
+    try:
+        return array.astype(np.float64) if all(not isinstance(one, str) for one in flat) else array
+    except (TypeError, ValueError):
+        return array
+
+
+def without_axis(labels: Array, n_classes: int) -> tuple[Array, tuple[str, ...]]:
+    """Return one column as a vector and one-hot rows as classes; everything else as it is."""
+    if labels.ndim != 2:
+        return labels, ()
+    if labels.shape[1] == 1:
+        return labels[:, 0], (ONE_COLUMN,)
+    if labels.shape[1] == n_classes and is_one_hot(labels):
+        xp = namespace(labels)
+        words = "labels came as one-hot rows and are read as the class of their 1"
+        return xp.argmax(xp.astype(labels, xp.int64), axis=1), (words,)
+    return labels, ()
+
+
+def is_one_hot(table: Array) -> bool:
+    """Tell whether every row is 0 but for one 1."""
+    xp = namespace(table)
+    if is_numpy(table) and table.dtype.kind not in "fiub":
+        return False
+    zeros = xp.astype(table == 0, xp.int64)
+    ones = xp.astype(table == 1, xp.int64)
+    return bool(xp.all(xp.sum(ones, axis=1) == 1) and xp.all(xp.sum(zeros + ones, axis=1) == table.shape[1]))
+
+
+def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
+    """Return whole floats as integers; a missing label is a row to name, a fraction is not a class."""
+    xp = namespace(labels)
+    if not xp.isdtype(labels.dtype, "real floating"):
+        return labels, ()
+    values = to_host(labels).astype(np.float64)  # half precision cannot be compared with large numbers
+    missing = np.flatnonzero(~np.isfinite(values)).tolist()
+    if missing:
+        raise InvalidRowsError(
+            "`labels`",
+            "must be present",
+            describe_rows(missing, f"is {values[missing[0]]}", len(values)),
+            "Drop instances without a label.",
+            missing,
+        )
+    strange = values[(values != np.round(values)) | (np.abs(values) > 2**31)]
+    if strange.size:
+        raise InputTypeError(
+            "`labels`",
+            "must be class indices",
+            f"the first that is none is {strange[0]}",
+            "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
+        )
+    dtype = str(labels.dtype).removeprefix("torch.")
+    note = f"labels came as {dtype} whole numbers and are read as class indices"
+    return xp.astype(labels, xp.int64), (note,)
+
+
+def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
+    """Return the indices of class names; text of digits is a number where the classes have no names."""
+    words = [str(name).strip() for name in names.tolist()]
+    if classes is None:
+        if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+            note = "labels came as text of digits and are read as class indices"
+            return np.array([int(word) for word in words]), (note,)
+        raise InputError(
+            "`labels`",
+            "must be class indices where the classes have no names",
+            f"the first is {words[0]!r}",
+            "Name the columns p_<class>, or give `classes` in the order of the columns.",
+        )
+    index = {name.strip(): j for j, name in enumerate(classes)}
+    numbers = numbers_of(list(classes))
+    if numbers is not None and not any(word in index for word in words):
+        index = {str(number): j for j, number in enumerate(numbers)}  # label 3 of the column class_3
+    missing = [row for row, word in enumerate(words) if not word and "" not in index]
+    if missing:
+        raise InvalidRowsError(
+            "`labels`",
+            "must be present",
+            describe_rows(missing, "is empty", len(words)),
+            "Drop instances without a label.",
+            missing,
+        )
+    strange = [row for row, word in enumerate(words) if word not in index]
+    if strange:
+        shown = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
+        raise InvalidRowsError(
+            "`labels`",
+            f"must be among the classes ({shown})",
+            describe_rows(strange, f"is {words[strange[0]]!r}", len(words)),
+            "Correct the names, or give the classes in the order of the labels: `classes=...`.",
+            strange,
+        )
+    return np.array([index[word] for word in words]), (
+        "labels came as class names and are matched with the classes",
+    )
+
+
+def numbered_classes(
+    labels: Array, classes: Sequence[str] | None, *, ordered: bool
+) -> tuple[Array, tuple[str, ...]]:
+    """Return integer labels as indices: by name where classes are called by other numbers than 0 to k - 1.
+
+    `ordered` tells that the names were given in the order of the labels, not only read from columns.
+    """
+    if labels.dtype.kind == "u" and labels.dtype.itemsize == 8 and (labels > 2**31).any():
+        raise InputError(
+            "`labels`",
+            "must be class indices",
+            f"the largest is {int(labels.max())}",
+            "A negative label was stored as unsigned: map unlabelled instances out first.",
+        )
+    names, k = list(classes or ()), len(classes or ())
+    numbers = numbers_of(names)
+    if numbers is not None:
+        if numbers == list(range(k)):
+            return labels.astype(np.int64), ()
+        found, _ = named_classes(labels.astype(np.int64).astype(np.str_), [str(one) for one in numbers])
+        return found, ("labels are matched with the classes by number",)
+    if names and not ordered and (k == 2 or names != sorted(names)):
+        raise _ambiguous(names)
+    return labels.astype(np.int64), ()  # small unsigned types wrap when subtracted
+
+
+def _ambiguous(names: list[str]) -> InputError:
+    """Return the error of numbers for labels beside columns that have names: which is 0 is not said."""
+    other = sorted(names) if names != sorted(names) else [*reversed(names)]
+    first, second = (", ".join(order[:6]) + (", ..." if len(order) > 6 else "") for order in (names, other))
+    return InputError(
+        "`labels`",
+        "must be class names where the columns are named, or the order must be said",
+        f"they are numbers: 0, 1, ... may be {first} (order of the columns) or {second}",
+        Remedy(
+            f"Say `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate` and `load`), or pass names.",
+            f"Say `classes={','.join(names)}` or `classes={','.join(other)}`.",
+        ),
+    )
+
+
+def from_table(
+    table: Array, names: Sequence[str] | None, n_classes: int, classes: Sequence[str] | None
+) -> tuple[Any, tuple[str, ...]]:
+    """Return a table of labels (n, c) as one class per row, or as counts over raters.
+
+    Parameters
+    ----------
+    table : array (n, c)
+        Numbers or text.
+    names : sequence of str or None
+        Names of its columns.
+    n_classes : int
+        Number of classes.
+    classes : sequence of str or None
+        Their names.
+
+    Returns
+    -------
+    labels : array (n,) or LabelCounts
+        What the names and the values tell.
+    notes : tuple of str
+        How they were read.
+    """
+    shape = tuple(table.shape)
+    known = list(classes) if classes is not None else [str(j) for j in range(n_classes)]
+    per_class = names is not None and _same_classes(list(names), known)
+    if per_class:
+        table = table[:, [_place(list(names or ()), name) for name in known]]
+    counts = shape[1] == n_classes and _could_count(table)
+    raters = _could_rate(table, known)
+    if per_class and counts:
+        if is_one_hot(table):
+            return without_axis(table, n_classes)
+        return LabelCounts(table.astype(np.int64)), (
+            f"labels of shape {shape} are read as counts over raters, one column per class",
+        )
+    if raters and names is not None and all(_RATERS.fullmatch(name) for name in names):
+        return _rated(table, known, shape)
+    if shape[1] == n_classes and is_one_hot(table):
+        return without_axis(table, n_classes)
+    if counts and names is None:
+        totals = {int(total) for total in table.sum(axis=1).tolist()}
+        # two columns may be a class and something else; three that no rater can have given are counts
+        if len(totals) == 1 or (n_classes > 2 and not raters):
+            note = f"labels of shape {shape} are read as counts over raters"
+            return LabelCounts(table.astype(np.int64)), (note,)
+    if raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U"):
+        return _rated(table, known, shape)
+    if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
+        raise InputError(
+            "`labels`",
+            "must be counts where they are shares of raters",
+            f"got shape {shape} of fractions that sum to 1",
+            Remedy(
+                "Make counts of them: `LabelCounts(shares * n_raters)`; `load` does so with `n_raters=N`.",
+                "Say how many raters there were: `n_raters=N`.",
+            ),
+        )
+    listed = "" if names is None else f" ({', '.join(list(names)[:6])})"
+    readings = [
+        *(["counts over raters, one column per class"] if counts else []),
+        *(["one column per rater"] if raters else []),
+    ]
+    raise InputError(
+        "`labels`",
+        "must be one class per instance, or say what its columns are",
+        f"got {shape[1]} columns{listed}, which "
+        + (f"could be {' or '.join(readings)}" if readings else "hold no classes"),
+        "Name the label's column `label`; columns count_<class> are counts over raters, columns rater_<name> "
+        "are labels of raters; in an .npz the names are `y`, `label_counts` and `raters`.",
+    )
+
+
+def _same_classes(names: list[str], known: list[str]) -> bool:
+    if set(names) == set(known):
+        return True
+    own, others = numbers_of(names), numbers_of(known)
+    numbered = own is not None and others is not None and sorted(own) == sorted(others)
+    # rater_0 and rater_1 are numbered as classes are
+    return numbered and not all(_RATERS.fullmatch(name) for name in names)
+
+
+def _place(names: list[str], wanted: str) -> int:
+    if wanted in names:
+        return names.index(wanted)
+    numbers = numbers_of(names)
+    assert numbers is not None
+    return numbers.index(int(str(wanted)[len(str(wanted).rstrip("0123456789")) :]))
+
+
+def _could_count(table: Array) -> bool:
+    if table.dtype.kind not in "fiub":
+        return False
+    return bool((table == np.round(table)).all() and (table >= 0).all() and (table.sum(axis=1) > 0).all())
+
+
+def _could_rate(table: Array, known: list[str]) -> bool:
+    """Tell whether every cell is a class or missing."""
+    values = {_word(value) for value in np.unique(table).tolist()} - {""}
+    numbers = numbers_of(known)
+    allowed = set(known) | (set() if numbers is None else {str(number) for number in numbers})
+    return bool(values) and values <= allowed
+
+
+def _word(value: Any) -> str:
+    """Return a cell as the name of a class: 2.0 is '2', NaN and blanks are missing."""
+    if isinstance(value, float):
+        return "" if value != value else str(int(value)) if value == round(value) else str(value)
+    return str(int(value)) if isinstance(value, bool) else str(value).strip()
+
+
+def _rated(table: Array, known: list[str], shape: tuple[int, ...]) -> tuple[LabelCounts, tuple[str, ...]]:
+    counts = counts_of_raters(table, known)
+    return counts, (f"labels of shape {shape} are read as one column per rater",)
+
+
+def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
+    """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
+    places = {name: j for j, name in enumerate(known)}
+    numbers = numbers_of(list(known))
+    for j, number in enumerate(numbers or ()):
+        places.setdefault(str(number), j)
+    counts = np.zeros((table.shape[0], len(known)), dtype=np.int64)
+    for row, cells in enumerate(table.tolist()):
+        for cell in map(_word, cells):
+            if not cell:
+                continue
+            if cell not in places:
+                raise InputError(
+                    "`raters`",
+                    f"must be among the classes ({', '.join(list(known)[:6])})",
+                    f"row {row} holds {cell!r}",
+                    "Correct the names, or name the classes.",
+                )
+            counts[row, places[cell]] += 1
+    return LabelCounts(counts)
+
+
+def counts_of_shares(shares: Array, n_raters: int) -> LabelCounts:
+    """Return shares of raters times their number; shares that are none of that many raters are refused."""
+    if isinstance(n_raters, bool) or not isinstance(n_raters, (int, np.integer)) or n_raters < 1:
+        raise InputError("`n_raters`", "must be a positive integer", f"got {n_raters!r}", "Count the raters.")
+    counts = np.asarray(shares, dtype=np.float64) * n_raters
+    whole = np.round(counts)
+    off = np.abs(counts - whole).max(axis=1)
+    rows = np.flatnonzero((off > 0.05) | (whole.sum(axis=1) != n_raters)).tolist()
+    if rows:
+        raise InvalidRowsError(
+            "`labels`",
+            f"must be shares of {n_raters} raters",
+            describe_rows(rows, f"holds {shares[rows[0]].tolist()}", len(shares)),
+            "Give the number of raters behind the shares; `drop_invalid=True` leaves these rows out.",
+            rows,
+        )
+    return LabelCounts(whole.astype(np.int64))

@@ -1,0 +1,512 @@
+"""The sections of a report, each about one part of the evaluation; those about sets are in `sets`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credibly.evaluation import (
+    Curves,
+    Evaluation,
+    RaterParts,
+    RealParts,
+    ScoreParts,
+    shown,
+    shown_range,
+    title,
+)
+from credibly.plots import Table
+from credibly.plots.curves import (
+    EnvelopeDisplay,
+    RecalibratedCurvesDisplay,
+    RecalibrationChangesDisplay,
+    RiskCoverageDisplay,
+)
+from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
+from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
+from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.results.curves import EnvelopeCurve
+from credibly.results.decompositions import LossDecomposition
+from credibly.results.estimates import Estimate
+from credibly.results.predictive import HypothesisCheck, PredictiveCheck
+from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
+
+ENVELOPES = MethodNote(
+    "Curves with envelopes",
+    "At every level the observed curve and those of the replicates are ranked together. A curve is as "
+    "extreme as its most extreme level; where curves tie, the next level decides. The p-value is the share "
+    "of curves at least as extreme. The envelope holds all curves that would not be rejected.",
+    "",
+    "Myllymäki et al., Global envelope tests for spatial processes, Journal of the Royal Statistical Society "
+    "B, 2017; Säilynoja, Bürkner and Vehtari, Statistics and Computing, 2022.",
+)
+
+RISK_COVERAGE = MethodNote(
+    "Risk against coverage",
+    "Instances are answered from the surest to the least sure; risk is the share of wrong answers among "
+    "those answered so far, equally sure ones in random order, of which the mean is exact. The area (AURC) "
+    "is the mean risk over all coverages; the excess is what it lies above the best order, all right answers "
+    "first. An order says nothing about calibration: compare the curve with what the predictions state.",
+    "AURC = (1/n) Σ_j (1/j) Σ_{i ≤ j} 1[answer i is wrong]",
+    "El-Yaniv and Wiener, On the foundations of noise-free selective classification, Journal of Machine "
+    "Learning Research, 2010; Geifman, Uziel and El-Yaniv, Bias-reduced uncertainty estimation for deep "
+    "neural classifiers, ICLR 2019.",
+)
+
+_CAPTION = "Curves over all levels, each with one p-value; not adjusted for each other"
+
+_NAMES = {
+    "pit": "labels below quantiles (probability integral transform)",
+    "coverage": "labels inside central intervals",
+}
+
+
+def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
+    """Return the section about labels in their predicted distributions."""
+    curves = [parts.pit, *([] if parts.coverage is None else [parts.coverage])]
+    rows = tuple(_curve_row(curve) for curve in curves)
+    figures: tuple[ReportFigure, ...] = ()
+    if parts.coverage is not None:
+        display = EnvelopeDisplay(parts.coverage)
+        figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+    left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
+    finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
+    if left:
+        finding = f"Shares of {' and of '.join(left)} leave what the hypothesis gives."
+    return Section(
+        anchor="reals",
+        title="Are labels where the predicted distributions say?",
+        finding=finding,
+        tables=((_CAPTION, _curve_table(rows)),),
+        figures=figures,
+        methods=(ENVELOPES,),
+    )
+
+
+def _curve_table(rows: tuple[tuple[str, ...], ...]) -> Table:
+    return Table(("share of", "levels", "outside", "largest difference", "at level", "p"), rows)
+
+
+def _curve_row(curve: EnvelopeCurve) -> tuple[str, ...]:
+    worst = int(abs(curve.difference).argmax())
+    return (
+        _NAMES[curve.name],
+        str(curve.levels.size),
+        str(int(curve.outside.sum())),
+        shown(float(curve.difference[worst])),
+        shown(float(curve.levels[worst])),
+        shown(curve.pvalue),
+    )
+
+
+def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
+    """Return the section about doubt that finds errors."""
+    curves = parts.risk_coverage
+    display = RiskCoverageDisplay(curves)
+    rows = tuple(
+        (one.by, *_cells(one.area), *_cells(one.excess), shown(one.stated_area)) for one in curves.values()
+    )
+    columns = ("ordered by", "area", "95 % interval", "excess area", "95 % interval", "area as stated")
+    return Section(
+        anchor="risk-coverage",
+        title="Does the model know which answers are wrong?",
+        finding=display.finding,
+        tables=(("Mean share of wrong answers over all coverages", Table(columns, rows)),),
+        figures=(
+            report_figure(
+                display,
+                "Share of wrong answers among the surest instances",
+                "risk-coverage",
+                size=(4.4, 3.8),
+                finding="Lower is better; where the line runs above the dashed one, the predictions state "
+                "less risk than there is.",
+            ),
+        ),
+        methods=(RISK_COVERAGE,),
+    )
+
+
+def _cells(estimate: Estimate) -> tuple[str, str]:
+    return shown(estimate.value), interval_text(estimate)
+
+
+_MEMBER_COLUMN = "p counting the truth as a member"
+_CHECK_COLUMNS = (
+    "statistic",
+    "observed",
+    "acceptance",
+    "p",
+    "95 % Monte-Carlo interval",
+    "adjusted p",
+    "side",
+    "P21's p",
+    "sharpness",
+    "effect size",
+    _MEMBER_COLUMN,
+    "verdict",
+)
+CHECK_METHOD = MethodNote(
+    "Predictive checks",
+    "Labels are drawn from the model itself, and its statistics are computed on them: where the observed "
+    "value lies among these replicates says whether the model expected it. Bayesian: one member draws the "
+    "labels of all instances. Independent: every label comes from the mean prediction. Both are two-sided, "
+    "because a statistic that is too good contradicts a model too. Sharpness is the distance between the "
+    "5 % and 95 % quantiles of the replicates: a wide ensemble accepts nearly anything.",
+    "p = 2 min over both sides of (1 + #{replicates at least as extreme}) / (1 + number of replicates)",
+    "Gopal, Why calibration error is wrong given model uncertainty, 2021.",
+)
+
+
+def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
+    """Return the section about what the model expects of its own statistics."""
+    level = float(evaluation.settings["level"])
+    tables = [
+        (f"{part.name.capitalize()}: {part.hypothesis}", _check_table(part, level))
+        for part in check.hypotheses.values()
+    ]
+    if check.factors:
+        tables += [
+            (f"Groups by verdict, {name}", _group_counts(check, name, level)) for name in check.hypotheses
+        ]
+    return Section(
+        anchor="checks",
+        title="Predictive checks: is this what the model expects?",
+        finding=_check_finding(check, level),
+        verdicts=tuple(
+            one
+            for one in evaluation.answers["check"]
+            if one.word != "no conflict found"  # these stand in the tables, with all their numbers
+        ),
+        tables=tuple(tables),
+        figures=tuple(_check_figures(check, level)),
+        methods=(CHECK_METHOD,),
+    )
+
+
+def _check_finding(check: PredictiveCheck, level: float) -> str:
+    said = []
+    for part in check.hypotheses.values():
+        words = [one.verdict(level) for one in part.checks.values()]
+        counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
+        said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
+    return " ".join([*said, *check.limits])
+
+
+def _check_table(part: HypothesisCheck, level: float) -> Table:
+    rows = []
+    for name, one in part.checks.items():
+        error = "" if one.pvalue_interval is None else shown_range(one.pvalue_interval)
+        rows.append(
+            (
+                title(name),
+                shown(one.statistic),
+                shown_range(one.acceptance_region),
+                shown(one.pvalue),
+                error,
+                "" if one.adjusted_pvalue is None else shown(one.adjusted_pvalue),
+                one.direction,
+                shown(one.paper_pvalue),
+                shown(one.sharpness),
+                shown(one.effect_size),
+                "" if one.member_pvalue is None else shown(one.member_pvalue),
+                one.verdict(level),
+            )
+        )
+    return Table(_CHECK_COLUMNS, tuple(rows))
+
+
+def _group_counts(check: PredictiveCheck, hypothesis: str, level: float) -> Table:
+    counts = check.count_verdicts(level, hypothesis)
+    words = list(next(iter(counts.values())))
+    rows = tuple((title(name), *(str(own[word]) for word in words)) for name, own in counts.items())
+    return Table(("statistic", *words), rows)
+
+
+def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
+    lines = len(check.statistics) * len(check.hypotheses)
+    found = [
+        report_figure(
+            CheckDisplay(check),
+            "What the model expects, and what was observed",
+            "check-strip",
+            size=(7.2, 1.45 + 0.29 * lines),
+            margins=(2.5, 1.0 + 0.03 * lines, 1.5, 0.3),  # the key stands lower below taller axes
+        )
+    ]
+    worst = min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name
+    if check.bayesian is not None and _drawable(check, worst):
+        name = "Replicates by the member that drew them"
+        found.append(
+            report_figure(MemberHistogramDisplay(check, worst), name, "check-members", size=(4.6, 3.4))
+        )
+    if 1 <= len(check.factors) <= 2 and check.checks:
+        name = "Predictive checks within groups"
+        found.append(report_figure(GroupGridDisplay(check, worst, level=level), name, "check-groups"))
+    return found
+
+
+def _drawable(check: PredictiveCheck, statistic: str) -> bool:
+    null = check.checks[statistic].null_distribution
+    return null is not None and bool(np.isfinite(null).any())
+
+
+SCORE_METHOD = MethodNote(
+    "Unified score",
+    "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
+    "the set is. A point has imprecision 0, so its score is its log loss. The score follows the number of "
+    "members and the budget of focal sets: compare models at equal ones.",
+    "E = -ln upper P(y) + trade-off * sum_A m(A) ln|A|",
+    "Manchingal et al., A unified evaluation framework for epistemic predictions, AISTATS 2025.",
+)
+ANY_METHOD = MethodNote(
+    SCORE_METHOD.name,
+    "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
+    "the set is; the head of the page names both. A point has imprecision 0. The score follows the number of "
+    "members and the budget of focal sets: compare models at equal ones.",
+    "E = min over p in the set of D(label, p) + trade-off * imprecision",
+    SCORE_METHOD.reference,
+)
+_MARGINS = (0.6, 1.1, 0.1, 0.3)
+
+
+def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
+    """Return the section about distance and imprecision."""
+    score = parts.score
+    rows = {"the set": score}
+    if score.average is not None:
+        rows["its mean"] = score.average
+    both = ("distance", "imprecision")
+    return Section(
+        anchor="score",
+        title="Sets of distributions: near the labels, and how imprecise?",
+        finding=_score_finding(score, parts.n_all),
+        tables=(("Mean ± standard deviation over instances", group_table(rows)),),
+        figures=(
+            *(
+                report_figure(
+                    ViolinDisplay(score, part),  # type: ignore[arg-type]
+                    f"{part.capitalize()} of right and wrong predictions",
+                    f"score-{part}",
+                    size=(4.4, 4.2),
+                    margins=_MARGINS,
+                )
+                for part in both
+            ),
+            *_scatter(score),
+            report_figure(ConfidenceDisplay(score), "Uncertainty against confidence", "score-confidence"),
+        ),
+        methods=(SCORE_METHOD,),
+    )
+
+
+def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
+    if score.n_infinite == score.n:
+        return ()  # nothing to draw
+    display = ScoreScatterDisplay(score, limit=400)
+    return (report_figure(display, "Distance against imprecision", "score-scatter"),)
+
+
+def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
+    """Return mean and standard deviation of every part over all, right and wrong predictions."""
+    rows = tuple(
+        (name, said, *(cell(score.summary[part][group]) for group in GROUPS))
+        for name, score in scores.items()
+        for said, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
+    )
+    return Table(("prediction", "part", *GROUPS), rows)
+
+
+def cell(spread: Spread) -> str:
+    """Return a mean with its standard deviation as text."""
+    if spread.n == 0:
+        return "none"
+    deviation = "" if spread.std != spread.std else f" ± {shown(spread.std)}"
+    return f"{shown(spread.mean)}{deviation}"
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the choices a score depends on in one sentence."""
+    budget = settings.get("budget")
+    sets = "all events" if budget is None else f"a budget of {len(budget)} focal sets"
+    members = settings.get("members")
+    drawn = "" if members is None else f", {members} {'samples' if settings.get('drawn') else 'members'}"
+    distance = f"divergence {settings['divergence']}, base {settings['base']}"
+    return f"{settings['measure']} on {sets}{drawn}, {distance}"
+
+
+def _score_finding(score: EpistemicScore, n_all: int) -> str:
+    total, distance, imprecision = (
+        score.summary[part]["all"].mean for part in ("total", "distance", "imprecision")
+    )
+    some = "" if score.n == n_all else f" ({score.n} of {n_all} instances)"
+    compared = ""
+    if score.average is not None:
+        mean = float(score.average)
+        compared = f" The mean prediction alone scores {shown(mean)}."
+    depends = "".join(f" {one}." for one in score.dependences)
+    return (
+        f"Score E {shown(total)} at trade-off {score.tradeoff:g}{some}: distance {shown(distance)} plus "
+        f"imprecision {shown(imprecision)} ({settings_text(score.settings)}).{compared}{depends}"
+    )
+
+
+_MEANINGS = {
+    "expected": "expected loss: squared distance to a rater's label",
+    "irreducible": "irreducible: raters disagree, no model can help",
+    "epistemic": "epistemic: the prediction is not the distribution of labels",
+    "calibration": "of that, calibration loss: recalibration could remove it",
+    "dispersion": "of that, dispersion loss: the prediction does not tell these instances apart",
+}
+RATER_METHOD = MethodNote(
+    "Losses over raters",
+    "Several labels per instance tell the loss of the model from the disagreement of the raters. All terms "
+    "are corrected for the noise of few raters and few instances, so a small one may be negative. Their "
+    "intervals are over instances.",
+    "expected = epistemic + irreducible; epistemic = calibration + dispersion",
+    "Mimori et al., Diagnostic uncertainty calibration, AISTATS 2021.",
+)
+
+
+def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
+    """Return the section about losses and disagreement of raters."""
+    loss, pairs = parts.loss, parts.disagreement
+    rows = tuple(
+        (meaning, shown(own.value), interval_text(own), shown(getattr(loss.plugin, name).value))
+        for name, meaning in _MEANINGS.items()
+        for own in (getattr(loss, name),)
+    )
+    spread = (
+        ("mean predicted disagreement of two raters", pairs.predicted),
+        ("mean observed disagreement", pairs.observed),
+        ("loss of the predicted disagreement", pairs.expected),
+        ("of that, calibration loss", pairs.calibration),
+    )
+    columns = ("part", "value", "95 % interval")
+    disagreement = tuple((name, shown(one.value), interval_text(one)) for name, one in spread)
+    losses = "Squared loss over raters; without correction, few raters look like a bad model"
+    return Section(
+        anchor="raters",
+        title="Several labels per instance: whose loss is it?",
+        finding=_rater_finding(loss),
+        tables=(
+            (losses, Table((*columns, "without correction"), rows)),
+            ("Disagreement of two raters of one instance", Table(columns, disagreement)),
+        ),
+        figures=tuple(_rater_figures(parts)),
+        methods=(RATER_METHOD,),
+    )
+
+
+def _rater_figures(parts: RaterParts) -> list[ReportFigure]:
+    found = []
+    if parts.loss.calibration.stderr is not None:
+        display = LossMapDisplay(parts.loss)
+        found.append(report_figure(display, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
+    name = "Predicted against observed disagreement of two raters"
+    found.append(report_figure(DisagreementDisplay(parts.disagreement), name, "disagreement"))
+    return found
+
+
+def _rater_finding(loss: LossDecomposition) -> str:
+    few, many = (f"{number:g}" for number in loss.raters)
+    raters = few if few == many else f"{few} to {many}"
+    share = ""
+    if loss.expected.value > 0:
+        share = f" ({100 * loss.irreducible.value / loss.expected.value:.0f} %)"
+    left = f" {loss.n_left_out} instances with one rater are left out." if loss.n_left_out else ""
+    return (
+        f"{loss.n} instances with {raters} raters each. Of the expected loss {shown(loss.expected.value)}, "
+        f"{shown(loss.irreducible.value)}{share} is disagreement between raters, "
+        f"{shown(loss.calibration.value)} calibration loss and {shown(loss.dispersion.value)} dispersion "
+        f"loss.{left}"
+    )
+
+
+RECALIBRATION_METHOD = MethodNote(
+    "Recalibration, before and after",
+    "Each fold of the instances is recalibrated by a fit on the other folds, so no instance is measured by a "
+    "fit that has seen its label. Differences are paired: the same instance before and after. A "
+    "recalibration that is used afterwards must be evaluated on new data.",
+    "difference = mean of (after − before) over instances",
+    "Guo et al., On calibration of modern neural networks, ICML 2017; Mimori et al., Diagnostic uncertainty "
+    "calibration, AISTATS 2021.",
+)
+_CHANGE_COLUMNS = (
+    "statistic",
+    "before",
+    "after",
+    "difference",
+    "95 % interval",
+    "adjusted p before",
+    "after",
+)
+
+
+def recalibration_section(found: RecalibrationReport, evaluation: Evaluation) -> Section:
+    """Return the section about each method before and after."""
+    fitted = {name: one for name, one in found.methods.items() if one.failure is None}
+    tables = tuple((_caption(name, one), _change_table(one)) for name, one in fitted.items())
+    return Section(
+        anchor="recalibration",
+        title="What would recalibration change?",
+        finding=_change_finding(found),
+        tables=tables,
+        figures=_change_figures(found) if fitted else (),
+        methods=(RECALIBRATION_METHOD,),
+    )
+
+
+def _change_finding(found: RecalibrationReport) -> str:
+    sentences = []
+    for name, one in found.methods.items():
+        if one.failure is not None:
+            sentences.append(f"{name} could not be fitted: {one.failure}")
+            continue
+        change = one.changes.get("log_loss") or next(iter(one.changes.values()))
+        within = ""
+        if change.difference.has_interval:
+            within = f" (95 % interval of the change {interval_text(change.difference)})"
+        sentences.append(
+            f"{name} moves {title(change.name)} from {shown(change.before.value)} to "
+            f"{shown(change.after.value)}{within}."
+        )
+    return f"Measured on {found.n} instances in {found.n_folds} folds. {' '.join(sentences)}"
+
+
+def _caption(name: str, one: MethodChanges) -> str:
+    return f"{name}: {one.description} when fitted on all instances"
+
+
+def _change_table(one: MethodChanges) -> Table:
+    return Table(_CHANGE_COLUMNS, tuple(_change_row(change) for change in one.changes.values()))
+
+
+def _change_row(change: Change) -> tuple[str, ...]:
+    tests = (change.test_before, change.test_after)
+    return (
+        title(change.name),
+        shown(change.before.value),
+        shown(change.after.value),
+        shown(change.difference.value),
+        interval_text(change.difference),
+        *("" if test is None else shown(test.deciding_pvalue) for test in tests),
+    )
+
+
+def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
+    curves = RecalibratedCurvesDisplay(found)
+    first = report_figure(curves, "Confidence against accuracy, before and after", "recalibrated-curves")
+    names = next(one.changes for one in found.methods.values() if one.changes)
+    statistic = "disagreement_calibration_loss" if "disagreement_calibration_loss" in names else "log_loss"
+    if statistic not in names:
+        return (first,)
+    changes = RecalibrationChangesDisplay(found, statistic)
+    margins = (1.5, 0.75, 0.1, 0.3)
+    return (
+        first,
+        report_figure(changes, f"Change of {title(statistic)}", "changes", size=(4.6, 2.8), margins=margins),
+    )

@@ -1,0 +1,219 @@
+"""P21 Tables 1 to 4: what the printed numbers say of each other, and of the text around them.
+
+Counts of passed checks under both hypotheses bound from below how many single checks differ: |a - b| of 20.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from credibly_studies.judging import holds
+from credibly_studies.results import Claim, Findings, StudyTable
+from credibly_studies.study import Run, Study
+
+TABLE_1 = {
+    "independent ensemble": ((0.088, 0.002), (1.0, 0.001)),
+    "Bayesian ensemble": ((0.034, 0.008), (0.197, 0.396)),
+    "MC dropout": ((0.227, 0.057), (0.186, 1.319)),
+}
+"""p and sharpness of the calibration error, in distribution and in the gap."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Passed:
+    """MC dropout on one data set of Tables 2 and 3: passes of 20, Bayesian and (in brackets) independent."""
+
+    picp: tuple[int, int]
+    calibration: tuple[int, int]
+
+
+SEEDS = 20
+DROPOUT = {
+    "boston": Passed((2, 0), (20, 0)),
+    "concrete": Passed((18, 0), (20, 2)),
+    "energy": Passed((15, 18), (1, 13)),
+    "naval": Passed((1, 0), (14, 0)),
+    "power": Passed((20, 0), (20, 0)),
+    "wine": Passed((0, 0), (20, 0)),
+    "yacht": Passed((8, 19), (8, 10)),
+}
+"""kin8nm is the eighth data set; its row of MC dropout is not in the text at hand."""
+
+CALIBRATION = {
+    "boston": ((0.3, 0.4, 0.6, 1.0), 3.4),
+    "concrete": ((0.2, 0.4, 0.18, 0.7), 1.1),
+    "power": ((0.05, 0.06, 0.03, 0.2), 2.0),
+    "wine": ((0.24, 0.4, 0.18, 1.0), 4.3),
+}
+"""Calibration error of flow, Gaussian, ridge and SQR, and of MC dropout."""
+
+TABLE_4 = {
+    "ECE": {
+        "independent": (16, 13, 9, 4, 2),
+        "Bayesian": (18, 15, 15, 14, 7),
+        "MC dropout": (19, 18, 17, 16, 14),
+    },
+    "accuracy": {
+        "independent": (15, 10, 8, 4, 2),
+        "Bayesian": (18, 15, 15, 14, 7),
+        "MC dropout": (18, 16, 15, 13, 12),
+    },
+}
+"""Passes of 19 corruptions at severities 1 to 5."""
+
+CORRUPTIONS = 19
+
+
+@dataclasses.dataclass(frozen=True)
+class PrintedSize:
+    """How large the study is: it has one size.
+
+    Parameters
+    ----------
+    tables : int
+        Tables that are looked at.
+    """
+
+    tables: int
+
+
+def bounds() -> dict[str, tuple[int, int, int]]:
+    """Return, by data set, how many of 40 checks at least differ, mistrust a good and trust a bad model."""
+    found = {}
+    for name, row in DROPOUT.items():
+        gaps = [bayesian - independent for bayesian, independent in (row.picp, row.calibration)]
+        mistrust, trust = (sum(max(sign * gap, 0) for gap in gaps) for sign in (1, -1))
+        found[name] = (mistrust + trust, mistrust, trust)
+    return found
+
+
+def work(size: PrintedSize, run: Run) -> Findings:
+    """Count, and check the sentences."""
+    rows = [(name, *row.picp, *row.calibration, *own) for (name, row), own in
+            zip(DROPOUT.items(), bounds().values(), strict=True)]  # fmt: skip
+    columns = (
+        "data", "PICP, Bayesian", "PICP, independent", "Calib, Bayesian", "Calib, independent",
+        "differ, at least", "mistrust in a good model", "trust in a bad model",
+    )  # fmt: skip
+    shift = [
+        (name, model, *counts, sum(counts)) for name, own in TABLE_4.items() for model, counts in own.items()
+    ]
+    tables = (
+        StudyTable("dropout", "Tables 2 and 3, MC dropout: passes of 20", columns, rows),
+        StudyTable(
+            "shift",
+            "Table 4: passes of 19 corruptions",
+            ("check", "model", "severity 1", "2", "3", "4", "5", "of 95"),
+            shift,
+        ),
+    )
+    return Findings(tables[: size.tables], _claims(), {})
+
+
+def _claims() -> list[Claim]:
+    found = bounds()
+    differ, mistrust, trust = (sum(one[at] for one in found.values()) for at in range(3))
+    checks = 2 * SEEDS * len(found)
+    calibration = sum(abs(row.calibration[0] - row.calibration[1]) for row in DROPOUT.values())
+    worst = {name: own > max(others) for name, (others, own) in CALIBRATION.items() if name != "boston"}
+    ece, accuracy = TABLE_4["ECE"], TABLE_4["accuracy"]
+    passes = [p not in (0.0, 1.0) for name in TABLE_1 for p, _ in TABLE_1[name]]
+    return [
+        Claim(
+            "P21 section 4.1, Table 1",
+            "In the gap the independent ensemble fails; Bayesian ensemble and dropout pass everywhere",
+            "p 1.0; 0.197 and 0.186",
+            "p of 0 or 1 only for the independent ensemble in the gap",
+            holds([passes == [True, False, True, True, True, True]]),
+        ),
+        Claim(
+            "P21 section 4.1, Table 1",
+            "Both Bayesian readings become less sharp where there were no data",
+            "0.008 to 0.396, 0.057 to 1.319",
+            "by factors of "
+            + " and ".join(
+                f"{TABLE_1[name][1][1] / TABLE_1[name][0][1]:.0f}"
+                for name in ("Bayesian ensemble", "MC dropout")
+            ),
+            holds(TABLE_1[name][1][1] > TABLE_1[name][0][1] for name in ("Bayesian ensemble", "MC dropout")),
+        ),
+        Claim(
+            "P21 App. A, Tables 2-3",
+            "On concrete, power and wine MC dropout has the worst calibration error, and it is expected",
+            "1.1, 2.0, 4.3; passes 20 of 20",
+            f"worst in {sum(worst.values())} of {len(worst)}; passes "
+            + ", ".join(str(DROPOUT[name].calibration[0]) for name in worst),
+            holds([*worst.values(), *(DROPOUT[name].calibration[0] == SEEDS for name in worst)]),
+        ),
+        Claim(
+            "P21 App. A, Table 2",
+            "On energy its calibration error is lower than that of SQR and passes fewer checks",
+            "0.6 and 0.9; 1 and 13 of 20",
+            "as printed",
+            holds([0.6 < 0.9, DROPOUT["energy"].calibration[0] < 13]),
+        ),
+        Claim(
+            "P21 App. A, Table 3",
+            "On yacht PICP looks strong, and passes fewer checks than other models",
+            "0.96; 8 of 20, others 18 to 20",
+            "as printed",
+            holds([DROPOUT["yacht"].picp[0] < 18]),
+        ),
+        Claim(
+            "P21 abstract, Tables 2-3",
+            "Calibration error and its variants are almost always incorrect to use given model uncertainty",
+            "almost always",
+            f"MC dropout: at least {calibration} of {checks // 2} checks of the calibration error and "
+            f"{differ} of all {checks} differ between the hypotheses",
+            holds([calibration > checks / 4]),
+            "A lower bound from counts. A model whose members hardly differ has one answer under both.",
+        ),
+        Claim(
+            "P21 abstract, Tables 2-3",
+            "They lead to mistrust in good models",
+            "PICP of power-plant: 20 (0) of 20",
+            f"at least {mistrust} of {checks} checks pass under the Bayesian hypothesis only",
+            holds([mistrust > 0]),
+        ),
+        Claim(
+            "P21 abstract, Tables 2-3",
+            "They lead to trust in bad models",
+            "PICP of yacht: 8 (19) of 20",
+            f"at least {trust} of {checks} checks pass under the independent hypothesis only (energy, yacht)",
+            holds([trust > 0]),
+        ),
+        Claim(
+            "P21 section 4.2, Table 4",
+            "The Bayesian reading of an ensemble passes more checks than the independent one",
+            "Fig. 7, Table 4",
+            f"ECE {sum(ece['Bayesian'])} and {sum(ece['independent'])} of 95, accuracy "
+            f"{sum(accuracy['Bayesian'])} and {sum(accuracy['independent'])}",
+            holds(
+                first >= second
+                for own in TABLE_4.values()
+                for first, second in zip(own["Bayesian"], own["independent"], strict=True)
+            ),
+            "Its rows for ECE and accuracy are the same five numbers."
+            if ece["Bayesian"] == accuracy["Bayesian"]
+            else "",
+        ),
+        Claim(
+            "P21 section 4.2, Table 4",
+            "MC dropout accounts for the shift",
+            "seems to be able to",
+            f"passes {sum(ece['MC dropout'])} and {sum(accuracy['MC dropout'])} of 95; at severity 5 "
+            f"{ece['MC dropout'][-1]} and {accuracy['MC dropout'][-1]} of {CORRUPTIONS}",
+            holds(own["MC dropout"][-1] > CORRUPTIONS / 2 for own in TABLE_4.values()),
+        ),
+    ]
+
+
+PRINTED = Study(
+    name="p21-printed",
+    title="Tables 1 to 4 against each other and against the text",
+    reference="P21 Tables 1 to 4",
+    small=PrintedSize(2),
+    full=PrintedSize(2),
+    work=work,
+    design="printed numbers",
+)

@@ -1,0 +1,179 @@
+"""The headline answers the title of a report: direction, size, whether chance explains it, what helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.evaluation.headline import points
+
+CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 199}
+
+
+def draw(probs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.minimum((rng.random((len(probs), 1)) > probs.cumsum(axis=1)).sum(axis=1), probs.shape[1] - 1)
+
+
+def said(n: int, k: int, power: float, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Predictions that are sharper (power above 1) or flatter than the truth, and labels."""
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(0.6 * np.ones(k), size=n)
+    stated = truth**power
+    return stated / stated.sum(axis=1, keepdims=True), draw(truth, rng)
+
+
+def opposite() -> tuple[np.ndarray, np.ndarray]:
+    """Too sure where it is sure, too unsure where it is not: right on average."""
+    rng = np.random.default_rng(4)
+    stated = np.where(np.arange(3000) % 2, 0.6, 0.9)
+    truth = np.where(np.arange(3000) % 2, 0.7, 0.8)
+    labels = (rng.random(3000) > truth).astype(int)
+    return np.stack([stated, 1 - stated], axis=1), labels
+
+
+def members(power: float) -> tuple[cr.Ensemble, np.ndarray]:
+    rng = np.random.default_rng(5)
+    truth = rng.dirichlet(np.ones(3), size=800)
+    near = np.stack([rng.dirichlet(40 * row + 0.2, size=5) for row in truth]) ** power
+    return cr.Ensemble(near / near.sum(axis=-1, keepdims=True)), draw(truth, rng)
+
+
+def dirichlet() -> tuple[cr.Dirichlet, np.ndarray]:
+    probs, labels = said(800, 3, 2.0)
+    return cr.Dirichlet(20 * probs + 0.1), labels
+
+
+def belief() -> tuple[cr.Belief, np.ndarray]:
+    rng = np.random.default_rng(6)
+    truth = rng.dirichlet(np.ones(2), size=600)
+    masses = np.concatenate([0.8 * truth, np.full((600, 1), 0.2)], axis=1)
+    return cr.Belief(masses, [{0}, {1}, {0, 1}]), draw(truth, rng)
+
+
+def raters() -> tuple[np.ndarray, cr.LabelCounts]:
+    rng = np.random.default_rng(7)
+    truth = rng.dirichlet(np.ones(3), size=500)
+    stated = truth**2.5
+    return stated / stated.sum(axis=1, keepdims=True), cr.LabelCounts(rng.multinomial(5, truth))
+
+
+def normal(shift: float, spread: float, n: int = 600) -> tuple[cr.Gaussian, np.ndarray]:
+    rng = np.random.default_rng(8)
+    mean = rng.normal(size=n)
+    return cr.Gaussian(mean - shift, np.full(n, spread)), mean + rng.normal(size=n)
+
+
+WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
+    "overconfident": (lambda: said(1500, 4, 2.0), "conflict", "Overconfident: it says .* points too sure"),
+    "underconfident": (lambda: said(1500, 4, 0.5), "conflict", "Underconfident: .* points too unsure"),
+    "calibrated": (
+        lambda: said(2000, 4, 1, seed=4),
+        "no conflict found",
+        "No sign of miscalibration in 2000",
+    ),
+    "too few data": (lambda: said(30, 3, 1.0), "cannot tell", "Too few data to tell: with 30 instances"),
+    "binary": (lambda: said(900, 2, 2.0), "conflict", "Overconfident"),
+    "100 classes": (lambda: said(1500, 100, 1.5), "conflict", "Overconfident"),
+    "in parts": (opposite, "conflict", "Miscalibrated, though not on average: .* too sure .* too unsure"),
+    "ensemble": (lambda: members(1.0), "no conflict found", "No sign of miscalibration in 800"),
+    "Dirichlet": (dirichlet, "conflict", "Overconfident"),
+    "belief": (belief, "conflict", "Underconfident"),
+    "raters": (raters, "conflict", "Overconfident"),
+    "too narrow": (lambda: normal(0.0, 0.6), "conflict", "Too narrow: its 90 % intervals hold .* too few"),
+    "too wide": (lambda: normal(0.0, 1.6), "conflict", "Too wide: its 90 % intervals hold .* too many"),
+    "biased": (lambda: normal(0.5, 1.0), "conflict", "Biased, its predictions are too low"),
+    "reals": (lambda: normal(0.0, 1.0), "no conflict found", "No sign of miscalibration in 600"),
+    "few reals": (lambda: normal(0.0, 1.0, 40), "cannot tell", "Too few data to tell: with 40 instances"),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_what_it_says(name: str) -> None:
+    make, word, sentence = WORLDS[name]
+    predictions, labels = make()
+    real = isinstance(predictions, cr.Gaussian)
+    found = cr.evaluate(predictions, labels, **({"n_resamples": 199} if real else CHEAP))
+    headline = found.headline
+    assert headline is not None
+    assert headline.word == word
+    assert re.match(sentence, headline.sentence), headline.sentence
+    assert str(headline) in found.summary()
+    asked = [one.about for one in headline.questions]
+    assert asked == (
+        ["coverage", "where"] if real else [*(["raters"] * (name == "raters")), "confidence", "errors"]
+    ) + (["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else [])
+
+
+def test_size_interval_and_remedy_are_those_of_the_parts() -> None:
+    probs, labels = said(1500, 4, 2.0)
+    found = cr.evaluate(probs, labels, **CHEAP)
+    told = found.headline
+    gap = cr.confidence_gap(probs, labels)
+    assert told.size == pytest.approx(gap.value, abs=1e-12)
+    assert told.interval == pytest.approx(gap.interval(), abs=1e-12)
+    assert f"{points(gap.value)} too sure" in told.sentence
+    after = found.recalibration.methods["temperature"].changes["confidence_gap"].after.value
+    assert told.remedy.endswith(f"would bring this to {points(after)}.")
+    assert abs(after) < abs(gap.value) / 4
+    ((_, command),) = told.steps
+    assert command == 'cr.recalibration_report(predictions, labels, ["temperature"])'
+
+
+def test_a_gap_that_the_headline_calls_noticeable_is_noticed() -> None:
+    probs, labels = said(2000, 4, 1.0)
+    found = cr.evaluate(probs, labels, **CHEAP)
+    shift = found.headline.detectable
+    rng = np.random.default_rng(9)
+    rejected = 0
+    for _ in range(60):  # right less often by the detectable gap, everywhere
+        truth = probs.copy()
+        top = truth.argmax(axis=1)
+        moved = np.minimum(shift, truth[np.arange(2000), top])
+        truth[np.arange(2000), top] -= moved
+        truth[np.arange(2000), (top + 1) % 4] += moved
+        test = cr.calibration_test(
+            probs, draw(truth, rng), statistics="confidence_gap", n_resamples=199, rng=1
+        )
+        rejected += test.rejects(0.05)
+    assert 0.62 <= rejected / 60 <= 0.95  # 80 %, give or take 3.5 standard errors
+
+
+def test_a_real_gap_below_the_margin_is_called_small() -> None:
+    probs, labels = said(1500, 4, 2.0)
+    assert "Real, but small" not in cr.evaluate(probs, labels, **CHEAP).headline.sentence
+    assert (
+        "Real, but small: less than 40 points."
+        in cr.evaluate(probs, labels, margin=0.4, **CHEAP).headline.sentence
+    )
+    with pytest.raises(cr.InputError, match="`margin` must be at least 0 and below 1; got 2"):
+        cr.evaluate(probs, labels, margin=2)
+
+
+def test_nothing_is_claimed_where_nothing_was_tested() -> None:
+    probs, labels = said(300, 3, 2.0)
+    told = cr.evaluate(probs, labels, tests=False).headline
+    assert (told.word, told.remedy) == ("cannot tell", "")
+    assert told.sentence.startswith("Not tested: it says ")
+    real = cr.evaluate(*normal(0.0, 1.0), tests=False).headline
+    assert (real.word, real.questions) == ("cannot tell", ())
+
+
+def test_the_steps_name_the_file() -> None:
+    probs, labels = said(1500, 4, 2.0)
+    told = cr.evaluate(probs, labels, source={"path": "my file.npz"}, **CHEAP).headline
+    assert told.steps[0][1] == "credibly calibrate fit 'my file.npz' calibration.json --method temperature"
+
+
+def test_a_model_that_is_surest_where_it_is_wrong() -> None:
+    rng = np.random.default_rng(1)
+    sure = rng.uniform(0.5, 1.0, size=800)
+    labels = (rng.random(800) < 2 * (sure - 0.5)).astype(int)  # the surer, the more often wrong
+    found = cr.evaluate(np.stack([sure, 1 - sure], axis=1), labels, **CHEAP)
+    errors = next(one for one in found.headline.questions if one.about == "errors")
+    assert errors.word == "conflict"
+    assert errors.sentence.startswith("No: ")
