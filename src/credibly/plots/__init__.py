@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
+from credibly.plots.corp import CorpDisplay
 from credibly.plots.curves import (
     ClasswiseDisplay,
-    CorpDisplay,
     EnvelopeDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,

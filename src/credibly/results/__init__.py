@@ -1,5 +1,6 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
+from credibly.results.certificates import Certificate
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -14,7 +15,7 @@ from credibly.results.power import PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import EpistemicScore, ScoreStability
-from credibly.results.tests import Certificate, CheckResult, CredalTestResult, HypotestResult, ValidityResult
+from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [

@@ -29,7 +29,7 @@ from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
-from credibly.results.tests import Certificate
+from credibly.results.certificates import Certificate
 from credibly.statistics import Statistic
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.proper import top_label
