@@ -348,6 +348,7 @@ def curves() -> Iterator[Case]:
     """Yield curves, decompositions, maps and statistics of raters."""
     for target in ("top_label", 1):
         yield from over("reliability_curve", Given("ensemble", "classes"), ROWS, target=target, **FEW)
+        yield from over("corp_curve", Given("ensemble", "classes"), ROWS, target=target, **FEW)
     for settings in ({"n_bins": 5}, {"binning": "equal_mass"}, {"closed": "right"}):
         yield from over(
             "reliability_curve", Given("point", "classes", ("sample_weight",)), ROWS, **settings, **FEW

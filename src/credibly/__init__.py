@@ -82,6 +82,7 @@ if _TYPE_CHECKING:
     )
     from credibly.hypotests import (
         calibration_test,
+        corp_curve,
         coverage_curve,
         credal_test,
         inflate,
@@ -126,6 +127,7 @@ if _TYPE_CHECKING:
         confidence_gap,
         crps,
         decompose_brier,
+        ecce,
         gaussian_log_loss,
         hosmer_lemeshow,
         interval_score,
@@ -140,8 +142,12 @@ if _TYPE_CHECKING:
         risk_coverage_curve,
         rmse,
         skce,
+        smooth_ece,
+        spiegelhalter_z,
         statistic,
+        t_cal,
         top_label_ece,
+        truthful_ce,
     )
 
 __version__ = "0.1.0"
@@ -169,6 +175,7 @@ _HOMES = {
     ),
     "credibly.hypotests": (
         "calibration_test",
+        "corp_curve",
         "coverage_curve",
         "credal_test",
         "inflate",
@@ -209,6 +216,7 @@ _HOMES = {
         "confidence_gap",
         "crps",
         "decompose_brier",
+        "ecce",
         "gaussian_log_loss",
         "hosmer_lemeshow",
         "interval_score",
@@ -223,8 +231,12 @@ _HOMES = {
         "risk_coverage_curve",
         "rmse",
         "skce",
+        "smooth_ece",
+        "spiegelhalter_z",
         "statistic",
+        "t_cal",
         "top_label_ece",
+        "truthful_ce",
     ),
 }
 
@@ -295,11 +307,13 @@ __all__ = [
     "compare",
     "confidence_ece",
     "confidence_gap",
+    "corp_curve",
     "coverage_curve",
     "credal_test",
     "crps",
     "decompose_brier",
     "deterministic",
+    "ecce",
     "epistemic_score",
     "evaluate",
     "from_posterior_predictive",
@@ -327,8 +341,12 @@ __all__ = [
     "save",
     "scan",
     "skce",
+    "smooth_ece",
+    "spiegelhalter_z",
     "statistic",
+    "t_cal",
     "top_label_ece",
+    "truthful_ce",
     "uncertainty",
     "validity_test",
 ]

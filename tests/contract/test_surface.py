@@ -28,10 +28,12 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
     "BrierDecomposition",
+    "Certificate",
     "Change",
     "CheckResult",
     "Comparison",
     "Convergence",
+    "CorpCurve",
     "CredalTestResult",
     "Dataset",
     "DisagreementDecomposition",
@@ -44,6 +46,7 @@ NOT_CALLED_BY_USERS = {
     "HypothesisCheck",
     "Inflation",
     "Learner",
+    "LogisticCalibration",
     "LossDecomposition",
     "MassFunction",
     "MemberFunctions",
@@ -88,7 +91,7 @@ def test_the_surface_is_the_snapshot() -> None:
 
 
 def test_the_top_is_short_and_rooms_are_sorted() -> None:
-    assert len(cr.__all__) <= 65  # nouns, the verbs of the README, statistics, errors
+    assert len(cr.__all__) <= 70  # nouns, the verbs of the README, statistics, errors
     for room in ROOMS:
         names = importlib.import_module(f"credibly.{room}").__all__
         assert names == sorted(names)

@@ -148,6 +148,23 @@ def _tests() -> Iterator[tuple[str, Case]]:
         lambda make: cr.reliability_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
     )
     yield (
+        "logistic_calibration",
+        lambda make: cr.statistics.logistic_calibration(
+            make(MEMBERS[:, 0, :2] / MEMBERS[:, 0, :2].sum(1, keepdims=True)), make(LABELS % 2)
+        ),
+    )
+    for bins in (1, 4):
+        yield (
+            f"certificate {bins}",
+            lambda make, bins=bins: cr.hypotests.certificate(
+                ensemble(make), make(LABELS), statistic=cr.confidence_ece.with_(n_bins=bins)
+            ),
+        )
+    yield (
+        "corp_curve",
+        lambda make: cr.corp_curve(ensemble(make), make(LABELS), n_resamples=39, rng=7),
+    )
+    yield (
         "inflate",
         lambda make: cr.inflate(
             ensemble(make), make(LABELS), weights="constant", resolution=0.5, n_resamples=19, n_draws=1, rng=7
@@ -352,6 +369,8 @@ BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what only pictures show"
 LEAVES: dict[str, str] = {
     "risk_coverage_curve": "the order of answers by confidence",
+    "corp_curve": "isotonic regression",
+    "logistic_calibration": OPTIMISERS,
     "contains hull": LINEAR_PROGRAMS,
     "boundary hull": LINEAR_PROGRAMS,
     "sample hull": DRAWS_OF_SETS,

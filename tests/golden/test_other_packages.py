@@ -7,6 +7,33 @@ import pytest
 
 import credibly as cr
 
+# relplot 1.0.3 (Apple, the authors' package): smECE(f, y), which searches the width to 1/1024, and
+# smECE_sigma(f, y, 0.05), on f and y of `drawn`
+RELPLOT = {
+    (0, 500, 1.0): (0.03547170897237334, 0.03151370708084854),
+    (1, 2000, 2.0): (0.08942676679819107, 0.09455045349588488),
+    (2, 300, 0.5): (0.07802436659716964, 0.08538998805002353),
+}
+
+
+def drawn(seed: int, n: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    f = rng.beta(2, 1, size=n)
+    truth = f**exponent / (f**exponent + (1 - f) ** exponent)
+    return f, (rng.random(n) < truth).astype(int)
+
+
+@pytest.mark.parametrize("given", RELPLOT)
+def test_smooth_ece_equals_that_of_relplot(given: tuple) -> None:
+    f, labels = drawn(*given)
+    smooth = cr.smooth_ece.with_(target="classwise")  # either of two classes has the same
+    probs = np.stack([1 - f, f], axis=1)
+    own, at_a_width = RELPLOT[given]
+    assert float(smooth(probs, labels)) == pytest.approx(own, abs=1e-3)
+    # relplot integrates over 200 points with the ends counted whole
+    assert float(smooth(probs, labels, bandwidth=0.05)) == pytest.approx(at_a_width, abs=5e-4)
+
+
 calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `sklearn`)")
 metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `sklearn`)")
 

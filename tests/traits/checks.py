@@ -27,7 +27,12 @@ from optional import torch
 N, K, MEMBERS = 63, 4, 3
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "log_loss": [{"clip": 0.05}],
-    "confidence_ece": [{"p": 2}, {"p": 2, "debiased": True}, {"binning": "equal_mass", "closed": "right"}],
+    "confidence_ece": [
+        {"p": math.inf},
+        {"p": 2},
+        {"p": 2, "debiased": True},
+        {"binning": "equal_mass", "closed": "right"},
+    ],
     "classwise_ece": [{"n_bins": 70}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "top_label_ece": [{"n_bins": 4}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "hosmer_lemeshow": [{"grouping": "confidence", "n_bins": 3}, {"binning": "equal_width"}],
@@ -40,6 +45,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "mmd_ce": [{"label_kernel": tuple(tuple(row) for row in 0.5 * np.eye(K) + 0.5)}],
     "kde_ce": [{"bandwidth": 0.02}, {"p": 1}, {"p": 3.5, "bandwidth": 0.1}],
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],
+    "smooth_ece": [{"target": "classwise"}, {"bandwidth": 0.1}],
+    "ecce": [{"kind": "max"}, {"target": "classwise"}],
+    "t_cal": [{"most_bins": 4}, {"target": "classwise", "most_bins": 8}],
     "picp": [{"level": 0.5}],
     "quantile_calibration_error": [{"levels": 10}, {"levels": (0.1, 0.25, 0.9)}],
     "interval_score": [{"level": 0.5}],

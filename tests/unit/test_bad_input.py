@@ -405,7 +405,7 @@ def test_wrong_statistics(name, words):
         ({"p": "2"}, "`p` must be"),
         ({"p": None}, "`p` must be"),
         ({"p": math.nan}, "`p` must be"),
-        ({"p": math.inf}, "`p` must be"),
+        ({"p": -math.inf}, "`p` must be"),
         ({"debiased": True}, "squared error only"),
         ({"paper": "X99"}, "must be one of ['C25', 'M23', 'P21']"),
         ({"sample_weights": [1, 1, 1, 1]}, "takes only its own settings; got 'sample_weights'"),

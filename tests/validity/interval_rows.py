@@ -137,6 +137,101 @@ def risk_coverage(seed: int) -> Numbers:
     return {"area": held(curve.area, area), "excess": held(curve.excess, excess)}
 
 
+def isotonic(n: int, exponent: float) -> Callable[[int], Numbers]:
+    """Two classes whose true curve increases: what the bands and intervals of the curve hold."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([24, seed])
+        predicted = rng.beta(1.2, 1.2, size=n)
+        truth = worlds.temper(np.stack([1 - predicted, predicted], axis=1), exponent)[:, 1]
+        labels = (rng.random(n) < truth).astype(int)
+        probs = np.stack([1 - predicted, predicted], axis=1)
+        curve = cr.corp_curve(probs, labels, target=1, n_resamples=39, rng=seed)
+        assert curve.confidence_band is not None
+        assert curve.miscalibration_interval is not None
+        assert curve.gap_interval is not None
+        order = np.argsort(predicted)
+        there = np.interp(curve.at, predicted[order], truth[order])
+        low, high = curve.confidence_band
+        gap = np.abs(predicted - truth)
+
+        def inside(interval: tuple[float, float], value: float) -> float:
+            return float(interval[0] - 1e-12 <= value <= interval[1] + 1e-12)
+
+        return {
+            "confidence band, everywhere": float(((low <= there) & (there <= high)).all()),
+            "miscalibration": inside(curve.miscalibration_interval, float((gap**2).mean())),
+            "mean gap": inside(curve.gap_interval, float(gap.mean())),
+            "skill": held(curve.skill, true_skill(exponent)),
+        }
+
+    return run
+
+
+@functools.cache
+def true_skill(exponent: float) -> float:
+    """The variance of the event minus the expected Brier score, by a sum over the law of predictions."""
+    places = (np.arange(20_000) + 0.5) / 20_000
+    chance = (places * (1 - places)) ** 0.2
+    chance /= chance.sum()
+    truth = worlds.temper(np.stack([1 - places, places], axis=1), exponent)[:, 1]
+    share = float(chance @ truth)
+    loss = float(chance @ (truth * (1 - truth) + (places - truth) ** 2))
+    return share * (1 - share) - loss
+
+
+def slopes(exponent: float) -> Callable[[int], Numbers]:
+    """Two classes whose true logit is the predicted one times the exponent."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([25, seed])
+        predicted = rng.beta(2, 2, size=300)
+        probs = np.stack([1 - predicted, predicted], axis=1)
+        labels = worlds.draw(worlds.temper(probs, exponent), rng)
+        found = cr.statistics.logistic_calibration(probs, labels)
+        return {
+            "slope": held(found.slope, exponent),
+            "intercept": held(found.intercept, 0.0),
+            "in the large": held(found.in_the_large, 0.0),
+        }
+
+    return run
+
+
+CERTIFIED = {
+    "mean gap": cr.confidence_ece.with_(n_bins=1),
+    "confidence_ece": cr.confidence_ece,
+    "classwise_ece": cr.classwise_ece,
+    "smooth_ece": cr.smooth_ece.with_(target="classwise"),
+    "ecce": cr.ecce.with_(target="classwise"),
+}
+
+
+def certificates(exponent: float, k: int) -> Callable[[int], Numbers]:
+    """Whether the error of the true distributions, in place of labels, is below its bound."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([26, seed])
+        probs = worlds.predictions(200, k, rng)
+        truth = worlds.temper(probs, exponent)
+        labels, true = worlds.draw(truth, rng), shares(truth)
+        return {
+            name: float(
+                float(one(probs, true)) <= cr.hypotests.certificate(probs, labels, statistic=one).upper
+            )
+            for name, one in CERTIFIED.items()
+        }
+
+    return run
+
+
+def shares(truth: np.ndarray) -> cr.LabelCounts:
+    """The true distributions as shares of a million raters."""
+    counts = np.floor(1e6 * truth).astype(int)
+    counts[:, 0] += 1_000_000 - counts.sum(axis=1)
+    return cr.LabelCounts(counts)
+
+
 def entropy_mean(seed: int) -> Numbers:
     """The mean entropy of a uniform distribution over the simplex with k classes: 1/2 + ... + 1/k."""
     probs = worlds.predictions(300, 3, np.random.default_rng([20, seed]))
@@ -216,6 +311,18 @@ INTERVAL_ROWS = [
         for world in test_raters.WORLDS
     ),
     Row("risk_coverage_curve", "confident and calibrated", "interval", risk_coverage, True, slack=0.015),
+    *(
+        Row("corp_curve", f"n = {n}, exponent {exponent:g}", "interval", isotonic(n, exponent), True, 0.03)
+        for n, exponent in ((100, 1.0), (400, 2.0), (400, 1.0))
+    ),
+    *(
+        Row("logistic_calibration", f"exponent {exponent:g}", "interval", slopes(exponent), slack=0.03)
+        for exponent in (0.5, 1.0, 2.0)
+    ),
+    *(
+        Row("certificate", f"exponent {e:g}, k = {k}", "interval", certificates(e, k), True, few=4)
+        for e, k in ((1.0, 2), (0.5, 5))
+    ),
     Row("mean_over", "predictions over the simplex", "interval", entropy_mean, slack=0.015),
     Row("recalibration_report", "overconfident", "interval", recalibrated, True, slack=0.03, few=4),
     Row("rank_models", "four models, equal in law", "interval", ties, True, share=0.5, few=4),

@@ -72,9 +72,10 @@ def choose(
 
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
-    """Return the names of all statistics of classes, or of all of real values."""
+    """Return the names of the statistics of classes, or of real values, that need not be asked for."""
     real = isinstance(predictions, RealPredictions)
-    return [name for name, one in registered().items() if ("reals" in one.traits.labels) == real]
+    unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
+    return [name for name, one in unasked if ("reals" in one.traits.labels) == real]
 
 
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:

@@ -1,6 +1,8 @@
 """A null hypothesis, a statistic, a p-value."""
 
 from credibly.hypotests.calibration.calibration_test import calibration_test
+from credibly.hypotests.calibration.certificate import certificate
+from credibly.hypotests.calibration.corp import corp_curve
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
 from credibly.hypotests.calibration.reliability import reliability_curve
 from credibly.hypotests.credal.credal_test import credal_test
@@ -12,6 +14,8 @@ from credibly.hypotests.predictive.predictive_check import predictive_check
 __all__ = [
     "Inflation",
     "calibration_test",
+    "certificate",
+    "corp_curve",
     "coverage_curve",
     "credal_test",
     "inflate",

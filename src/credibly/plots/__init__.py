@@ -12,7 +12,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
-from credibly.plots.curves import ClasswiseDisplay, EnvelopeDisplay, ReliabilityDisplay, RiskCoverageDisplay
+from credibly.plots.corp import CorpDisplay
+from credibly.plots.curves import (
+    ClasswiseDisplay,
+    EnvelopeDisplay,
+    ReliabilityDisplay,
+    RiskCoverageDisplay,
+)
 from credibly.plots.display import (
     BLUE,
     INK,
@@ -32,6 +38,7 @@ from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
+from credibly.results.curves import CorpCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +87,9 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
             import credibly
 
             data = attrgetter(maker)(credibly)(data, *arguments, **settings)
-        return display(data, **options).draw(ax, label=label)
+        # reliability has two curves, by bins and without
+        chosen = CorpDisplay if display is ReliabilityDisplay and isinstance(data, CorpCurve) else display
+        return chosen(data, **options).draw(ax, label=label)
 
     known = {field.name for field in dataclasses.fields(display)[1:]}  # type: ignore[arg-type]
     draw.__name__ = draw.__qualname__ = name
@@ -89,6 +98,7 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
 
 
 reliability = _from_data("reliability", "reliability_curve", ReliabilityDisplay)
+corp = _from_data("corp", "corp_curve", CorpDisplay)
 risk_coverage = _from_data("risk_coverage", "risk_coverage_curve", RiskCoverageDisplay)
 pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
@@ -111,6 +121,7 @@ __all__ = [
     "ViolinDisplay",
     "Words",
     "check",
+    "corp",
     "coverage",
     "disagreement",
     "loss_map",

@@ -33,7 +33,12 @@ from credibly.plots.display import (
     ranges,
     sorted_dots,
 )
-from credibly.results.curves import EnvelopeCurve, MemberFunctions, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.curves import (
+    EnvelopeCurve,
+    MemberFunctions,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+)
 from credibly.results.estimates import Estimate, RootEstimate
 from credibly.results.recalibration import RecalibrationReport
 

@@ -1,6 +1,8 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
+from credibly.results.certificates import Certificate
 from credibly.results.curves import (
+    CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
     ReliabilityCurve,
@@ -17,8 +19,10 @@ from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "Certificate",
     "Change",
     "CheckResult",
+    "CorpCurve",
     "CredalTestResult",
     "DisagreementDecomposition",
     "EnvelopeCurve",

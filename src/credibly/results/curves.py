@@ -1,4 +1,4 @@
-"""Curves: reliability, envelopes over levels, risk against coverage, members as functions, simplex maps."""
+"""Curves: reliability with and without bins, envelopes, risk against coverage, members, simplex maps."""
 
 from __future__ import annotations
 
@@ -43,6 +43,88 @@ class ReliabilityCurve(Result):
     band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
     level: float | None
     n: int
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpCurve(Result):
+    """Predicted probability against isotonic recalibration, and the split of a proper score.
+
+    The mean score is miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    name : str
+        What is predicted: ``"top label"`` or a class.
+    low, high : ndarray (b,)
+        Smallest and largest prediction of every piece on which the curve is constant.
+    recalibrated : ndarray (b,)
+        The curve there: the observed frequency of the piece.
+    weight : ndarray (b,)
+        Instances of the piece.
+    at : ndarray (q,)
+        Predictions at which bands are told, evenly over the instances.
+    score : {"brier", "log_loss"}
+        Which score is split.
+    loss : Estimate
+        The mean score of the predictions.
+    miscalibration : Estimate
+        How much of it recalibration would remove from these instances (MCB).
+    discrimination : Estimate
+        How much better recalibrated predictions are than one for all (DSC).
+    uncertainty : Estimate
+        The mean score of the share of events, predicted for all (UNC).
+    skill : Estimate
+        Uncertainty minus loss: discrimination minus miscalibration, which isotonic regression does not touch.
+    gap : float
+        Mean distance of predictions from the curve; with isotonic smoothing the integrated calibration index.
+    n : int
+        Number of instances.
+    level : float or None
+        Coverage of bands and intervals.
+    n_resamples : int
+        Replicates behind `band`.
+    band : tuple of ndarray or None
+        Lower and upper end of what a calibrated model with these predictions shows at each prediction.
+    confidence_band : tuple of ndarray or None
+        Ends of the band that holds the whole true curve, where that increases.
+    miscalibration_interval, gap_interval : tuple of float or None
+        What `confidence_band` leaves possible for the true miscalibration, and for the true mean gap, of
+        these instances.
+    """
+
+    name: str
+    low: HostArray
+    high: HostArray
+    recalibrated: HostArray
+    weight: HostArray
+    at: HostArray
+    score: str
+    loss: Estimate
+    miscalibration: Estimate
+    discrimination: Estimate
+    uncertainty: Estimate
+    skill: Estimate
+    gap: float
+    n: int
+    level: float | None = None
+    n_resamples: int = 0
+    band: tuple[HostArray, HostArray] | None = None
+    confidence_band: tuple[HostArray, HostArray] | None = None
+    miscalibration_interval: tuple[float, float] | None = None
+    gap_interval: tuple[float, float] | None = None
+
+    @property
+    def values(self) -> HostArray:
+        """The curve at the predictions `at`, linear between its pieces."""
+        ends = np.stack([self.low, self.high], axis=1).ravel()
+        return np.asarray(np.interp(self.at, ends, np.repeat(self.recalibrated, 2)))
+
+    def __str__(self) -> str:
+        return (
+            f"CORP curve of the {self.name} (n = {self.n}): {self.score} {self.loss.value:.4g} = "
+            f"miscalibration {self.miscalibration.value:.4g} - discrimination "
+            f"{self.discrimination.value:.4g} + uncertainty {self.uncertainty.value:.4g}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
+from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.coverage import (
     interval_score,
@@ -10,6 +11,7 @@ from credibly.statistics.coverage import (
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
 from credibly.statistics.mmd import mmd_ce
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Statistic, Traits
@@ -19,9 +21,13 @@ from credibly.statistics.risk_coverage import risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.simplex_maps import error_over_simplex, error_over_weights
 from credibly.statistics.skce import skce
+from credibly.statistics.smooth import smooth_ece
+from credibly.statistics.spiegelhalter import spiegelhalter_z
+from credibly.statistics.walks import ecce, truthful_ce
 
 __all__ = [
     "BrierDecomposition",
+    "LogisticCalibration",
     "RunningStatistic",
     "Statistic",
     "Traits",
@@ -32,6 +38,7 @@ __all__ = [
     "confidence_gap",
     "crps",
     "decompose_brier",
+    "ecce",
     "error_over_simplex",
     "error_over_weights",
     "gaussian_log_loss",
@@ -40,6 +47,7 @@ __all__ = [
     "kde_ce",
     "kl_ce",
     "log_loss",
+    "logistic_calibration",
     "mae",
     "mmd_ce",
     "picp",
@@ -49,6 +57,10 @@ __all__ = [
     "risk_coverage_curve",
     "rmse",
     "skce",
+    "smooth_ece",
+    "spiegelhalter_z",
     "statistic",
+    "t_cal",
     "top_label_ece",
+    "truthful_ce",
 ]

@@ -2,6 +2,7 @@
 
     error = (sum over cells of |cell| / n * |observed - predicted|^p) ^ (1 / p)
 
+and the largest |observed - predicted| of the cells at p = infinity.
 A cell is a bin of confidence (`confidence_ece`), a bin of one class's probability (`classwise_ece`), or a
 bin of confidence among the rows with one predicted class (`top_label_ece`).
 
@@ -46,8 +47,10 @@ class BinnedStatistic(CellStatistic):
 
     def __post_init__(self) -> None:
         check_bins(self.n_bins, self.binning, self.closed)
-        if not isinstance(self.p, (int, float, np.number)) or not 1 <= self.p < math.inf:
-            raise InputError("`p`", "must be a finite number of at least 1", f"got {self.p!r}", "Use 1 or 2.")
+        if not isinstance(self.p, (int, float, np.number)) or not self.p >= 1:
+            raise InputError(
+                "`p`", "must be a number of at least 1", f"got {self.p!r}", "Use 1, 2 or `math.inf`."
+            )
         one_of("`debiased`", self.debiased, (True, False))
         if self.debiased and self.p != 2:
             raise InputError(
@@ -91,6 +94,8 @@ class BinnedStatistic(CellStatistic):
         if self.p == 1:
             return xp.sum(xp.abs(gap), axis=-1) / total
         mean_gap = xp.abs(gap) / xp.where(size > 0, size, xp.ones_like(size))
+        if self.p == math.inf:
+            return xp.max(mean_gap, axis=-1)
         return (xp.sum(size * mean_gap**self.p, axis=-1) / total) ** (1.0 / self.p)
 
 
@@ -123,7 +128,7 @@ class ConfidenceECE(BinnedStatistic):
     closed : {"left", "right"}
         Which end of a bin belongs to it.
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square.
+        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
 
@@ -144,7 +149,12 @@ class ConfidenceECE(BinnedStatistic):
         above="stated confidence and observed accuracy differ by more than chance explains",
         notion="confidence",
         citation="Guo et al., On calibration of modern neural networks, ICML 2017.",
-        aliases={"ece": "the usual one", "expected_calibration_error": "the usual one"},
+        aliases={
+            "ece": "the usual one",
+            "expected_calibration_error": "the usual one",
+            "mce": "with p=math.inf",
+            "maximum_calibration_error": "with p=math.inf",
+        },
     )
     papers: ClassVar[dict[str, dict[str, Any]]] = {
         **_C25,
@@ -181,7 +191,7 @@ class TopLabelECE(ConfidenceECE):
     closed : {"left", "right"}
         Which end of a bin belongs to it.
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square.
+        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
 
@@ -229,7 +239,7 @@ class ClasswiseECE(BinnedStatistic):
     closed : {"left", "right"}
         Which end of a bin belongs to it.
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square.
+        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
 

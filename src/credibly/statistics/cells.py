@@ -42,7 +42,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.sums import add_mask, count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Dataset, Labels, Predictions, Rows, as_point
-from credibly.statistics.proper import gather
+from credibly.statistics.proper import gather, top_label
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 
 Binning = Literal["equal_width", "equal_mass"]
@@ -139,7 +139,7 @@ def are_sparse(sizes: np.ndarray[Any, Any]) -> bool:
     return bool(np.median(sizes[sizes > 0]) < _FEW)
 
 
-_PLUGIN_REFUSAL = (
+PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where the coverage of such intervals is 0"
 )
 
@@ -169,6 +169,22 @@ class Cells:
     probs: Array
     n_cells: int
     predicted: Array | None = None
+
+
+def dyadic_cells(probs: Array, n_cells: int, target: str) -> Cells:
+    """Return `n_cells`, a power of two, cells of equal width of the confidence, or of every class."""
+    if target == "top_label":
+        confidence, predicted = top_label(probs)
+        return Cells(_dyadic_index(confidence, n_cells), confidence, n_cells, predicted)
+    xp = namespace(probs)
+    columns = xp.arange(probs.shape[1], dtype=xp.int32, device=device(probs)) * n_cells
+    return Cells(_dyadic_index(probs, n_cells) + columns[None, :], probs, n_cells * probs.shape[1])
+
+
+def _dyadic_index(values: Array, n_cells: int) -> Array:
+    """Return the cell [j / n_cells, (j + 1) / n_cells) of every value; a power of two makes it exact."""
+    xp = namespace(values)
+    return xp.astype(xp.clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,7 +321,7 @@ class CellBound(Bound):
         The plug-in error has no standard error to trust.
         """
         if not self.statistic.needs_squares:
-            return None, _PLUGIN_REFUSAL
+            return None, PLUGIN_REFUSAL
         if not isinstance(labels, Classes) or labels.weights is not None or self.n < 2:
             return None, "the standard error is known for two or more unweighted single labels only"
         return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK

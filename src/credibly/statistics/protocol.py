@@ -239,6 +239,8 @@ class Statistic(ABC):
         "label counts: every instance counts once, with the shares of its raters in place of one label"
     )
     """What the value means for LabelCounts, for the notes; statistics that do not take them never say it."""
+    in_evaluations: ClassVar[bool] = True
+    """Whether an evaluation computes it where no statistics are named."""
     __signature__ = CallSignature()
 
     def __call__(

@@ -19,6 +19,7 @@ from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of
 from credibly._arrays.namespace import Array, is_array, like, namespace
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
+from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, top_label_ece
 from credibly.statistics.coverage import interval_score, picp, quantile_calibration_error
 from credibly.statistics.hosmer_lemeshow import hosmer_lemeshow
@@ -28,6 +29,9 @@ from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import crps, gaussian_log_loss, mae, rmse
 from credibly.statistics.skce import skce
+from credibly.statistics.smooth import smooth_ece
+from credibly.statistics.spiegelhalter import spiegelhalter_z
+from credibly.statistics.walks import ecce, truthful_ce
 
 
 class UserBound(Bound):
@@ -184,6 +188,11 @@ BUILTIN: tuple[Statistic, ...] = (
     mmd_ce,
     kde_ce,
     kl_ce,
+    smooth_ece,
+    ecce,
+    truthful_ce,
+    t_cal,
+    spiegelhalter_z,
     picp,
     quantile_calibration_error,
     crps,
@@ -202,14 +211,11 @@ ENTRY_POINTS = "credibly.statistics"
 _RANKED = (
     "Use `risk_coverage_curve` to see whether the surest answers are right: its area plays the part of AUROC."
 )
-_LARGEST = "It is the largest |observed - predicted| of the bins of `reliability_curve`."
 _ELSEWHERE = {
     "auroc": _RANKED,
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
-    "mce": _LARGEST,
-    "maximum_calibration_error": _LARGEST,
 }
 """Numbers that people ask for by name and that a function gives which is no statistic."""
 

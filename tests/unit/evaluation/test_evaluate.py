@@ -12,7 +12,8 @@ import credibly as cr
 from kinds import CLASS_STATISTICS, REAL_STATISTICS
 from libraries import Library
 
-UNASKED = set(CLASS_STATISTICS) - {"mmd_ce"}  # which equals skce unless it is given a label kernel
+UNASKED = {name for name in CLASS_STATISTICS if cr.statistics.registered()[name].in_evaluations}
+UNASKED -= {"mmd_ce"}  # which equals skce unless it is given a label kernel
 
 
 def in_order(names: set[str]) -> list[str]:

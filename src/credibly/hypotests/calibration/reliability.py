@@ -117,15 +117,9 @@ def classwise_curves(
     observed = rows.sample.batch
     k = given.n_classes
     for target in targets:
-        if target != "top_label" and not _is_class(target, k):
-            raise InputError(
-                "`target`",
-                f'must be "top_label" or a class from 0 to {k - 1}',
-                f"got {target!r}",
-                "Name one class by its index.",
-            )
+        require_target(target, k)
     if level is not None:
-        _require_single_labels(observed)
+        require_single_labels(observed, "the consistency band")
         require_level(level)
         require_resamples(n_resamples)
     needed = {("top" if target == "top_label" else "each") for target in targets}
@@ -167,14 +161,25 @@ def _frequency(bound: Bound, state: State) -> Array:
         return state["observed"] / state["size"]
 
 
-def _require_single_labels(labels: Labels) -> None:
+def require_single_labels(labels: Labels, what: str) -> None:
     """Raise for label counts: how much raters of one instance vary together is not in the predictions."""
     if not isinstance(labels, Classes):
         raise UnsupportedError(
-            "the consistency band",
+            what,
             "is drawn with one label per instance",
             "got label counts",
             "Pass `level=None` for the curve without a band.",
+        )
+
+
+def require_target(target: object, n_classes: int) -> None:
+    """Raise unless it is the top label or one of the classes."""
+    if target != "top_label" and not _is_class(target, n_classes):
+        raise InputError(
+            "`target`",
+            f'must be "top_label" or a class from 0 to {n_classes - 1}',
+            f"got {target!r}",
+            "Name one class by its index.",
         )
 
 

@@ -1,0 +1,142 @@
+"""Upper confidence bounds of calibration errors that hold at calibration too: "within 2 points, 95 % sure".
+
+Let E be an error with the true probabilities of the events in place of the events, and T the same error of
+the labels. Binned errors (p = 1), cumulative and smooth errors are convex in the labels, so E[T] >= E:
+plug-in errors are biased upwards, and an upper bound needs no correction. One label moves T by at most d / n,
+so that (McDiarmid 1989, labels independent given predictions)
+
+    P(T <= E - t) <= exp(-2 n t^2 / d^2),           E <= T + d sqrt(log(1 / alpha) / (2 n)) with 1 - alpha
+
+with d = 1 for errors of the top label and d = 2 / k for means over k classes. The smooth error s is where
+the falling smECE_s meets s: if its value for the truth is s0, then smECE_s0 of the labels is at least s0 - t
+with that probability, and so is the point where it meets s.
+
+With one bin the error is the mean confidence gap |accuracy - mean confidence|, and the number of hits is a
+sum of independent events, whose tails beyond its mean by one or more are inside those of a binomial
+(Hoeffding 1956). At 25 % or less all tails of two or more events are that far out: the exact binomial bounds
+of the accuracy hold, and are about half as wide.
+
+No distribution-free upper bound exists for the error without bins or smoothing (Gupta, Podkopaev and Ramdas
+2020): bins or bandwidth are part of what is certified.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import as_float64, namespace
+from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions.passes import detached
+from credibly.results.base import require_level
+from credibly.results.certificates import Certificate
+from credibly.statistics import Statistic
+from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
+from credibly.statistics.proper import top_label
+from credibly.statistics.registry import as_statistic
+from credibly.statistics.smooth import SmoothECE
+from credibly.statistics.walks import Ecce
+
+_BINOMIAL = 0.75  # confidence from which binomial bounds hold for events of unlike probability
+
+
+def certificate(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    statistic: str | Statistic = "confidence_ece",
+    level: float = 0.95,
+) -> Certificate:
+    """Bound a calibration error from above: so large at most, with the given confidence.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Class predictions.
+    labels : array (n,)
+        What was observed, independently for every instance; rows bring their own.
+    statistic : str or Statistic
+        A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`. With one bin,
+        ``cr.confidence_ece.with_(n_bins=1)``, it is the mean confidence gap, which has the smallest bound.
+    level : float
+        Confidence.
+
+    Returns
+    -------
+    Certificate
+        The bound; ``pvalue(margin)`` and ``within(margin)`` test that the error is smaller than a margin.
+
+    Notes
+    -----
+    What is bounded is the error with true probabilities in place of labels, at these instances and bins. It
+    holds for every n and every truth, at calibration too, where intervals around plug-in errors have a
+    coverage of 0.
+
+    References
+    ----------
+    McDiarmid, *On the method of bounded differences*, 1989; Hoeffding, *On the distribution of the number of
+    successes in independent trials*, 1956.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> probs = np.tile([0.8, 0.2], (1000, 1))
+    >>> labels = np.arange(1000) % 5 == 0  # right in 4 of 5
+    >>> found = cr.hypotests.certificate(probs, labels, statistic=cr.confidence_ece.with_(n_bins=1))
+    >>> round(found.upper, 4), found.within(0.03), found.within(0.01)
+    (0.022, True, False)
+    """
+    require_level(level)
+    chosen = as_statistic(statistic)
+    rows = detached(as_rows(predictions, labels))
+    given = rows.sample.predictions
+    chosen.require_predictions(given)
+    assert isinstance(given, ClassPredictions)
+    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+        raise UnsupportedError(
+            "a certificate",
+            "counts one label per instance, once",
+            "got label counts or weights",
+            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
+        )
+    change = _largest_change(chosen, given.n_classes)
+    if level >= _BINOMIAL and type(chosen) is ConfidenceECE and chosen.n_bins == 1:
+        hits, confidence = (sum(column) for column in zip(*rows.map(_totals), strict=True))
+        mean = confidence / rows.n
+        value, settings = abs(hits / rows.n - mean), chosen.settings()
+        return Certificate(chosen.name, value, level, rows.n, settings, hits=round(hits), confidence=mean)
+    found = chosen(*_arguments(rows))
+    return Certificate(
+        chosen.name, found.value, level, rows.n, found.settings, found.notes, largest_change=change
+    )
+
+
+def _arguments(rows: Rows) -> tuple[Any, ...]:
+    """Return what a statistic takes: rows in chunks as they are."""
+    whole = rows.loaded()
+    return (rows,) if whole is None else (whole.predictions, whole.labels)
+
+
+def _totals(chunk: Dataset) -> tuple[float, float]:
+    """Return the number of hits and the sum of confidences."""
+    confidence, predicted = top_label(as_point(chunk.predictions)[0].probs)
+    xp = namespace(confidence)
+    hits = chunk.batch.values[0, :] == predicted
+    return float(xp.sum(xp.astype(hits, xp.float64))), float(xp.sum(as_float64(confidence)))
+
+
+def _largest_change(statistic: Statistic, n_classes: int) -> float:
+    """Return by how much one label moves the statistic at most, times n; raise where no bound is known."""
+    convex = isinstance(statistic, SmoothECE | Ecce) or (
+        isinstance(statistic, BinnedStatistic) and statistic.p == 1 and not statistic.debiased
+    )
+    if not convex:
+        raise UnsupportedError(
+            f"a certificate of `{statistic.name}`",
+            "needs an error that is convex in the labels and that one label moves little",
+            f"got {statistic.name} with {statistic.settings()}",
+            "Use a binned error with p=1, `smooth_ece` or `ecce`.",
+        )
+    classwise = isinstance(statistic, ClasswiseECE) or statistic.settings().get("target") == "classwise"
+    return 2.0 / n_classes if classwise else 1.0

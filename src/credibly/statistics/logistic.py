@@ -1,0 +1,157 @@
+"""Calibration slope and intercept of two classes: logistic regression of the label on the predicted logit.
+
+    logit P(y = 1) = a + b logit p,        calibrated: a = 0, b = 1
+
+b < 1: predictions are too extreme, b > 1: not extreme enough. With b = 1 fixed, a is calibration in the
+large: below 0 where the second class is predicted too often.   Cox 1958; Steyerberg 2019.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.namespace import HostArray, to_host
+from credibly.predictions import Classes, ClassPredictions, as_rows
+from credibly.results.base import Result
+from credibly.results.estimates import Estimate
+from credibly.statistics.over_rows import gathered, require_rows
+from credibly.statistics.proper import accuracy
+
+_STEPS = 50
+_CLOSE = 1e-10
+_FAR = 30.0  # logits of fitted probabilities that are 0 or 1 in double precision: the classes are separated
+
+
+@dataclasses.dataclass(frozen=True)
+class LogisticCalibration(Result):
+    """Slope and intercept of the logistic recalibration of two classes.
+
+    Attributes
+    ----------
+    slope : Estimate
+        1 for calibrated predictions, below 1 where they are too extreme.
+    intercept : Estimate
+        The intercept beside that slope; 0 for calibrated predictions.
+    in_the_large : Estimate
+        The intercept where the slope is 1: below 0 where the second class is predicted too often.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    in_the_large: Estimate
+    n: int
+    notes: tuple[str, ...] = ()
+
+
+def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibration:
+    """Fit calibration slope and intercept of predictions of two classes.
+
+    Parameters
+    ----------
+    predictions : Predictions, array or Rows
+        Predictions of two classes, none of them exactly 0 or 1.
+    labels : array (n,)
+        What was observed; rows bring their own.
+
+    Returns
+    -------
+    LogisticCalibration
+        Slope, intercept and calibration in the large, with standard errors.
+
+    Notes
+    -----
+    Standard errors are those of the sandwich, which hold where the logistic curve is not the true one, too. A
+    slope of 1 and an intercept of 0 do not mean calibration: a curve that crosses the diagonal twice has them
+    as well. See `corp_curve` for the whole curve.
+
+    References
+    ----------
+    Cox, *Two further applications of a model for binary regression*, Biometrika, 1958; Steyerberg, *Clinical
+    Prediction Models*, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> p = np.repeat([0.2, 0.8], 8)
+    >>> labels = [1, 1, 1, 0, 0, 0, 0, 0] + [1, 1, 1, 1, 1, 0, 0, 0]  # shares of 3/8 and 5/8
+    >>> found = cr.statistics.logistic_calibration(np.stack([1 - p, p], axis=1), labels)
+    >>> round(float(found.slope), 4)  # log(5/3) / log(4)
+    0.3685
+    """
+    rows = as_rows(predictions, labels)
+    require_rows(accuracy, rows)
+    given = rows.sample.predictions
+    assert isinstance(given, ClassPredictions)
+    if given.n_classes != 2:
+        raise UnsupportedError(
+            "`logistic_calibration`",
+            "is for two classes",
+            f"got {given.n_classes}",
+            "Pass the probabilities of one class and of the others together.",
+        )
+    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+        raise UnsupportedError(
+            "`logistic_calibration`",
+            "counts one label per instance",
+            "got label counts or weights",
+            "Draw labels first: `counts.draw(rng=0)`.",
+        )
+    point, batch = gathered(rows)
+    p = to_host(point.probs).astype(np.float64)
+    y = to_host(batch.values)[0].astype(np.float64)
+    certain = int((p == 0).any(axis=1).sum())
+    if certain:
+        raise InputError(
+            "predictions",
+            "must lie between 0 and 1 to have a logit",
+            f"{certain} of {len(p)} rows have a probability of exactly 0",
+            "Mix them with a little of the uniform distribution first.",
+        )
+    logit = np.log(p[:, 1]) - np.log(p[:, 0])
+    ones = np.ones_like(logit)
+    both, errors = _fitted(np.stack([ones, logit], axis=1), y, 0.0 * logit)
+    alone, error = _fitted(ones[:, None], y, logit)
+
+    def told(name: str, value: float, stderr: float) -> Estimate:
+        return Estimate(name, float(value), float(stderr), len(y), {}, point.notes)
+
+    return LogisticCalibration(
+        slope=told("calibration_slope", both[1], errors[1]),
+        intercept=told("calibration_intercept", both[0], errors[0]),
+        in_the_large=told("calibration_in_the_large", alone[0], error[0]),
+        n=len(y),
+        notes=point.notes,
+    )
+
+
+def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> tuple[HostArray, HostArray]:
+    """Return coefficients of the largest likelihood and their standard errors, by Newton's steps."""
+    found = np.zeros(design.shape[1])
+    for _ in range(_STEPS):
+        linear = offset + design @ found
+        mean = 1.0 / (1.0 + np.exp(-linear))
+        information = (design * (mean * (1.0 - mean))[:, None]).T @ design
+        if np.abs(linear - offset).max() > _FAR or np.linalg.cond(information) > 1e14:
+            break
+        step = np.linalg.solve(information, design.T @ (y - mean))
+        step /= max(1.0, np.abs(step).max())  # far from the solution whole steps overshoot
+        found = found + step
+        if np.abs(step).max() < _CLOSE:
+            bread = np.linalg.inv(information)
+            scores = design * (y - mean)[:, None]
+            return found, np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread))
+    raise UnsupportedError(
+        "calibration slope and intercept",
+        "must have a finite best value",
+        "the predictions separate the labels, or are all the same",
+        "Use more instances, or `corp_curve`.",
+    )

@@ -1,0 +1,294 @@
+"""Calibration errors without bins or bandwidth: the walk of the cumulative differences.
+
+    W_j = (1 / n) sum over the j smallest predictions of (event - predicted),   W_0 = 0
+
+    ecce          max_j |W_j|,  or  max_j W_j - min_j W_j          (Kolmogorov-Smirnov, Kuiper)
+    truthful_ce   integral over t in [0, 1] of W(t)^2 + (W_n - W(t))^2,  W(t) = the walk over p < t
+
+The first is the largest sum of residuals over a range of predictions, so no choice of bins can hide it. The
+second is the squared error of two bins whose border t is anywhere, which equals
+
+    (1 / n^2) sum_ij r_i r_j (1 - |p_i - p_j|),   r = event - predicted
+
+Its expectation is the same integral of the expected residuals plus (1 / n^2) sum of the variances of the
+events, which no prediction changes: nothing has a smaller expectation than the true probabilities.
+
+Arrieta-Ibarra et al. 2022; Hartline, Hu and Wu 2026.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.errors import one_of
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, device, is_numpy, namespace, tiles
+from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
+from credibly.statistics.cells import PLUGIN_REFUSAL
+from credibly.statistics.over_rows import gathered
+from credibly.statistics.proper import top_label
+from credibly.statistics.protocol import (
+    CLASS_LABELS,
+    Bound,
+    Plan,
+    State,
+    Statistic,
+    Story,
+    Traits,
+    replicates,
+)
+
+Target = Literal["top_label", "classwise"]
+
+_ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """Predictions of one event in increasing order.
+
+    Attributes
+    ----------
+    order : array (n,)
+        Which instance comes first, second, ...
+    values : array (n,)
+        The predictions in that order.
+    ends : array (n,) of bool
+        Whether the next prediction is larger: the walk is read there, since equal ones have no order.
+    event : array (n,) or int
+        The class whose probability was predicted, of every instance or of all.
+    """
+
+    order: Array
+    values: Array
+    ends: Array
+    event: Array | int
+
+    @classmethod
+    def of(cls, probs: Array, event: Array | int) -> _Column:
+        xp = namespace(probs)
+        order = xp.argsort(probs, stable=True)
+        values = xp.take(as_float64(probs), order)
+        last = xp.ones((1,), dtype=xp.bool, device=device(probs))
+        ends = xp.concat([values[1:] - values[:-1] > _ROUNDING, last])
+        return cls(order, values, ends, event)
+
+
+@dataclasses.dataclass(frozen=True)
+class WalkStatistic(Statistic):
+    """Base of the statistics of the walk."""
+
+    def columns(self, probs: Array) -> list[_Column]:
+        """Return the predictions whose walks are looked at."""
+        return [_Column.of(probs[:, c], c) for c in range(probs.shape[1])]
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        point, notes = as_point(predictions)
+        return WalkBound(self, self.columns(point.probs), plan, notes)
+
+    def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
+        """Bind to all rows, of chunks to their mean predictions, and return the labels."""
+        point, labels = gathered(rows)
+        return self.bind(point), labels
+
+    @abstractmethod
+    def of_walk(self, walk: Array, column: _Column) -> Array:
+        """Return the error from walks (b, n), one step after every instance."""
+
+
+class WalkBound(Bound):
+    """Sorted predictions; the walks of whole batches of label vectors are sums along them."""
+
+    statistic: WalkStatistic
+    term_size = 1.0  # shares of labels and mean predictions, whose difference a walk is
+
+    def __init__(
+        self, statistic: WalkStatistic, columns: list[_Column], plan: Plan, notes: tuple[str, ...]
+    ) -> None:
+        super().__init__(statistic, plan.n, notes)
+        self.columns = columns
+
+    def state(self, labels: Labels) -> State:
+        """Return the values themselves, replicates in tiles that stay in cache."""
+        if not is_numpy(labels.values) or len(labels) == 1:
+            return State(value=self._values(labels))
+        step = max(1, CACHE_ELEMENTS // labels.n)
+        parts = [self._values(replicates(labels, reps)) for reps in tiles(len(labels), step)]
+        return State(value=np.concatenate(parts))
+
+    def _values(self, labels: Labels) -> Array:
+        found = [self.statistic.of_walk(self.walk(labels, one), one) for one in self.columns]
+        return sum(found[1:], found[0]) / len(found)
+
+    def walk(self, labels: Labels, column: _Column) -> Array:
+        """Return W_1, ..., W_n, (b, n)."""
+        event = _events(labels, column)
+        xp = namespace(event)
+        residual = xp.take(event, column.order, axis=1) - column.values
+        weights = labels.weights
+        if weights is None:
+            return xp.cumulative_sum(residual, axis=1) / residual.shape[1]
+        steps = xp.take(weights, column.order, axis=1) * residual
+        return xp.cumulative_sum(steps, axis=1) / xp.sum(weights, axis=1, keepdims=True)
+
+    def finish(self, state: State) -> Array:
+        """Return the values."""
+        return state["value"]
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return no standard error, and why."""
+        return None, PLUGIN_REFUSAL
+
+
+def _events(labels: Labels, column: _Column) -> Array:
+    """Return 1 where the event happened, of label counts the share of raters who say so, (b, n)."""
+    values = labels.values
+    xp = namespace(values)
+    event = column.event
+    if not isinstance(labels, Counts):
+        return xp.astype(values == (event if isinstance(event, int) else event[None, :]), xp.float64)
+    share = Counts(values).block(slice(None), slice(None))
+    if isinstance(event, int):
+        return share[:, :, event]
+    classes = xp.arange(share.shape[2], device=device(values))
+    chosen = xp.astype(event, classes.dtype)[:, None] == classes
+    return xp.sum(xp.where(chosen[None, ...], share, xp.zeros_like(share)), axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ecce(WalkStatistic):
+    """Cumulative calibration error: the largest sum of residuals over a range of predictions, over n.
+
+    Parameters
+    ----------
+    kind : {"max", "range"}
+        "max": the largest distance of the walk from its start (Kolmogorov-Smirnov), a range of predictions
+        that begins at the smallest. "range": its largest minus its smallest value (Kuiper), any range. The
+        start, 0, is a value of the walk.
+    target : {"top_label", "classwise"}
+        The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
+
+    Notes
+    -----
+    Costs a sort of the predictions and one pass per label vector. The errors of a calibrated model fall like
+    1 / sqrt(n) whatever the predictions are: nothing is to be chosen. Signs that alternate over short
+    ranges cancel in it. Equal predictions are one step.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.ecce([[0.75, 0.25], [0.75, 0.25]], [0, 1]))
+    0.25
+    """
+
+    kind: Literal["max", "range"] = "range"
+    target: Target = "top_label"
+    name: ClassVar[str] = "ecce"
+    traits: ClassVar[Traits] = Traits(
+        reduction="opaque",
+        tail="greater",
+        labels=CLASS_LABELS,
+        differentiable=False,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=(0.0, 1.0),
+    )
+    reference: ClassVar[str] = "Arrieta-Ibarra et al. 2022"
+    story: ClassVar[Story] = Story(
+        title="Cumulative calibration error",
+        meaning="Largest sum of differences between hits and confidence over any range of confidence, per "
+        "instance; no bins.",
+        formula="max_j W_j − min_j W_j, W_j = 1/n Σ_{i≤j} (hit − confidence), sorted by confidence",
+        above="over some range of confidence, hits and confidence differ by more than chance explains",
+        notion="confidence",
+        citation="Arrieta-Ibarra et al., Metrics of calibration for probabilistic predictions, Journal of "
+        "Machine Learning Research, 2022.",
+        aliases={
+            "ks": 'with kind="max"',
+            "ks_calibration_error": 'with kind="max"',
+            "kolmogorov_smirnov": 'with kind="max"',
+            "kuiper": "",
+            "cumulative_calibration_error": "",
+        },
+    )
+    in_evaluations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        one_of("`kind`", self.kind, ("max", "range"))
+        one_of("`target`", self.target, ("top_label", "classwise"))
+
+    def columns(self, probs: Array) -> list[_Column]:
+        """The confidence, or the probability of every class."""
+        return [_Column.of(*top_label(probs))] if self.target == "top_label" else super().columns(probs)
+
+    def of_walk(self, walk: Array, column: _Column) -> Array:
+        """Return the distance that the walk, with its start, covers."""
+        xp = namespace(walk)
+        # between equal predictions the walk is nowhere; the start, which counts anyhow, stands in
+        walk = xp.where(column.ends[None, :], walk, xp.zeros_like(walk))
+        start = xp.zeros((walk.shape[0],), dtype=walk.dtype, device=device(walk))
+        highest = xp.maximum(xp.max(walk, axis=1), start)
+        lowest = xp.minimum(xp.min(walk, axis=1), start)
+        return xp.maximum(highest, -lowest) if self.kind == "max" else highest - lowest
+
+
+@dataclasses.dataclass(frozen=True)
+class TruthfulCE(WalkStatistic):
+    """Averaged two-bin calibration error, averaged over classes: smallest, in expectation, for the truth.
+
+    Other calibration errors of a sample can be lowered by predictions that are known to be wrong, such as the
+    same number everywhere. This one cannot, so models may be ranked by it.
+
+    Notes
+    -----
+    It is a squared error. Even the true probabilities have an expectation above 0, the mean variance of a
+    label over n. For two classes both classes have the same error, which is that of the paper. Costs a sort
+    per class and one pass per label vector and class. Residuals of opposite signs at neighbouring
+    predictions cancel in it.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.truthful_ce([[0.75, 0.25], [0.75, 0.25]], [0, 1]))  # (1/2 - 3/4)^2, in one bin for every t
+    0.0625
+    """
+
+    name: ClassVar[str] = "truthful_ce"
+    traits: ClassVar[Traits] = Traits(
+        reduction="opaque",
+        tail="greater",
+        labels=CLASS_LABELS,
+        differentiable=False,
+        multiplicities=True,
+        duplicate_invariant=True,
+        range=(0.0, 1.0),
+    )
+    reference: ClassVar[str] = "Hartline et al. 2026"
+    story: ClassVar[Story] = Story(
+        title="Truthful calibration error",
+        meaning="Squared error of two bins of a class's probability, averaged over all borders between them "
+        "and over classes; the true probabilities have the smallest expectation.",
+        formula="1/k Σ_c ∫ W_c(t)² + (W_c(1) − W_c(t))² dt, W_c(t) = 1/n Σ_{p_c < t} (hit − p_c)",
+        above="below or above some probability, frequencies differ from it by more than chance explains",
+        notion="classwise",
+        citation="Hartline, Hu and Wu, A perfectly truthful calibration measure, COLT 2026.",
+        aliases={"atb": "", "averaged_two_bin_calibration_error": ""},
+    )
+    in_evaluations: ClassVar[bool] = False
+
+    def of_walk(self, walk: Array, column: _Column) -> Array:
+        """Return the sum over thresholds between neighbouring predictions; equal ones have none."""
+        values = column.values
+        xp = namespace(walk)
+        # the walk as it is from a prediction to the next, or to 1; before the first it is 0
+        width = xp.concat([values[1:], xp.ones_like(values[:1])]) - values
+        whole = walk[:, -1]
+        between = walk**2 + (whole[:, None] - walk) ** 2
+        return xp.sum(between * width[None, :], axis=1) + values[0] * whole**2
+
+
+ecce = Ecce()
+truthful_ce = TruthfulCE()

@@ -1,0 +1,141 @@
+"""Upper bounds of calibration errors, and tests that they are within a margin."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+GAP = cr.confidence_ece.with_(n_bins=1)
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), size=400)
+    return probs, (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "change"),
+    [
+        (cr.confidence_ece, 1.0),
+        (cr.top_label_ece, 1.0),
+        (cr.classwise_ece, 2 / 3),
+        (cr.smooth_ece, 1.0),
+        (cr.ecce, 1.0),
+        (cr.ecce.with_(target="classwise", kind="max"), 2 / 3),
+    ],
+)
+def test_the_bound_is_the_error_and_its_deviation(data: tuple, statistic, change: float) -> None:
+    found = cr.hypotests.certificate(*data, statistic=statistic, level=0.9)
+    value = float(statistic(*data))
+    assert found.value == pytest.approx(value)
+    assert found.upper == pytest.approx(value + change * math.sqrt(math.log(10) / 800))
+    # the p-value is 1 - level exactly at the bound
+    assert found.pvalue(found.upper) == pytest.approx(0.1)
+    assert found.within(found.upper + 1e-9)
+    assert not found.within(found.upper - 1e-9)
+    assert found.pvalue(value) == 1.0
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        cr.confidence_ece,
+        cr.classwise_ece,
+        cr.smooth_ece,
+        cr.ecce,
+        cr.ecce.with_(target="classwise", kind="max"),
+    ],
+)
+def test_one_label_moves_the_error_by_no_more_than_is_said(data: tuple, statistic) -> None:
+    probs, labels = data[0][:30], data[1][:30]
+    change = cr.hypotests.certificate(probs, labels, statistic=statistic).largest_change
+    for row, other in itertools.product(range(30), range(3)):
+        moved = labels.copy()
+        moved[row] = other
+        assert abs(float(statistic(probs, moved)) - float(statistic(probs, labels))) <= change / 30 + 1e-12
+
+
+def test_the_mean_gap_has_binomial_bounds(data: tuple) -> None:
+    from scipy.stats import binomtest
+
+    probs, labels = data
+    found = cr.hypotests.certificate(probs, labels, statistic=GAP)
+    hits, confidence = int((probs.argmax(axis=1) == labels).sum()), probs.max(axis=1).mean()
+    sides = [binomtest(hits, 400, alternative=side) for side in ("less", "greater")]
+    ends = [
+        one.proportion_ci(0.95).high if i == 0 else one.proportion_ci(0.95).low for i, one in enumerate(sides)
+    ]
+    assert found.upper == pytest.approx(max(abs(end - confidence) for end in ends))
+    assert found.value == pytest.approx(float(GAP(probs, labels)))
+    assert found.pvalue(found.upper) == pytest.approx(0.05)
+    # narrower than the bound of any other error
+    assert found.upper - found.value < math.sqrt(math.log(20) / 800)
+
+
+def test_at_the_ends_of_the_scale() -> None:
+    right = cr.hypotests.certificate([[0.95, 0.05]] * 20, [0] * 20, statistic=GAP)
+    # all right: high is 1, low .05^(1/20) = .8609
+    assert right.upper == pytest.approx(0.95 - 0.05 ** (1 / 20))
+    assert right.pvalue(0.1) == pytest.approx(0.85**20)  # more than 1 above, so below alone
+    wrong = cr.hypotests.certificate([[0.95, 0.05]] * 20, [1] * 20, statistic=GAP)
+    assert wrong.upper == pytest.approx(0.95)
+    assert wrong.pvalue(0.5) == 1.0
+
+
+def test_binomial_bounds_hold_for_events_of_unlike_probability() -> None:
+    """All ways to split a mean among three events between equal shares and as unlike ones as possible."""
+    for mean in np.linspace(0.01, 0.99, 50):
+        total = 3 * mean
+        unlike = np.clip([total, total - 1, total - 2], 0, 1)
+        for share in (0.0, 0.3, 0.7, 1.0):
+            p = share * mean + (1 - share) * unlike
+            missed = 0.0
+            for events in itertools.product((0, 1), repeat=3):
+                chance = np.prod(np.where(np.array(events) == 1, p, 1 - p))
+                # confidence .5 everywhere; the second class is right where the event happens
+                found = cr.hypotests.certificate(
+                    [[0.5, 0.5]] * 3, 1 - np.array(events), statistic=GAP, level=0.9
+                )
+                missed += chance * (abs(mean - 0.5) > found.upper + 1e-12)
+            assert missed <= 0.1 + 1e-12
+
+
+def test_low_confidence_uses_the_general_bound(data: tuple) -> None:
+    found = cr.hypotests.certificate(*data, statistic=GAP, level=0.5)
+    assert found.upper == pytest.approx(found.value + math.sqrt(math.log(2) / 800))
+
+
+def test_chunks_give_the_same(data: tuple, tmp_path) -> None:
+    probs, labels = data
+    np.savez(tmp_path / "rows.npz", probs=probs, labels=labels)
+    rows = cr.scan(tmp_path / "rows.npz", chunk_rows=70)
+    for statistic in (GAP, cr.confidence_ece, cr.ecce):
+        there = cr.hypotests.certificate(rows, statistic=statistic)
+        here = cr.hypotests.certificate(probs, labels, statistic=statistic)
+        assert there.upper == pytest.approx(here.upper, abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", ["brier", "skce", "truthful_ce", "t_cal", cr.confidence_ece.with_(p=2)])
+def test_errors_without_a_known_bound_are_refused(data: tuple, statistic) -> None:
+    with pytest.raises(cr.UnsupportedError, match="convex in the labels"):
+        cr.hypotests.certificate(*data, statistic=statistic)
+
+
+def test_counts_are_refused(data: tuple) -> None:
+    counts = cr.LabelCounts(np.ones((400, 3), dtype=int))
+    with pytest.raises(cr.UnsupportedError, match="counts one label per instance"):
+        cr.hypotests.certificate(data[0], counts)
+
+
+def test_it_says_itself_in_words(data: tuple) -> None:
+    found = cr.hypotests.certificate(*data)
+    assert str(found) == (
+        f"confidence_ece {found.value:.4g}, at most {found.upper:.4g} with 95 % confidence (n = 400)"
+    )

@@ -1,0 +1,236 @@
+"""Isotonic reliability curves, their bands, and the split of proper scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly.hypotests.calibration.corp import _ranges, honest_band, isotonic_fits
+
+
+def two_classes(f: np.ndarray) -> np.ndarray:
+    return np.stack([1 - f, f], axis=1)
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    f = rng.beta(2, 1, size=200).round(2)
+    return f, (rng.random(200) < f**2).astype(int)
+
+
+@pytest.fixture(scope="module")
+def many() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(7)
+    f = rng.beta(2, 1, size=2000)
+    return f, (rng.random(2000) < f**3).astype(int)
+
+
+def loop_pav(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pool neighbours in the wrong order until there are none."""
+    blocks = [[float(v), float(w), 1] for v, w in zip(values, weights, strict=True)]
+    at = 0
+    while at + 1 < len(blocks):
+        (left, own, count), (right, other, more) = blocks[at : at + 2]
+        if left >= right:
+            blocks[at : at + 2] = [[(left * own + right * other) / (own + other), own + other, count + more]]
+            at = max(0, at - 1)
+        else:
+            at += 1
+    return np.concatenate([np.full(count, value) for value, _, count in blocks])
+
+
+def recalibrated(f: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The loop's curve at every instance."""
+    group = np.unique(f, return_inverse=True)[1]
+    size = np.bincount(group)
+    return loop_pav(np.bincount(group, weights=y) / size, size)[group]
+
+
+def test_many_rows_are_fitted_as_by_the_loop() -> None:
+    rng = np.random.default_rng(0)
+    values, weights = rng.random((5, 40)), rng.integers(1, 4, size=40).astype(float)
+    for row, fit in zip(values, isotonic_fits(values, weights), strict=True):
+        assert np.allclose(fit, loop_pav(row, weights), atol=1e-12)
+
+
+def test_the_curve_and_its_pieces(data: tuple) -> None:
+    f, y = data
+    curve = cr.corp_curve(two_classes(f), y, target=1, level=None)
+    fit = recalibrated(f, y)
+    assert np.allclose(curve.recalibrated, np.unique(fit.round(12)), atol=1e-9)
+    assert curve.weight.sum() == curve.n == 200
+    for low, high, value, weight in zip(curve.low, curve.high, curve.recalibrated, curve.weight, strict=True):
+        inside = (f >= low - 1e-9) & (f <= high + 1e-9)
+        assert inside.sum() == weight
+        assert y[inside].mean() == pytest.approx(value)
+    assert np.allclose(curve.values, [fit[np.abs(f - p).argmin()] for p in curve.at])
+
+
+@pytest.mark.parametrize("score", ["brier", "log_loss"])
+def test_the_parts_are_mean_scores_and_add_up(data: tuple, score: str) -> None:
+    f, y = data
+    f = f.clip(0.01, 0.99)
+    curve = cr.corp_curve(two_classes(f), y, target=1, score=score, level=None)
+
+    def mean(p: np.ndarray) -> float:
+        if score == "brier":
+            return float(np.mean((p - y) ** 2))
+        with np.errstate(divide="ignore"):
+            return float(-np.mean(np.log(np.where(y == 1, p, 1 - p))))
+
+    fit, constant = recalibrated(f, y), np.full(200, y.mean())
+    assert curve.loss.value == pytest.approx(mean(f))
+    assert curve.miscalibration.value == pytest.approx(mean(f) - mean(fit))
+    assert curve.discrimination.value == pytest.approx(mean(constant) - mean(fit))
+    assert curve.uncertainty.value == pytest.approx(mean(constant))
+    total = curve.miscalibration.value - curve.discrimination.value + curve.uncertainty.value
+    assert total == pytest.approx(curve.loss.value)
+    assert curve.skill.value == pytest.approx(curve.discrimination.value - curve.miscalibration.value)
+    assert curve.gap == pytest.approx(np.abs(f - fit).mean())
+
+
+# model-diagnostics 1.5.0, `decompose(y_obs=y, y_pred=f, scoring_function=SquaredError())` and `LogLoss()`
+# (isotonic regression of the mean) on `data`, f clipped to [0.01, 0.99]: miscalibration, discrimination,
+# uncertainty, score
+MODEL_DIAGNOSTICS = {
+    "brier": (0.03282772141295395, 0.07808272141295397, 0.24960000000000002, 0.204345),
+    "log_loss": (0.10548454651528544, 0.19397723745836332, 0.6923469670899616, 0.6038542761468837),
+}
+
+
+@pytest.mark.parametrize("score", MODEL_DIAGNOSTICS)
+def test_the_split_is_that_of_model_diagnostics(data: tuple, score: str) -> None:
+    f, y = data
+    curve = cr.corp_curve(two_classes(f.clip(0.01, 0.99)), y, target=1, score=score, level=None)
+    parts = curve.miscalibration, curve.discrimination, curve.uncertainty, curve.loss
+    assert [one.value for one in parts] == pytest.approx(MODEL_DIAGNOSTICS[score], rel=1e-9)
+
+
+def test_an_impossible_label_makes_the_loss_and_miscalibration_infinite() -> None:
+    probs = [[1.0, 0.0], [0.6, 0.4], [0.3, 0.7]]
+    curve = cr.corp_curve(probs, [1, 0, 1], score="log_loss", target=1, level=None)
+    assert curve.loss.value == curve.miscalibration.value == math.inf
+    assert math.isfinite(curve.discrimination.value)
+    with pytest.raises(cr.UnsupportedError, match="infinite"):
+        curve.loss.interval()
+
+
+def test_top_label_and_class_are_what_they_say() -> None:
+    rng = np.random.default_rng(4)
+    probs, labels = rng.dirichlet(np.ones(3), size=90), rng.integers(0, 3, size=90)
+    top = cr.corp_curve(probs, labels, level=None)
+    hits = (probs.argmax(axis=1) == labels).astype(float)
+    assert top.name == "top label"
+    assert top.loss.value == pytest.approx(np.mean((probs.max(axis=1) - hits) ** 2))
+    second = cr.corp_curve(probs, labels, target=2, level=None)
+    assert second.name == "class 2"
+    assert second.loss.value == pytest.approx(np.mean((probs[:, 2] - (labels == 2)) ** 2))
+
+
+def test_the_consistency_band_is_that_of_labels_drawn_from_the_predictions(data: tuple) -> None:
+    f, y = data
+    curve = cr.corp_curve(two_classes(f), y, target=1, n_resamples=400, rng=0)
+    rng = np.random.default_rng(1)
+    drawn = [recalibrated(f, (rng.random(200) < f).astype(int)) for _ in range(400)]
+    places = [int(np.abs(f - p).argmin()) for p in curve.at]
+    low, high = np.quantile(np.stack(drawn)[:, places], [0.025, 0.975], axis=0)
+    assert curve.band is not None
+    assert np.abs(curve.band[0] - low).mean() < 0.02
+    assert np.abs(curve.band[1] - high).mean() < 0.02
+    # the truth is f^2, far below the predictions: the curve leaves the band
+    assert (curve.values < curve.band[0]).mean() > 0.2
+
+
+def test_the_confidence_band_is_the_best_of_all_its_ranges() -> None:
+    from scipy.stats import beta
+
+    hits, size = np.array([0, 1, 0, 2, 3, 1.0]), np.array([2, 2, 1, 3, 3, 1.0])
+    first, behind = _ranges(6)  # 4 12^(1/3) = 9.2 cells, more than there are places
+    share = 0.1 / 2 / len(first)
+    low, high = np.zeros(6), np.ones(6)
+    for start, end in zip(first, behind, strict=True):
+        h, m = hits[start:end].sum(), size[start:end].sum()
+        if h > 0:
+            low[end - 1 :] = np.maximum(low[end - 1 :], beta.ppf(share, h, m - h + 1))
+        if h < m:
+            high[: start + 1] = np.minimum(high[: start + 1], beta.ppf(1 - share, h + 1, m - h))
+    found = honest_band(hits, size, 0.9)
+    assert np.allclose(found[0], low)
+    assert np.allclose(found[1], high)
+
+
+def test_ranges_come_within_an_eighth_of_every_range() -> None:
+    first, behind = _ranges(100)
+    assert len(first) < 12 * 100
+    for start, end in [(3, 4), (10, 90), (0, 100), (37, 58)]:
+        inside = (first >= start) & (behind <= end)
+        assert (behind - first)[inside].max() >= 3 / 4 * (end - start)
+
+
+def test_intervals_hold_the_band_of_possible_curves(many: tuple) -> None:
+    f, y = many
+    curve = cr.corp_curve(two_classes(f), y, target=1, n_resamples=19, rng=0)
+    assert curve.gap_interval is not None
+    assert curve.miscalibration_interval is not None
+    # the truth, f^3, is inside the band: its mean gap and squared gap are in the intervals
+    assert curve.gap_interval[0] <= np.mean(f - f**3) <= curve.gap_interval[1]
+    assert curve.miscalibration_interval[0] <= np.mean((f - f**3) ** 2) <= curve.miscalibration_interval[1]
+    assert curve.gap_interval[0] > 0.02
+    with pytest.raises(cr.UnsupportedError, match="miscalibration_interval"):
+        curve.miscalibration.interval()
+    with pytest.raises(cr.UnsupportedError, match="`skill` has an interval"):
+        curve.discrimination.interval()
+    assert curve.skill.has_interval
+
+
+def test_counts_of_raters_have_a_curve_without_bands() -> None:
+    probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    counts = cr.LabelCounts(np.array([[3, 1], [1, 3], [2, 2]]))
+    curve = cr.corp_curve(probs, counts, level=None)
+    # shares of the predicted class by confidence .6, .8, .9: .5, .75, .75
+    assert curve.recalibrated.tolist() == [0.5, 0.75]
+    assert curve.loss.value == pytest.approx(
+        np.mean([0.5 * 0.16 + 0.5 * 0.36, 0.75 * 0.04 + 0.25 * 0.64, 0.75 * 0.01 + 0.25 * 0.81])
+    )
+    with pytest.raises(cr.UnsupportedError, match="a band is drawn with one label per instance"):
+        cr.corp_curve(probs, counts)
+
+
+def test_bad_settings() -> None:
+    probs = [[0.9, 0.1], [0.4, 0.6]]
+    with pytest.raises(cr.InputError, match="`score` must be"):
+        cr.corp_curve(probs, [0, 1], score="crps")
+    with pytest.raises(cr.InputError, match="`target` must be"):
+        cr.corp_curve(probs, [0, 1], target=2)
+
+
+def test_rows_in_chunks_give_the_same(data: tuple, tmp_path) -> None:
+    f, y = data
+    np.savez(tmp_path / "rows.npz", probs=two_classes(f), labels=y)
+    rows = cr.scan(tmp_path / "rows.npz", chunk_rows=33)
+    settings = {"target": 1, "n_resamples": 19, "rng": 2}
+    there, here = cr.corp_curve(rows, **settings), cr.corp_curve(two_classes(f), y, **settings)
+    assert there.to_dict() == here.to_dict()
+
+
+def test_it_is_drawn_and_says_what_it_shows(many: tuple) -> None:
+    f, y = many
+    curve = cr.corp_curve(two_classes(f), y, target=1, n_resamples=19, rng=0)
+    display = cr.plots.picture(curve)
+    assert "recalibration would remove" in display.finding
+    assert "95 % confidence the true mean gap" in display.finding
+    assert display.outside.any()
+    drawn = cr.plots.corp(two_classes(f), y, target=1, rng=0, n_resamples=19)
+    for ax in (curve.plot(), cr.plots.reliability(curve), drawn):
+        x, height = ax.lines[-1].get_data()
+        assert np.allclose(x[::2], curve.low)
+        assert np.allclose(height[::2], curve.recalibrated)
+    both = cr.plots.corp({"one": curve, "two": curve})
+    assert [line.get_label() for line in both.lines][-2:] == ["one", "two"]
+    assert len(display.table().rows) == len(curve.recalibrated)
+    plain = cr.corp_curve(two_classes(f), y, target=1, level=None)
+    assert cr.plots.picture(plain).finding.endswith("for all would cost.")

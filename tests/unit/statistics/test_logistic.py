@@ -1,0 +1,65 @@
+"""Calibration slope and intercept of two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import credibly as cr
+
+fit = cr.statistics.logistic_calibration
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = rng.beta(2, 2, size=400)
+    odds = 1.5 * (p / (1 - p)) ** 0.6
+    return np.stack([1 - p, p], axis=1), (rng.random(400) < odds / (1 + odds)).astype(int)
+
+
+def loss(parts: np.ndarray, logit: np.ndarray, y: np.ndarray) -> float:
+    linear = parts[0] + (parts[1] if len(parts) > 1 else 1.0) * logit
+    return float(np.mean(np.logaddexp(0, linear) - y * linear))
+
+
+def test_it_is_the_largest_likelihood(data: tuple) -> None:
+    probs, y = data
+    logit = np.log(probs[:, 1] / probs[:, 0])
+    found = fit(probs, y)
+    both = minimize(loss, [0.0, 1.0], args=(logit, y), tol=1e-12).x
+    alone = minimize(loss, [0.0], args=(logit, y), tol=1e-12).x
+    assert [found.intercept.value, found.slope.value] == pytest.approx(both, abs=1e-4)
+    assert found.in_the_large.value == pytest.approx(alone[0], abs=1e-4)
+    # where slope and intercept would be 0.6 and log(1.5)
+    low, high = found.slope.interval()
+    assert low < 0.6 < high < 1
+
+
+def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logits() -> None:
+    probs = np.tile([0.5, 0.5], (10, 1))
+    probs[:5] = [0.4, 0.6]
+    probs[5:] = [0.6, 0.4]
+    y = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0, 0])  # shares 3/5 and 2/5: as said
+    found = fit(probs, y)
+    assert found.slope.value == pytest.approx(1.0)
+    assert found.intercept.value == pytest.approx(0.0, abs=1e-9)
+    assert found.in_the_large.value == pytest.approx(0.0, abs=1e-9)
+    # sandwich of in the large: sum of (y - p)^2 over (sum p q)^2 is 2.4 / 2.4^2
+    assert found.in_the_large.stderr == pytest.approx((1 / 2.4) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels", "match"),
+    [
+        (np.full((4, 3), 1 / 3), [0, 1, 2, 0], "is for two classes; got 3"),
+        ([[1.0, 0.0], [0.4, 0.6]], [0, 1], "1 of 2 rows have a probability of exactly 0"),
+        ([[0.8, 0.2], [0.4, 0.6]], [0, 1], "separate the labels"),
+        ([[0.4, 0.6], [0.4, 0.6]], [0, 1], "or are all the same"),
+        ([[0.4, 0.6], [0.5, 0.5]], cr.LabelCounts(np.ones((2, 2), dtype=int)), "one label per instance"),
+    ],
+)
+def test_what_has_no_slope_is_refused(probs, labels, match: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=match):
+        fit(probs, labels)
