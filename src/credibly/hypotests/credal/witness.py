@@ -481,6 +481,7 @@ def _signed_root(cumulant: Any, total: float, start: float) -> float:
     s = min(max(start, low), high)
     for _ in range(100):
         value, slope, bend = cumulant(s)
+        bend = max(bend, 0.0)  # a variance, which rounding may leave below 0
         low, high = (s, high) if slope < total else (low, s)
         if abs(slope - total) <= 1e-6 * np.sqrt(bend) or high - low <= 1e-9 * high:
             break
