@@ -48,7 +48,7 @@ ROOMS = {
     "results": "Results",
     "_arrays": "Errors and settings",
 }
-DISPLAYS = ("corp", "curves", "hypotests", "raters", "scores", "sets", "simplex", "studies")
+DISPLAYS = ("isotonic", "curves", "hypotests", "raters", "scores", "sets", "simplex", "studies")
 
 
 def setup(app: Any) -> None:
@@ -64,7 +64,7 @@ def write_api(folder: Path) -> None:
     rooms: dict[str, list[tuple[str, Any]]] = {}
     for dotted, value in public_objects(credibly):
         room = value.__module__.split(".")[1]
-        rooms.setdefault(room, []).append((dotted.partition(".")[2], value))
+        rooms.setdefault(room, []).append((dotted, value))
     unknown = rooms.keys() - ROOMS.keys()
     if unknown:
         raise RuntimeError(f"docs/conf.py has no title for {sorted(unknown)}: add them to ROOMS")
@@ -86,7 +86,7 @@ def write_api(folder: Path) -> None:
 
 
 def _page(title: str, named: list[tuple[str, Any]]) -> str:
-    parts = [_heading(title), ".. currentmodule:: credibly", ""]
+    parts = [_heading(title)]
     for name, value in named:
         if inspect.isclass(value):
             parts += [f".. autoclass:: {name}", ""]
@@ -104,7 +104,7 @@ def _statistic(name: str, value: Any) -> str:
     call, _, documented = inspect.getdoc(value).partition("\n\n")
     text = str(get_doc_object(value, what="object", doc=documented))
     body = "\n".join(f"   {line}" if line else "" for line in text.splitlines())
-    return f".. py:function:: {call}\n\n{body}\n"
+    return f".. py:function:: credibly.{call}\n\n{body}\n"
 
 
 def _heading(title: str) -> str:

@@ -52,7 +52,7 @@ def simplex_picture(
 
     Examples
     --------
-    >>> from credibly.credal import simplex_picture
+    >>> from credibly.credal.pictures import simplex_picture
     >>> picture = simplex_picture([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.4, 0.4, 0.2]]], [0])
     >>> picture.hull.shape, picture.envelope.shape, picture.label
     ((3, 3), (4, 3), 0)

@@ -12,7 +12,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
-from credibly.plots.corp import CorpDisplay
 from credibly.plots.curves import (
     ClasswiseDisplay,
     EnvelopeDisplay,
@@ -33,6 +32,7 @@ from credibly.plots.display import (
     whole_figure,
 )
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
+from credibly.plots.isotonic import CorpDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay

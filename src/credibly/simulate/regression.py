@@ -126,8 +126,8 @@ class QuadraticWorld(World):
     noise : float
         Standard deviation of observations; P21 has a variance of 0.5.
     coefficients : tuple of float or None
-        a, b and c; None draws them from the prior for every data set, so that the truth is one more draw from
-        the posterior.
+        The numbers a, b and c; None draws them from the prior for every data set, so that the truth is one
+        more draw from the posterior.
     prior_std : float
         Standard deviation that the prior has for each of the coefficients.
     gap : tuple of float

@@ -108,7 +108,7 @@ class Study(Generic[S]):
     --------
     >>> from credibly_studies import studies
     >>> studies()["j25-fig4"].reference
-    'J25 Fig. 4'
+    'J25 Sec. 4.2, Fig. 4'
     """
 
     name: str
