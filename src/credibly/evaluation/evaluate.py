@@ -122,7 +122,7 @@ def evaluate(
         A gap between stated and observed shares that does not matter: 0.02 are two points.
     pairwise_rows : int, optional
         Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
-        given: 20 000 for named statistics; unasked 2500, fewer beyond ten classes.
+        given: 20 000 for named statistics; unasked 1250, fewer beyond ten classes.
     progress : callable, optional
         Called with (stage, done, total).
     source : mapping, optional
