@@ -14,6 +14,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from credibly.recalibrate.scores import scores_of
 LIMITS = (1e-3, 1e4)
 """Temperatures that members may have; a shared one beyond these is refused as diverging."""
 _GRID = np.linspace(math.log(LIMITS[0]), math.log(LIMITS[1]), 25)
-_GRID_ROWS = 2000
+_GRID_ROWS = 1000
 _FAR = math.log(20.0)
 _GRADIENT = 1e-7
 _STILL = 1e-12  # relative fall of the loss in a step that ends the search
@@ -253,6 +254,7 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     objective = mixture_objective(z, counts, data.member_weights)
     m = z.shape[1]
 
+    @cache  # ends of brackets are asked for more than once
     def slope(log_temperature: float) -> float:
         return float(objective(np.full(m, log_temperature))[1].sum())
 
