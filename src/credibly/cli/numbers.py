@@ -54,6 +54,7 @@ def evaluate_file(
     statistic: options.Statistics = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
+    margin: options.Margin = options.MARGIN,
     seed: options.Seed = 0,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -80,7 +81,7 @@ def evaluate_file(
     output = Output(as_json, quiet)
     words = [*reading.words(), *streaming.words()]
     with streaming.opened(reading, output) as data:
-        evaluation = run(data, "evaluate", words, output, replication, statistic)
+        evaluation = run(data, "evaluate", words, output, replication, statistic, margin=margin)
     if output.as_json:
         output.json(evaluation.to_dict())
     else:
@@ -104,6 +105,8 @@ def run(
     replication: Replication,
     statistics: list[str] | None = None,
     recalibrate: list[str] | None = None,
+    *,
+    margin: float,
 ) -> Evaluation:
     """Evaluate a data set, with progress, and record the command that does it again."""
     flags = [flag for name in statistics or () for flag in ("--statistic", name)]
@@ -113,7 +116,7 @@ def run(
         "digest": data.sample.digest,
         "dropped": data.sample.dropped,
         "notes": data.sample.notes,
-        "command": command(verb, *words, *flags, *replication.words()),
+        "command": command(verb, *words, *flags, "--margin", margin, *replication.words()),
     }
     with progress(quiet=output.quiet) as tell:
         return evaluate(
@@ -123,6 +126,7 @@ def run(
             n_resamples=replication.n_resamples,
             rng=replication.seed,
             level=LEVEL,
+            margin=margin,
             progress=tell,
             source=source,
             recalibrate=recalibrate or None,

@@ -114,6 +114,15 @@ Statistics = Annotated[
 ]
 Resamples = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Replicates of each test.")]
 Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Bins of the binned statistics.")]
+MARGIN = 0.02
+Margin = Annotated[
+    float,
+    typer.Option(
+        "--margin",
+        metavar="SHARE",
+        help="Gap between stated and observed shares that does not matter: 0.02 is two points.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, metavar="N", help="Seed; the same seed gives the same p-values.")
 ]

@@ -52,6 +52,7 @@ _ALIKE = (
     "budget",
     "paper",
     "hypothesis",
+    "margin",
 )
 _LONGER = (
     "member_axis",

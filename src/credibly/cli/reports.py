@@ -74,6 +74,7 @@ def report_files(
     recalibrate: Recalibrate = None,
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
+    margin: options.Margin = options.MARGIN,
     seed: options.Seed = 0,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -105,7 +106,12 @@ def report_files(
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     if len(file) > 1:
-        only_of_one = {"statistic": statistic, "recalibrate": recalibrate, "fail-on": fail_on}
+        only_of_one = {
+            "statistic": statistic,
+            "recalibrate": recalibrate,
+            "margin": margin != options.MARGIN,
+            "fail-on": fail_on,
+        }
         for name, given in only_of_one.items():
             if given:
                 raise InputError(
@@ -123,7 +129,7 @@ def report_files(
     require_writable(target, overwrite=force)
     words = [*reading.words(), *streaming.words(), "--out", str(target)]
     with streaming.opened(reading, output) as data:
-        evaluation = run(data, "report", words, output, replication, statistic, recalibrate)
+        evaluation = run(data, "report", words, output, replication, statistic, recalibrate, margin=margin)
     _write(evaluation, target, force, output)
     leave(fail_on, (one.word for one in evaluation.findings))
 
@@ -145,6 +151,7 @@ def demo(
     ] = "ensemble",
     n_resamples: options.Resamples = 999,
     n_bins: options.Bins = 15,
+    margin: options.Margin = options.MARGIN,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -156,7 +163,7 @@ def demo(
     data = demo_data(model)
     output.notes(data.notes)
     words = ["--model", model, "--out", str(out)]
-    evaluation = run(InMemory(data), "demo", words, output, replication)
+    evaluation = run(InMemory(data), "demo", words, output, replication, margin=margin)
     _write(evaluation, out, force, output)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
@@ -26,7 +28,6 @@ from credibly.evaluation.stages import (
     RECALIBRATION,
     SCORE,
     Part,
-    Progress,
     Stage,
     Work,
     origin,
@@ -86,7 +87,7 @@ def evaluate(
     level: float = 0.05,
     margin: float = 0.02,
     pairwise_rows: int | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | Literal[True] | None = True,
     source: Mapping[str, Any] | None = None,
     recalibrate: Sequence[str | Recalibration] | None = None,
 ) -> Evaluation:
@@ -122,9 +123,10 @@ def evaluate(
         A gap between stated and observed shares that does not matter: 0.02 are two points.
     pairwise_rows : int, optional
         Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
-        given: 20 000 for named statistics; unasked 2500, fewer beyond ten classes.
-    progress : callable, optional
-        Called with (stage, done, total).
+        given: 20 000 for named statistics; unasked 1250, fewer beyond ten classes.
+    progress : True, callable or None
+        Called with (stage, done, total). True shows a line on standard error after one second, where that is
+        a terminal or a notebook; None shows nothing.
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
@@ -182,12 +184,14 @@ def evaluate(
         seed=seed,
         recalibrate=recalibrate,
         source=recorded,
-        tell=progress or silent,
+        tell=silent,
         left_out=[*input_limits(rows), *unsuited],
     )
     survey = surveyed(rows)
-    for stage in STAGES:
-        stage.add(rows, work)
+    with stage_progress(progress) as tell:
+        telling = dataclasses.replace(work, tell=tell or silent)
+        for stage in STAGES:
+            stage.add(rows, telling)
     found = work.found | {name: work.found[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")

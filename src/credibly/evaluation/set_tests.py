@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
-from credibly._arrays.namespace import Array, like, to_host
-from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
+from credibly._arrays.namespace import Array, HostArray, like, to_host
+from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts, random_rows
 from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
@@ -33,6 +33,9 @@ MOST_REPLICATES = 199
 """Replicates up to which weights are refitted and raters drawn again, unasked."""
 MOST_SEARCHES = 99
 """Replicates up to which one weight vector is searched again, unasked."""
+
+MOST_RATED = 2500
+"""Instances whose raters are drawn again, unasked."""
 
 _MEAN_ONLY = (
     "the mean of the set was evaluated; another distribution in the set may fit the labels where the mean "
@@ -62,6 +65,11 @@ class CredalParts(Part):
         Where in feature space the most flexible combination that was found fails.
     verdicts : tuple of Verdict
         Of the witness, then one per kind of weights; each at the level of the evaluation by itself.
+    rows : ndarray of int
+        Instances that were tested, one per entry of the arrays in `validity` and `tests`;
+        ``impossible_rows`` are already numbers of all.
+    n_all : int
+        Number of instances there are.
     """
 
     drawn_as = ("regions",)
@@ -70,19 +78,29 @@ class CredalParts(Part):
     tests: Mapping[str, CredalTestResult]
     regions: LocalDeviations
     verdicts: tuple[Verdict, ...]
+    rows: HostArray
+    n_all: int
 
     @property
     def answers(self) -> tuple[Verdict, ...]:
         """Its verdicts: the first question is whether the set holds the truth."""
         return self.verdicts
 
+    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+        """Return how many instances were tested, where they are not all."""
+        if self.rows.size == self.n_all:
+            return ()
+        some = f"{self.rows.size} of {self.n_all} instances, drawn at random under the seed"
+        return (f"{SET_TEST}: {some}, were tested; `credal_test` takes all",)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; of weights per instance only their means."""
         found = super().to_dict()
         for long in _PER_ROW:
             found["validity"].pop(long)
+        found.pop("rows")
         found["validity"]["impossible_rows"] = self.validity.impossible_rows[:_MOST_LISTED].tolist()
-        found["validity"]["evidence_rows"] = self.validity.evidence_rows().tolist()
+        found["validity"]["evidence_rows"] = self.rows[self.validity.evidence_rows()].tolist()
         for name, test in self.tests.items():
             found["tests"][name].pop("validity")
             means = np.asarray(test.weights).reshape(-1, len(test.weight_names)).mean(axis=0)
@@ -142,18 +160,9 @@ def _is_set(rows: Rows, work: Work) -> str | None:
     n, some = rows.n, rows.sample.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
-    whole = work.single.loaded(MOST_ROWS_UNASKED)
-    if whole is None:
-        return f"{_too_many_rows(n)}; {_MEAN_ONLY}"
-    try:
-        _columns(whole)
-    except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
-        return f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}"
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
-    if n < 2:
-        return f"one instance leaves none to learn from; {_MEAN_ONLY}"
-    return f"{_too_many_rows(n)}; {_MEAN_ONLY}" if n > MOST_ROWS_UNASKED else None
+    return f"one instance leaves none to learn from; {_MEAN_ONLY}" if n < 2 else None
 
 
 def _columns(whole: Dataset) -> Array | None:
@@ -162,13 +171,19 @@ def _columns(whole: Dataset) -> Array | None:
     return None if whole.features is None else check_features(whole.features, whole.predictions)
 
 
-def _run_set(rows: Rows, work: Work) -> CredalParts:
-    whole = cast(Dataset, work.single.loaded(MOST_ROWS_UNASKED))
-    predictions, labels, columns = whole.predictions, whole.observed, _columns(whole)
+def _run_set(rows: Rows, work: Work) -> CredalParts | None:
+    chosen = random_rows(rows.n, min(rows.n, MOST_ROWS_UNASKED), work.seed)
+    part = work.single.take(chosen)
+    try:
+        columns = _columns(part)
+    except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
+        work.leave_out(SET_TEST, f"{error.subject} {error.rule}, {error.evidence}; {_MEAN_ONLY}")
+        return None
+    predictions, labels = part.predictions, part.observed
     assert isinstance(predictions, ClassPredictions)
     found: dict[str, CredalTestResult] = {}
     refits = min(work.n_resamples, MOST_REPLICATES)
-    cost = rows.n * (work.summary.m + predictions.n_classes) * refits
+    cost = len(part) * (work.summary.m + predictions.n_classes) * refits
     for weights in ("learned", "constant"):
         learned = weights == "learned"
         what = f"{SET_TEST} with {weights} weights"
@@ -176,7 +191,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
             work.leave_out(what, "it takes more than a few seconds; use `credal_test`")
             continue
         try:
-            found[weights] = credal_test(
+            tested = credal_test(
                 predictions,
                 labels,
                 features=columns if learned else None,
@@ -184,29 +199,33 @@ def _run_set(rows: Rows, work: Work) -> CredalParts:
                 n_resamples=refits if learned else min(work.n_resamples, MOST_SEARCHES),
                 rng=work.seed,
             )
+            found[weights] = _of_all(tested, chosen)
         except CrediblyError as error:
             work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
         work.tell("set", len(found), 2)
     validity = found["learned"].validity if "learned" in found else None
     if validity is None:
-        alone = credal_test(predictions, labels, method="witness", rng=work.seed)
+        alone = _of_all(credal_test(predictions, labels, method="witness", rng=work.seed), chosen)
         validity = alone.validity
         assert validity is not None
-    tested = next(iter(found.values()), None)
-    if tested is None:
+    first = next(iter(found.values()), None)
+    if first is None:
         regions = _regions(alone, predictions, labels, None, work)
     else:
-        regions = _named(_regions(tested, predictions, labels, columns, work), whole.feature_names)
+        regions = _named(_regions(first, predictions, labels, columns, work), part.feature_names)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
     )
-    return CredalParts(validity, found, regions, answers)
+    return CredalParts(validity, found, regions, answers, chosen, rows.n)
 
 
-def _too_many_rows(n: int) -> str:
-    reason = f"it compares all pairs of {n} instances; up to {MOST_ROWS_UNASKED} unasked"
-    return f"{reason}, beyond with `credal_test`"
+def _of_all(test: CredalTestResult, chosen: HostArray) -> CredalTestResult:
+    """Return a test of chosen rows; impossible labels get the numbers that their rows have among all."""
+    if test.validity is None:
+        return test
+    rows = chosen[test.validity.impossible_rows]
+    return dataclasses.replace(test, validity=dataclasses.replace(test.validity, impossible_rows=rows))
 
 
 def _regions(
@@ -242,7 +261,7 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not work.tests:
         return "tests=False"
-    if rows.n > MOST_ROWS_UNASKED:
+    if rows.n > MOST_RATED:
         return f"it takes minutes for {rows.n} instances; use `validity_test`"
     return "a Dirichlet is no set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.philox import Seed
+from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import coverage_curve, pit_test, predictive_check
@@ -36,7 +37,7 @@ from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
 from credibly.statistics import Statistic, risk_coverage_curve
 
-Progress = Callable[[str, int, int], None]
+Progress = StageProgress
 Reasons = list[tuple[str, str]]
 
 NOT_ASKED = ""

@@ -14,12 +14,13 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable
-from typing import ClassVar
+from functools import cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, logsumexp, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, logsumexp, tiles, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fitting import Convergence, FitData, check_penalty, dense, with_scores
@@ -28,6 +29,7 @@ from credibly.recalibrate.scores import scores_of
 LIMITS = (1e-3, 1e4)
 """Temperatures that members may have; a shared one beyond these is refused as diverging."""
 _GRID = np.linspace(math.log(LIMITS[0]), math.log(LIMITS[1]), 25)
+_GRID_ROWS = 1000
 _FAR = math.log(20.0)
 _GRADIENT = 1e-7
 _STILL = 1e-12  # relative fall of the loss in a step that ends the search
@@ -197,46 +199,73 @@ def mixture_objective(
     with np.errstate(divide="ignore"):
         log_shares = np.log(shares)
     total = float(counts.sum())
-    step = rows_within_budget(32 * m * k, 0.25)
+    parts = [_Part.of(z[rows], counts[rows]) for rows in tiles(n, max(1, CACHE_ELEMENTS // (m * k)))]
 
     def objective(log_temperatures: HostArray) -> tuple[float, HostArray]:
         inverse = np.exp(-log_temperatures)
         loss, slope = 0.0, np.zeros(m)
-        for rows in tiles(n, step):
-            own, own_slope = _mixture(z[rows], counts[rows], inverse, log_shares)
+        for part in parts:
+            own, own_slope = _mixture(part, inverse, log_shares)
             loss, slope = loss + own, slope + own_slope
         return loss / total, -inverse * slope / total  # d/d log tau = -b d/db
 
     return objective
 
 
-def _mixture(
-    z: HostArray, counts: HostArray, inverse: HostArray, log_shares: HostArray
-) -> tuple[float, HostArray]:
-    """Return the loss and its slope in b of the rows (n, m, k)."""
-    scaled = z * inverse[None, :, None]
-    scaled -= logsumexp(scaled)[..., None]
-    mean = np.einsum("nmk,nmk->nm", np.exp(scaled), z)
-    row, column = np.nonzero(counts)
-    labelled = scaled[row, :, column] + log_shares  # (labels, m): log of w_m p_m
-    mixed = logsumexp(labelled)
-    own = counts[row, column]
-    responsible = np.exp(labelled - mixed[:, None]) * own[:, None]
-    slope = -(responsible * (z[row, :, column] - mean[row])).sum(axis=0)
-    return -float(own @ mixed), slope
+class _Part(NamedTuple):
+    """Some rows as the objective reads them at every temperature.
+
+    Logits are 0 at their largest, which stays the largest at every temperature: no exponential overflows.
+    Classes come first: sums over few classes are then sums of long vectors.
+    """
+
+    z: HostArray  # (k, m, rows)
+    labelled: HostArray  # (m, labels): logits of the classes that were seen
+    row: HostArray  # (labels,)
+    counts: HostArray  # (labels,)
+
+    @classmethod
+    def of(cls, z: HostArray, counts: HostArray) -> _Part:
+        row, column = np.nonzero(counts)
+        z = np.ascontiguousarray((z - np.max(z, axis=-1, keepdims=True)).transpose(2, 1, 0))
+        return cls(z, z[column, :, row].T, row, counts[row, column])
+
+
+def _mixture(part: _Part, inverse: HostArray, log_shares: HostArray) -> tuple[float, HostArray]:
+    """Return the loss and its slope in b of some rows."""
+    terms = part.z * inverse[:, None]
+    np.exp(terms, out=terms)
+    total = np.sum(terms, axis=0)  # (m, rows), at least 1
+    terms *= part.z
+    mean = np.sum(terms, axis=0) / total
+    # log of w_m p_m, (m, labels)
+    logs = part.labelled * inverse[:, None] - np.log(total)[:, part.row] + log_shares[:, None]
+    mixed = logsumexp(logs, axis=0)
+    responsible = np.exp(logs - mixed) * part.counts
+    slope = -(responsible * (part.labelled - mean[:, part.row])).sum(axis=1)
+    return -float(part.counts @ mixed), slope
 
 
 def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     """Return the one temperature of all members that maximises the likelihood of their mean."""
     from scipy.optimize import brentq
 
-    objective = mixture_objective(*dense(data), data.member_weights)
-    m = data.scores.values.shape[1]
+    z, counts = dense(data)
+    objective = mixture_objective(z, counts, data.member_weights)
+    m = z.shape[1]
 
+    @cache  # ends of brackets are asked for more than once
     def slope(log_temperature: float) -> float:
         return float(objective(np.full(m, log_temperature))[1].sum())
 
-    losses = [objective(np.full(m, at))[0] for at in _GRID]
+    # which dip is the deepest shows on some rows too; the search in it sees all
+    step = -(-len(z) // _GRID_ROWS)
+    losses = [0.0]
+    if step > 1 and counts[::step].any():
+        some = mixture_objective(z[::step], counts[::step], data.member_weights)
+        losses = [some(np.full(m, at))[0] for at in _GRID]
+    if not _dips(slope, losses):
+        losses = [objective(np.full(m, at))[0] for at in _GRID]
     if max(losses) - min(losses) <= 1e-12 * abs(min(losses)):
         raise UnsupportedError(
             "the temperature",
@@ -259,6 +288,12 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         "Brent on log T",
     )
     return math.exp(at), ended
+
+
+def _dips(slope: Callable[[float], float], losses: list[float]) -> bool:
+    """Tell whether the loss of all rows falls before, and rises behind, the grid point of the smallest."""
+    best = int(np.argmin(losses))
+    return 0 < best < len(_GRID) - 1 and slope(_GRID[best - 1]) < 0 < slope(_GRID[best + 1])
 
 
 def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:

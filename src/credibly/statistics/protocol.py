@@ -145,6 +145,13 @@ class Bound(ABC):
         """Evaluate a batch of label vectors."""
         return self.finish(self.state(labels))
 
+    def share_with(self, other: Bound) -> bool:
+        """Tell whether `other`, which sees every batch of labels first, can hand over part of the work.
+
+        Where it can, both remember each other.
+        """
+        return False
+
     def observed_sums(self, labels: Labels) -> State:
         """Return the state of one label vector with what `stderr` and `observed_notes` read beside it."""
         return self.state(labels)

@@ -85,6 +85,12 @@ class SubsampledBound(Bound):
         """Return the sums over the part."""
         return self.inner.state(self._part(labels))
 
+    def share_with(self, other: Bound) -> bool:
+        """Share where both see the same part."""
+        if not isinstance(other, SubsampledBound) or not np.array_equal(self.chosen, other.chosen):
+            return False
+        return self.inner.share_with(other.inner)
+
     def finish(self, state: State) -> Array:
         """Turn sums into values, (b,)."""
         return self.inner.finish(state)

@@ -182,14 +182,21 @@ def test_evaluate_json_can_be_made_again_from_its_command(
     np.save(tmp_path / "logits.npy", logits)
     np.save(tmp_path / "labels.npy", world.labels)
     words = ("--labels", tmp_path / "labels.npy", "--kind", "logits", "--member-axis", 0, "--drop-invalid")
-    settings = ("--statistic", "confidence_ece", "--seed", 5, "--n-bins", 4, *FAST)
+    settings = ("--statistic", "confidence_ece", "--seed", 5, "--n-bins", 4, "--margin", 0.1, *FAST)
     result = json.loads(credibly("evaluate", tmp_path / "logits.npy", *words, *settings, "--json").out)
     assert result["type"] == "Evaluation"
     assert list(result["estimates"]) == ["confidence_ece"]
     assert result["predictions"]["n"] == N - 1
+    assert result["settings"]["margin"] == 0.1
     command = shlex.split(result["source"]["command"])
     assert command[0] == "credibly"
     assert json.loads(credibly(*command[1:], "--json").out) == result
+
+
+def test_a_margin_is_a_share(credibly: Command, calibrated: Path) -> None:
+    ran = credibly("evaluate", calibrated, "--margin", 2, *FAST)
+    assert ran.code == 2
+    assert "`--margin` must be at least 0 and below 1; got 2.0" in ran.err
 
 
 def test_every_note_is_said_once(credibly: Command, overconfident: Path) -> None:

@@ -116,7 +116,13 @@ def test_the_report_of_several_files_stands_beside_the_first(
 
 
 @pytest.mark.parametrize(
-    "words", [("--statistic", "brier"), ("--recalibrate", "temperature"), ("--fail-on", "conflict")]
+    "words",
+    [
+        ("--statistic", "brier"),
+        ("--recalibrate", "temperature"),
+        ("--margin", "0.05"),
+        ("--fail-on", "conflict"),
+    ],
 )
 def test_what_one_file_alone_can_have_is_refused_of_several(
     credibly: Command, calibrated: Path, members: Path, words: tuple[str, str]

@@ -104,7 +104,7 @@ def test_evaluate_states_the_part_and_runs_again_from_its_settings() -> None:
 def test_how_many_rows() -> None:
     assert rows_for_pairs(None, asked=True, n_classes=10) == MOST_ROWS_ASKED == 20_000
     assert rows_for_pairs(None, asked=False, n_classes=2) == MOST_ROWS_UNASKED
-    assert rows_for_pairs(None, asked=False, n_classes=1000) == 250  # 2500 sqrt(10 / 1000)
+    assert rows_for_pairs(None, asked=False, n_classes=1000) == 125  # 1250 sqrt(10 / 1000)
     assert rows_for_pairs(7, asked=False, n_classes=1000) == 7
     with pytest.raises(cr.InputError, match="`pairwise_rows` must be a positive integer; got 0"):
         cr.evaluate(PROBS, LABELS, pairwise_rows=0)

@@ -100,10 +100,22 @@ def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.credal is not None
     assert list(found.credal.tests) == ["constant"]
     assert "use `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
+
+
+def test_a_set_of_many_instances_is_tested_on_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    probs = members()
+    probs[:, :, 0], probs[:, :, 1] = 0.0, probs[:, :, 0] + probs[:, :, 1]  # class 0 is impossible
+    labels = np.full(120, 0)
+    monkeypatch.setattr(set_tests, "MOST_REFITS", 1000)
     monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 100)
-    found = cr.evaluate(sets, labels, **FEW)
-    assert found.credal is None
-    assert "all pairs of 120 instances" in dict(found.not_run)["test of the set"]
+    found = cr.evaluate(cr.Ensemble(probs), labels, **FEW)
+    assert found.credal is not None
+    assert found.credal.validity.n == 100
+    assert found.credal.rows.size == 100
+    assert any("100 of 120 instances, drawn at random" in note for note in found.notes)
+    # all labels are impossible, so their rows are those that were drawn of all 120
+    assert found.credal.validity.impossible_rows.tolist() == found.credal.rows.tolist()
+    assert found.credal.rows.max() > 100
 
 
 def test_very_few_instances_are_a_reason_and_no_failure() -> None:
@@ -142,7 +154,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
     few = {**FEW, "n_resamples": 3}
     assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
-    monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 5)
+    monkeypatch.setattr(set_tests, "MOST_RATED", 5)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
 
 

@@ -317,6 +317,8 @@ def _at_once(
     first: list[State | None] = [None] * len(jobs)
     wide = [at for at, job in enumerate(jobs) if _meets_in_pairs(job.bound)]
     narrow = [at for at in range(len(jobs)) if at not in wide]
+    for order, at in enumerate(narrow):
+        any(jobs[at].bound.share_with(jobs[before].bound) for before in narrow[:order])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
         for at in narrow:
             job = jobs[at]
