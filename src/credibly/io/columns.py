@@ -240,11 +240,9 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
         levels = levels_of(suffixes, content)
         content.arrays["levels"] = np.sort(levels)
         return np.stack([parts[suffixes[j]] for j in np.argsort(levels, kind="stable")], axis=-1)
-    if field == "probs" and len(suffixes) == 1 and suffixes[0] != "0":
-        # One column of two classes: everybody means the probability of class 1.
-        content.arrays["score"] = parts[suffixes[0]]
-        if not suffixes[0].isdigit():
-            content.positive = suffixes[0]
+    if field == "probs" and len(suffixes) == 1:
+        # One column of two classes: that of class 1 unless its name says another.
+        content.arrays["score"], content.positive = parts[suffixes[0]], suffixes[0]
         return None
     numbers = numbers_of(suffixes)
     if numbers is not None:

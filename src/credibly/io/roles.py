@@ -102,6 +102,24 @@ _ID_WORDS = (
 )
 ROW_NUMBERS = ("unnamed: 0", "index", "idx", "level_0")
 """Names of columns that a table counts its rows with: an index, never a label."""
+PREDICTED = (
+    "y_pred",
+    "pred",
+    "preds",
+    "prediction",
+    "predictions",
+    "predicted",
+    "predicted_label",
+    "predicted_labels",
+    "predicted_class",
+    "pred_label",
+    "pred_labels",
+    "pred_class",
+    "y_hat",
+    "yhat",
+    "argmax",
+)
+"""Names of the classes that a model decided for: never the labels."""
 _PROBS_WORDS = ("p", "prob", "probs", "proba", "probability")
 
 ROLES: dict[str, Role] = {

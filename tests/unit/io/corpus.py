@@ -174,6 +174,20 @@ for prefix in ("", "p_", "class_", "prob_class", "Class ", "prob_class_", "softm
     )
 row(
     S,
+    "`1.0, 2.0, 3.0, label` with labels 1 and 2 only",
+    table(cols(["1.0", "2.0", "3.0"]) | {"label": 1.0 + (Y3 > 0)}),
+    number=hits(P3, Y3 > 0),
+    note="by number",
+)
+row(
+    S,
+    "`P(y=1), P(y=0), P(y=2), label`",
+    table(shuffled(["P(y=0)", "P(y=1)", "P(y=2)"], [1, 0, 2]) | {"label": Y3}),
+    number=A3,
+    note="by their numbers",
+)
+row(
+    S,
     "`2, 1, 0, label`",
     table(shuffled(["0", "1", "2"], [2, 1, 0]) | {"label": Y3}),
     number=A3,
@@ -395,6 +409,18 @@ row(
 row(
     S, "`p_yes` and labels `no`, `yes`", table({"label": np.array(["no", "yes"])[Y2], "p_yes": P1}), number=A2
 )
+for word in ("prob_0", "p_neg", "prob_no"):
+    row(S, f"`y_true, {word}`", table({"y_true": Y2, word: 1 - P1}), number=A2, note="probability of class 0")
+row(
+    S,
+    "`y_true, p_pos` where label 0 is the positive class",
+    table({"y_true": 1 - Y2, "p_pos": P1}, classes=["pos", "neg"]),
+    number=A2,
+    note="probability of class 0",
+    said="--classes pos,neg",
+)
+row(S, "`-1, 1, label` with labels -1, 1", table(cols(["-1", "1"]) | {"label": 2 * Y2 - 1}), number=A2)
+row(S, "`0.0, 1.0, label`", table(cols(["0.0", "1.0"]) | {"label": Y2.astype(float)}), number=A2)
 row(S, "array (n,) of scores", npy(P1, Y2), number=A2, note="probability of class 1")
 row(S, "array (n, 1) of scores", npy(P1[:, None], Y2), number=A2, note="probability of class 1")
 row(S, "npz `probs` (n,), `y`", npz(probs=P1, y=Y2), number=A2)
@@ -527,6 +553,13 @@ row(
     npz(probs=P3, digit=Y3),
     number=A3,
     note="the only vector of integers",
+)
+row(
+    S,
+    "a vector of integers in an npz beside the classes that were predicted",
+    npz(probs=P3, preds=P3.argmax(axis=1), digit=Y3),
+    number=A3,
+    note="'digit', the only vector of integers",
 )
 row(
     S,
