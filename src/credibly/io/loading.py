@@ -347,7 +347,11 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
     if rounded:
         more += " `normalise=True` does it here."
-    elif isinstance(error, InvalidRowsError) and error.argument not in _NOT_ROWS:
+    elif (
+        isinstance(error, InvalidRowsError)
+        and error.argument not in _NOT_ROWS
+        and len(error.rows) < content.n
+    ):
         more += " To leave these rows out: `drop_invalid=True`."
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
     if kind is not None:

@@ -749,19 +749,37 @@ row(
     ),
     refused="for every member and class",
 )
+PER_MEMBER = {
+    "id": np.repeat(IDS, 4),
+    **{f"p_{c}": MEMBERS[..., c].ravel() for c in range(3)},
+    "label": np.repeat(Y3, 4),
+}
+for word in ("member", "seed", "model"):
+    row(
+        S,
+        f"`id, {word}, p_0, p_1, p_2, label`, one line per member",
+        table(PER_MEMBER | {word: np.tile(range(4), N)}),
+        number=AM,
+        note="4 members",
+    )
 row(
     S,
-    "`id, member, p_0, p_1, p_2, label`, one line per member",
-    table(
-        {
-            "id": np.repeat(IDS, 4),
-            "member": np.tile(range(4), N),
-            **{f"p_{c}": MEMBERS[..., c].ravel() for c in range(3)},
-            "label": np.repeat(Y3, 4),
-        }
-    ),
-    number=AM,
-    note="4 members",
+    "`id, p_0, p_1, p_2, label` with several lines per id",
+    table(PER_MEMBER),
+    number=hits(MEMBERS.reshape(-1, 3), np.repeat(Y3, 4)),
+    note="160 rows share 40 ids in 'id'; every row counts as one instance",
+)
+row(
+    S,
+    "`id, p_0, p_1, p_2` with several lines per id, and a file `id, label`",
+    two({name: PER_MEMBER[name] for name in ("id", "p_0", "p_1", "p_2")}, {"id": IDS, "label": Y3}),
+    refused="ids of the predictions must be distinct .* 'img_000' stands there 4 times",
+)
+row(
+    S,
+    "`id, rater, p_0, p_1, p_2, label`, one line per rater",
+    table(PER_MEMBER | {"rater": np.tile(list("abcd"), N)}),
+    refused="one row per instance; 160 rows share 40 ids",
 )
 LINES = {"id": np.repeat(IDS, 3), "class": np.tile(NAMES, N), "p": P3.ravel()}
 row(
