@@ -18,14 +18,15 @@ Columns = Mapping[str, Array]
 _PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
-    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
+    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|\((?:y ?= ?)?(?P<paren>.+)\)"
+    r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
     re.IGNORECASE,
 )
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""
 _SINGLE = {
     word: name
-    for name in ("mean", "std", "variance", "score", "lower", "upper")
+    for name in ("mean", "std", "variance", "log_variance", "score", "lower", "upper")
     for word in (name, *ROLES[name].aliases)
 } | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")
 """Columns that are an array of one number per row; one column of probabilities is that of class 1."""
@@ -47,7 +48,7 @@ def field_of(name: str) -> tuple[str, str] | None:
     match = _NAMED.fullmatch(name)
     if match is None:
         return None
-    suffix = match["suffix"] or match["bracket"] or match["number"] or match["class"]
+    suffix = match["suffix"] or match["bracket"] or match["paren"] or match["number"] or match["class"]
     return _PREFIXES[match["prefix"].lower()], suffix
 
 
@@ -264,7 +265,9 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
                 f"the columns of `{field}`",
                 f"must be numbered {start} to {start + len(numbers) - 1} without gaps",
                 f"number {gap} is missing or repeated",
-                "Check the header.",
+                "Check the header. Percentiles of a real value are called q5, q50, q95."
+                if field in ("probs", "lower", "upper")
+                else "Check the header.",
             )
         if start and over_classes:
             content.note(f"the classes of `{field}` are numbered from 1; labels are matched by number")
@@ -333,7 +336,7 @@ def _place_forecasts(plain: dict[str, Array], content: Content) -> None:
     column = plain[words[0]]
     labels = content.arrays.get("y")
     beside = _predictions(content)
-    if beside and beside <= {"std", "variance"}:
+    if beside and beside <= {"std", "variance", "log_variance"}:
         content.arrays["mean"] = plain.pop(words[0])
         content.note(f"column {words[0]!r} is read as the mean")
     elif not beside and labels is not None and column.dtype.kind == "f" and labels.dtype.kind in "iub":

@@ -55,6 +55,10 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         with np.errstate(invalid="ignore"):  # a negative variance is a row that the checks name
             arrays["std"] = np.sqrt(np.asarray(variance, dtype=np.float64))
         content.note("the standard deviation is the root of the variance")
+    if "log_variance" in arrays and "std" not in arrays:
+        with np.errstate(over="ignore"):  # an infinite deviation is a row that the checks name
+            arrays["std"] = np.exp(0.5 * np.asarray(arrays.pop("log_variance"), dtype=np.float64))
+        content.note("the standard deviation is made of the natural logarithm of the variance")
     others = [made.leading for made in KINDS.values() if made.leading in arrays and made.leading != "counts"]
     if "score" in arrays and (others or content.lone is not None):
         content.note(f"not used: {described({'score': arrays.pop('score')})}")

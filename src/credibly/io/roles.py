@@ -83,6 +83,8 @@ _LABEL_WORDS = (
     "y_test",
     "actual",
     "observed",
+    "gt",
+    "truth",
 )
 _ID_WORDS = (
     "ids",
@@ -168,6 +170,9 @@ ROLES: dict[str, Role] = {
     ),
     "variance": Role(
         "variances", "(n,) or (n, m)", ("var", "variances", "y_var", "pred_var", "sigma2"), becomes="std"
+    ),
+    "log_variance": Role(
+        "logarithms of the variances", "(n,) or (n, m)", ("logvar", "log_var", "logvars"), becomes="std"
     ),
     # beside the predictions
     "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),

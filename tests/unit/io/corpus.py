@@ -162,6 +162,14 @@ S = "Columns of class probabilities"
 for prefix in ("p_", "prob_", "proba_", "probability_", "p", "prob."):
     names = [f"{prefix}{j}" for j in range(3)]
     row(S, f"`{names[0]}, {names[1]}, {names[2]}, label`", table(cols(names) | {"label": Y3}), number=A3)
+row(S, "`p_0, p_1, p_2, gt`", table(cols(["p_0", "p_1", "p_2"]) | {"gt": Y3}), number=A3)
+row(
+    S,
+    "`P(cat), P(dog), P(cow), label` with names as labels",
+    table(cols(["P(cat)", "P(dog)", "P(cow)"]) | {"label": NAMES[Y3]}),
+    number=A3,
+    note="class names",
+)
 row(S, "`p[0], p[1], p[2], label`", table(cols(["p[0]", "p[1]", "p[2]"]) | {"label": Y3}), number=A3)
 for prefix in ("", "p_", "class_", "prob_class", "Class ", "prob_class_", "softmax_"):
     names = [f"{prefix}{j}" for j in range(12)]
@@ -841,6 +849,19 @@ row(
     table({"mean": MEAN, "variance": STD**2, "y": REAL}),
     number=R,
     note="root of the variance",
+)
+row(
+    S,
+    "`mean, logvar, y`",
+    table({"mean": MEAN, "logvar": 2 * np.log(STD), "y": REAL}),
+    number=R,
+    note="logarithm of the variance",
+)
+row(
+    S,
+    "`p5, p50, p95, y`",
+    table({"p5": Q[0.05], "p50": Q[0.5], "p95": Q[0.95], "y": REAL}),
+    refused="called q5, q50, q95",
 )
 row(
     S,

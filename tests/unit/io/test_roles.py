@@ -67,3 +67,8 @@ def test_predicted_classes_and_row_numbers_are_no_labels(name: str, tmp_path: Pa
     found = cr.load(tmp_path / "f.npz")
     assert found.labels is None
     assert any(f"not used: {name}" in note for note in found.notes)
+
+
+def test_the_logarithm_of_the_variance_gives_the_standard_deviation(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", mean=np.zeros(2), logvar=np.log([4.0, 9.0]), y=np.zeros(2))
+    np.testing.assert_allclose(cr.load(tmp_path / "f.npz").predictions.std, [2.0, 3.0])  # roots
