@@ -452,6 +452,23 @@ for word in ("filename", "uid", "image_id", "sample_id"):
         number=A3,
         note="joined with the predictions",
     )
+for word in ("patient_id", "case"):
+    row(
+        S,
+        f"file `{word}, label` in another order, the same names in both files",
+        two({word: IDS} | PRED, {word: IDS, "label": Y3}, ORDER),
+        number=A3,
+        note=f"joined with the predictions by '{word}'",
+    )
+row(
+    S,
+    "file `patient, label` in another order, the same numbers in both files",
+    two(
+        {"patient": np.arange(100, 100 + N)} | PRED, {"patient": np.arange(100, 100 + N), "label": Y3}, ORDER
+    ),
+    number=A3,
+    note="joined with the predictions by 'patient'",
+)
 row(
     S,
     "file `case, label` in another order",
