@@ -73,7 +73,7 @@ class Reading:
                 f"'{self.file}'",
                 "must come with labels",
                 "it holds predictions only",
-                "Name their file: `--labels FILE`.",
+                "Name their file or their column: `--labels FILE` or `--labels NAME`.",
             )
         return data
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.namespace import to_host
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import Part, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
@@ -116,6 +117,10 @@ def points(share: float) -> str:
     size = abs(100.0 * share)
     digits = f"{size:.0f}" if size >= 9.95 else f"{size:.1f}"
     return f"{digits} point" if digits == "1.0" else f"{digits} points"
+
+
+def _instances(n: int) -> str:
+    return "1 instance" if n == 1 else f"{n} instances"
 
 
 def _percent(*shares: float) -> list[str]:
@@ -230,17 +235,22 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
     elif facts.test is None:
         word = "cannot tell"
         sentence = (
-            f"Not tested: {facts.says}, {points(size)} too {_way(size)}"
+            f"Not tested: {facts.says}, {_sized(size)}"
             f"{_within(interval)}; whether chance explains it was not asked."
         )
     elif detectable is None or detectable > FEW:
         word = "cannot tell"
-        least = "" if detectable is None else f", only an average gap above {points(detectable)}"
-        sentence = (
-            f"Too few data to tell: with {rows.n} instances{least} would have been noticed (power 80 %)."
-            if least
-            else "Too few data to tell."
-        )
+        sentence = "Too few data to tell."
+        if detectable is not None:
+            least = "no average gap" if detectable >= 1 else f"only an average gap above {points(detectable)}"
+            sentence = (
+                f"Too few data to tell: with {_instances(rows.n)}, {least} would have been noticed "
+                "(power 80 %)."
+            )
+    elif not detectable:
+        word = "no conflict found"
+        always = "it was certain of every answer, and always right"
+        sentence = f"No sign of miscalibration in {_instances(rows.n)}: {always}."
     else:
         word = "no conflict found"
         sentence = (
@@ -270,6 +280,11 @@ def _way(size: float) -> str:
     return "sure" if size > 0 else "unsure"
 
 
+def _sized(size: float) -> str:
+    """Write a gap with its direction."""
+    return "no gap" if points(size) == points(0.0) else f"{points(size)} too {_way(size)}"
+
+
 def _in_parts(facts: _Classes) -> str:
     """Say where confidence is off although its mean is right."""
     first = facts.conflicts[0]
@@ -290,7 +305,8 @@ def _in_parts(facts: _Classes) -> str:
         )
     story = story_of(str(first.statistic))
     said = story.above if first.size is None or first.size > 0 else story.below
-    return f"{story.title} finds more than chance explains: {said}."
+    found = story.title if "chance" in said else f"{story.title} finds more than chance explains"
+    return f"{found}: {said}."
 
 
 def _mean_gap(curve: ReliabilityCurve) -> float:
@@ -323,9 +339,9 @@ def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
     size, interval = float(facts.gap.value), _interval(facts.gap)
     said = sentence
     if word != "conflict":
-        how = f"{points(size)} too {_way(size)}{_within(interval)}"
+        how = f"{_sized(size)}{_within(interval)}"
         said = f"On average {facts.says}: {how}."
-        said += " Chance explains it." if facts.test is not None else ""
+        said += " Chance could explain it." if facts.test is not None and size else ""
     elif facts.test is not None and facts.is_gap:
         limit = facts.test.acceptance_region
         allowed = max(abs(limit[0]), abs(limit[1]))
@@ -342,27 +358,25 @@ def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
 def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
-    question = "Does it know when it is wrong?"
-    risk = float(curve.risk[-1])
-    if risk == 0:
-        return Answer(
-            "errors", question, "cannot tell", f"It made no mistake in {curve.n} instances: nothing to find."
-        )
-    half = float(np.interp(0.5, curve.coverage, curve.risk))
-    among, instead = _percent(half, risk)
+    risk, interval = float(curve.risk[-1]), _interval(curve.area)
+    among, instead = _percent(float(np.interp(0.5, curve.coverage, curve.risk)), risk)
+    word: Word = "cannot tell"
     said = f"Of its surest half, {among} are wrong, of all {instead}."
-    interval = _interval(curve.area)
-    if interval is None:
-        return Answer("errors", question, "cannot tell", f"{said} Too few data to tell more.")
-    if interval[1] < risk:
-        return Answer("errors", question, "no conflict found", said)
-    if interval[0] > risk:
-        return Answer(
-            "errors", question, "conflict", f"No: {said} Its surest answers are wrong more often than others."
-        )
-    return Answer(
-        "errors", question, "cannot tell", f"{said} Its confidence cannot be shown to find its mistakes."
-    )
+    if risk == 0:
+        said = f"It made no mistake in {_instances(curve.n)}: nothing to find."
+    elif risk == 1:
+        said = f"It gave no right answer in {_instances(curve.n)}: nothing to compare."
+    elif np.ptp(curve.threshold) == 0:
+        said = "It is equally sure of all its answers, so its confidence points to no mistake."
+    elif interval is None:
+        said += " Too few data to tell more."
+    elif interval[1] < risk:
+        word = "no conflict found"
+    elif interval[0] > risk:
+        word, said = "conflict", f"No: {said} Its surest answers are wrong more often than others."
+    else:
+        said += " Its confidence cannot be shown to find its mistakes."
+    return Answer("errors", "Does it know when it is wrong?", word, said)
 
 
 def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
@@ -373,6 +387,9 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
         question = "Is the disagreement of its members believable?"
     elif isinstance(rows.sample.predictions, Point):
         question = "Does it predict how people disagree?"
+    if members and not _disagree(rows.sample.predictions):
+        said = "Its members all predict the same, so there is no disagreement to judge."
+        return (Answer("spread", question, "cannot tell", said),)
     found = []
     if work.found.get("validity") is not None:
         found += [Answer("spread", question, one.word, one.finding) for one in work.found["validity"].answers]
@@ -383,6 +400,12 @@ def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:
         found += [Answer("spread", question, one.word, one.finding) for one in told[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
+
+
+def _disagree(ensemble: Any) -> bool:
+    """Tell whether any member differs from the first, beyond rounding."""
+    probs = to_host(ensemble.probs)
+    return bool((np.abs(probs - probs[:, :1]) > 1e-9).any())
 
 
 def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
@@ -494,7 +517,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         return None
     middle = _at(parts.pit, 0.5)
     curve: EnvelopeCurve | None = parts.coverage
-    detectable = size = None
+    detectable, size, stated = None, None, INTERVAL
     said = f"{_percent(middle)[0]} of the labels lie below the predicted median"
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
@@ -508,8 +531,10 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         )
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     if conflict:
-        biased = abs(middle - 0.5) > (abs(size) if size is not None else 0.0)
-        if size is None or biased:
+        # each as a share of the worst that is possible: a median can be off by 50 points only
+        worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
+        shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        if size is None or shifted:
             way = "too low" if middle < 0.5 else "too high"
             sentence = f"Biased, its predictions are {way}: {said}, more than chance explains."
             sentence += f" And {held}." if held else ""
@@ -520,7 +545,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
     elif detectable is not None and detectable > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {rows.n} instances, only intervals that hold {points(detectable)} "
+            f"Too few data to tell: with {_instances(rows.n)}, only intervals that hold {points(detectable)} "
             "more or fewer labels than they promise would have been noticed (power 80 %)."
         )
     else:
@@ -531,12 +556,13 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         )
         sentence = f"No sign of miscalibration in {rows.n} instances: {held or said}{limit}."
     questions = []
+    other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
     if curve is not None:
         questions.append(
             Answer(
                 "coverage",
                 "Do its intervals hold what they promise?",
-                "conflict" if curve.rejects(work.level) else "no conflict found",
+                "conflict" if curve.rejects(work.level) else other,
                 f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals).",
             )
         )
@@ -545,7 +571,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         Answer(
             "where",
             "Where does it fail?",
-            "conflict" if parts.pit.rejects(work.level) else "no conflict found",
+            "conflict" if parts.pit.rejects(work.level) else other,
             f"{said[0].upper()}{said[1:]}; the largest difference is "
             f"{points(float(parts.pit.difference[worst]))} at quantile "
             f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",

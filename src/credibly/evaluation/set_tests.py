@@ -372,7 +372,7 @@ def _validity_verdict(result: ValidityResult, work: Work) -> Verdict:
     if word == "conflict":
         finding = (
             f"{start} is above what labels drawn from the predicted sets would show ({percent(1 - level)} "
-            f"acceptance {region}): not for all instances is the distribution of labels in the set; {single}."
+            f"acceptance {region}): for some instances the labels' distribution is outside the set; {single}."
         )
     elif word == "no conflict found":
         finding = f"{start}: no conflict found, but this check would accept {region}."

@@ -137,8 +137,8 @@ def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
 def nothing_tested(reason: str) -> Verdict:
     """Return the verdict of an evaluation without tests."""
     finding = (
-        "No test of calibration was run, so nobody can tell here whether the labels fit the predictions: "
-        f"{reason}."
+        "No test of calibration was run, so this evaluation cannot say whether the predictions are "
+        f"calibrated: {reason}."
     )
     return Verdict("cannot tell", None, finding, "", "", None, None)
 
@@ -204,6 +204,8 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
             f"({percent(1 - level)} acceptance {region}), but they are too few to tell it from chance among "
             "several statistics; use more."
         )
+    if low == high:
+        return f"{start}: cannot tell, because these predictions allow no other value."
     return f"{start}: cannot tell, because this check would accept anything from {region}."
 
 

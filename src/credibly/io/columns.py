@@ -18,18 +18,21 @@ Columns = Mapping[str, Array]
 _PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
 _NAMED = re.compile(
     rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
-    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
+    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|\((?:y ?= ?)?(?P<paren>.+)\)"
+    r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
     re.IGNORECASE,
 )
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""
 _SINGLE = {
     word: name
-    for name in ("mean", "std", "variance", "score", "lower", "upper")
+    for name in ("mean", "std", "variance", "log_variance", "score", "lower", "upper")
     for word in (name, *ROLES[name].aliases)
 } | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")
 """Columns that are an array of one number per row; one column of probabilities is that of class 1."""
 _POINT_WORDS = ("y_pred", "pred", "prediction", "predicted", "y_hat", "yhat", "forecast")
+_MEMBER_WORDS = ("model", "seed", "run", "net", "network", "fold", "pass", "member_id", "model_id")
+"""Columns that tell members apart where every id has one row for each of their values."""
 _MEMBER = r"(?:m|member|model|net|fold|seed|run|draw)[_ ]?"
 _MEMBER_FIRST = re.compile(rf"{_MEMBER}(?P<member>\d+)[_.: -](?P<rest>.+)", re.IGNORECASE)
 _MEMBER_LAST = re.compile(rf"(?P<rest>.+?)[_.: -]{_MEMBER}(?P<member>\d+)", re.IGNORECASE)
@@ -45,7 +48,7 @@ def field_of(name: str) -> tuple[str, str] | None:
     match = _NAMED.fullmatch(name)
     if match is None:
         return None
-    suffix = match["suffix"] or match["bracket"] or match["number"] or match["class"]
+    suffix = match["suffix"] or match["bracket"] or match["paren"] or match["number"] or match["class"]
     return _PREFIXES[match["prefix"].lower()], suffix
 
 
@@ -74,6 +77,9 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
     roles = roles_of(columns, said)
+    named = roles.get("id", "index").lower() not in ROW_NUMBERS
+    if named and not {"member", "class"} & set(roles):
+        roles |= _repeated(columns, roles)
     notes = [
         f"column {name!r} is read as the {ROLES[role].meaning}"
         for role, name in roles.items()
@@ -93,6 +99,8 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
     content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
     content.id_name, content.positive = roles.get("id"), wide.positive
+    if named:
+        _note_repeated(content, roles)
     content.feature_names = wide.feature_names
     content.table = None
     for note in (*notes, *wide.notes):
@@ -240,11 +248,9 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
         levels = levels_of(suffixes, content)
         content.arrays["levels"] = np.sort(levels)
         return np.stack([parts[suffixes[j]] for j in np.argsort(levels, kind="stable")], axis=-1)
-    if field == "probs" and len(suffixes) == 1 and suffixes[0] != "0":
-        # One column of two classes: everybody means the probability of class 1.
-        content.arrays["score"] = parts[suffixes[0]]
-        if not suffixes[0].isdigit():
-            content.positive = suffixes[0]
+    if field == "probs" and len(suffixes) == 1:
+        # One column of two classes: that of class 1 unless its name says another.
+        content.arrays["score"], content.positive = parts[suffixes[0]], suffixes[0]
         return None
     numbers = numbers_of(suffixes)
     if numbers is not None:
@@ -259,7 +265,9 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
                 f"the columns of `{field}`",
                 f"must be numbered {start} to {start + len(numbers) - 1} without gaps",
                 f"number {gap} is missing or repeated",
-                "Check the header.",
+                "Check the header. Percentiles of a real value are called q5, q50, q95."
+                if field in ("probs", "lower", "upper")
+                else "Check the header.",
             )
         if start and over_classes:
             content.note(f"the classes of `{field}` are numbered from 1; labels are matched by number")
@@ -328,7 +336,7 @@ def _place_forecasts(plain: dict[str, Array], content: Content) -> None:
     column = plain[words[0]]
     labels = content.arrays.get("y")
     beside = _predictions(content)
-    if beside and beside <= {"std", "variance"}:
+    if beside and beside <= {"std", "variance", "log_variance"}:
         content.arrays["mean"] = plain.pop(words[0])
         content.note(f"column {words[0]!r} is read as the mean")
     elif not beside and labels is not None and column.dtype.kind == "f" and labels.dtype.kind in "iub":
@@ -464,6 +472,39 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         per_member = name.lower() in _SINGLE or (named is not None and named[0] not in BESIDE)
         gathered[name] = column[rows] if per_member else _constant(name, column, rows)
     return gathered, members
+
+
+def _repeated(columns: Columns, roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the column that tells the rows of one instance apart, where its name says that it may."""
+    n_rows, n_ids = len(columns[roles["id"]]), len(set(columns[roles["id"]].tolist()))
+    if n_ids == n_rows:
+        return {}
+    for name, column in columns.items():
+        if name.lower() in _MEMBER_WORDS and name not in roles.values() and column.ndim == 1:
+            pairs = set(zip(columns[roles["id"]].tolist(), column.tolist(), strict=True))
+            if len(pairs) == n_rows == n_ids * len(set(column.tolist())):
+                return {"member": name}
+    return {}
+
+
+def _note_repeated(content: Content, roles: Mapping[str, str]) -> None:
+    """Say that rows share an id; several raters of one row of predictions are refused."""
+    names = content.arrays["id"].tolist()
+    n, n_ids = len(names), len(set(names))
+    if n_ids == n:
+        return
+    if "rater" in roles:
+        raise InputError(
+            "predictions",
+            "must stand in one row per instance",
+            f"{n} rows share {n_ids} ids, one row per rater in {roles['rater']!r}",
+            "Save the raters' labels as a table of their own (id, rater, label), or in one column "
+            "rater_<name> each.",
+        )
+    content.note(
+        f"{n} rows share {n_ids} ids in {roles['id']!r}; every row counts as one instance. If rows are "
+        "members of an ensemble, call the column that tells them apart `member`"
+    )
 
 
 def _grid(table: Mapping[str, Array], keys: list[str], across: str) -> tuple[Array, list[Any]]:

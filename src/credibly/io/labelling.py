@@ -120,6 +120,29 @@ def _chosen_labels(other: Content) -> dict[str, Array]:
     )
 
 
+def _may_name(column: Array) -> bool:
+    """Tell whether a column can name rows: text or whole numbers, which text files hold as floats."""
+    if column.ndim != 1 or column.dtype.kind not in "iufU":
+        return False
+    return column.dtype.kind != "f" or bool((np.isfinite(column) & (column == np.rint(column))).all())
+
+
+def shared_id(own: Columns, other: Columns) -> str | None:
+    """Return the column that names the same instances in both tables in another order, where no id does."""
+    words = {"id", *ROLES["id"].aliases, *ROLES["id"].columns} - set(ROW_NUMBERS)
+    if all(any(name.lower() in words for name in table) for table in (own, other)):
+        return None
+    for name in own:
+        if name not in other or name.lower() in ROW_NUMBERS:
+            continue
+        if not all(_may_name(table[name]) for table in (own, other)):
+            continue
+        keys, found = own[name].tolist(), other[name].tolist()
+        if keys != found and len(set(keys)) == len(keys) and set(keys) == set(found):
+            return name
+    return None
+
+
 def _order(content: Content, other: Content, named: str | None, outside: bool) -> Array | None:
     """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
     own, theirs = content.arrays.get("id"), other.arrays.get("id")

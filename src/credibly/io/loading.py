@@ -14,7 +14,7 @@ from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import Note
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
-from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all
+from credibly.io.labelling import joined_labels, label_role, label_source, set_aside_all, shared_id
 from credibly.io.limits import located, reworded
 from credibly.io.naming import assign_roles, share_of_distributions, use_canonical_names
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said
@@ -161,6 +161,8 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     set_aside_all(content)
     source = None if said.labels is None else label_source(said.labels, content)
     given = None
+    if said.id is None and isinstance(source, Content) and content.table and source.table:
+        said = replace(said, id=shared_id(content.table, source.table))
     if isinstance(source, str) and content.table is None:
         given = {label_role(source): content.arrays.pop(source)}
         content.note(f"labels are the file's array {source!r}")
@@ -347,7 +349,11 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
     rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
     if rounded:
         more += " `normalise=True` does it here."
-    elif isinstance(error, InvalidRowsError) and error.argument not in _NOT_ROWS:
+    elif (
+        isinstance(error, InvalidRowsError)
+        and error.argument not in _NOT_ROWS
+        and len(error.rows) < content.n
+    ):
         more += " To leave these rows out: `drop_invalid=True`."
     elsewhere = error.remedy.elsewhere if isinstance(error.remedy, Remedy) else error.remedy
     if kind is not None:

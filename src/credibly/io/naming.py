@@ -15,7 +15,7 @@ from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
-from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
+from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
 from credibly.predictions.convert import from_binary_scores
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import rounding_of
@@ -55,6 +55,10 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         with np.errstate(invalid="ignore"):  # a negative variance is a row that the checks name
             arrays["std"] = np.sqrt(np.asarray(variance, dtype=np.float64))
         content.note("the standard deviation is the root of the variance")
+    if "log_variance" in arrays and "std" not in arrays:
+        with np.errstate(over="ignore"):  # an infinite deviation is a row that the checks name
+            arrays["std"] = np.exp(0.5 * np.asarray(arrays.pop("log_variance"), dtype=np.float64))
+        content.note("the standard deviation is made of the natural logarithm of the variance")
     others = [made.leading for made in KINDS.values() if made.leading in arrays and made.leading != "counts"]
     if "score" in arrays and (others or content.lone is not None):
         content.note(f"not used: {described({'score': arrays.pop('score')})}")
@@ -74,6 +78,10 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         content.note(f"array {forecast[0]!r} is read as `mean`")
 
 
+_CLASS_0 = ("0", "neg", "negative", "no", "false")
+"""What a column of the class that everybody counts as 0 is named after."""
+
+
 def _both_columns(scores: Array, content: Content, labels: Array | None) -> Array:
     """Return probabilities of class 1 as two columns; labels that are two names need an order."""
     column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
@@ -82,12 +90,15 @@ def _both_columns(scores: Array, content: Content, labels: Array | None) -> Arra
             "`score`", "must have shape (n,) or (n, 1)", f"got {tuple(scores.shape)}", "Name it `probs`."
         )
     probs: Array = from_binary_scores(column).probs
-    content.note("scores are read as the probability of class 1; class 0 has the rest")
-    positive = content.positive
+    named, order = content.positive or "", content.label_order or ()
     words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
-    if positive is not None and positive in words and len(words) == 2:
-        content.classes = (next(word for word in words if word != positive), str(positive))
-    return probs
+    place = 0 if named.lower() in _CLASS_0 else 1
+    if named in order:
+        place = order.index(named)
+    elif named in words and len(words) == 2 and not order:
+        content.classes, place = (next(word for word in words if word != named), named), 1
+    content.note(f"scores are read as the probability of class {place}; class {1 - place} has the rest")
+    return probs if place else probs[:, ::-1]
 
 
 def _levels_of_bounds(said: Said) -> Sequence[float]:
@@ -160,6 +171,7 @@ def _only_integers(content: Content) -> None:
         name
         for name, array in content.arrays.items()
         if name not in ROLES
+        and name.lower() not in (*PREDICTED, *ROW_NUMBERS)
         and array.dtype.kind in "iub"
         and array.shape in {(length,) for length in lengths} | {(length, 1) for length in lengths}
         and array.dtype.kind != "b"

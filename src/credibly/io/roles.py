@@ -83,6 +83,8 @@ _LABEL_WORDS = (
     "y_test",
     "actual",
     "observed",
+    "gt",
+    "truth",
 )
 _ID_WORDS = (
     "ids",
@@ -102,6 +104,24 @@ _ID_WORDS = (
 )
 ROW_NUMBERS = ("unnamed: 0", "index", "idx", "level_0")
 """Names of columns that a table counts its rows with: an index, never a label."""
+PREDICTED = (
+    "y_pred",
+    "pred",
+    "preds",
+    "prediction",
+    "predictions",
+    "predicted",
+    "predicted_label",
+    "predicted_labels",
+    "predicted_class",
+    "pred_label",
+    "pred_labels",
+    "pred_class",
+    "y_hat",
+    "yhat",
+    "argmax",
+)
+"""Names of the classes that a model decided for: never the labels."""
 _PROBS_WORDS = ("p", "prob", "probs", "proba", "probability")
 
 ROLES: dict[str, Role] = {
@@ -150,6 +170,9 @@ ROLES: dict[str, Role] = {
     ),
     "variance": Role(
         "variances", "(n,) or (n, m)", ("var", "variances", "y_var", "pred_var", "sigma2"), becomes="std"
+    ),
+    "log_variance": Role(
+        "logarithms of the variances", "(n,) or (n, m)", ("logvar", "log_var", "logvars"), becomes="std"
     ),
     # beside the predictions
     "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),

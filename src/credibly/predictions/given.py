@@ -226,7 +226,10 @@ def _plain(name: str, value: Any) -> Any:
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     shape = getattr(value, "shape", None)
-    return tuple(np.shape(value)) if shape is None else tuple(shape)
+    try:
+        return tuple(np.shape(value)) if shape is None else tuple(shape)
+    except ValueError:  # lists of different lengths, which the checks of predictions name
+        return None
 
 
 def _length_of(labels: Any) -> int | None:

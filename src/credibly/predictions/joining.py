@@ -46,11 +46,12 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array |
             remedy,
         )
     if len(rows) < len(found) or len(set(wanted)) < len(wanted):
-        twice = next(name for name in found if found.count(name) > 1)
+        whose, names = (what, found) if len(rows) < len(found) else ("the predictions", wanted)
+        twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
-            f"the ids of {what}",
-            "must be distinct where their order differs from that of the predictions",
-            f"{twice!r} stands there {found.count(twice)} times",
+            f"the ids of {whose}",
+            "must be distinct to be joined by",
+            f"{twice!r} stands there {names.count(twice)} times",
             remedy,
         )
     return np.array([rows[name] for name in wanted])

@@ -19,7 +19,8 @@ from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_
 from credibly.predictions.label_counts import LabelCounts
 
 ONE_COLUMN = "labels came as one column and are read as a vector"
-_NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})", re.DOTALL)
+_NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})(?P<end>(?:\.0)?[)\]]?)", re.DOTALL)
+_SIGNED = re.compile(r"-?\d{1,9}(?:\.0)?")
 _RATERS = re.compile(
     r"(rater|annotator|coder|judge|expert|reader|worker|reviewer|labell?er|grader|r|a)[_ .-]?(\w{1,12})?",
     re.IGNORECASE,
@@ -27,10 +28,17 @@ _RATERS = re.compile(
 
 
 def numbers_of(names: Sequence[str]) -> list[int] | None:
-    """Return the numbers of names that differ in a number at their end only; None for other names."""
+    """Return the numbers of names that differ in a number at their end only; None for other names.
+
+    >>> numbers_of(["P(y=2)", "P(y=10)"]), numbers_of(["1.0", "0.0"]), numbers_of(["-1", "1"])
+    ([2, 10], [1, 0], [-1, 1])
+    """
+    if all(name.isascii() and _SIGNED.fullmatch(name) for name in names):
+        numbers = [int(float(name)) for name in names]
+        return numbers if len(set(numbers)) == len(names) > 0 else None
     found = [_NUMBERED.fullmatch(name) if name.isascii() else None for name in names]
     numbers = [int(one["number"]) for one in found if one is not None]
-    stems = {one["stem"] for one in found if one is not None}
+    stems = {(one["stem"], one["end"]) for one in found if one is not None}
     return numbers if len(stems) == 1 and len(set(numbers)) == len(names) else None
 
 

@@ -177,3 +177,68 @@ def test_a_model_that_is_surest_where_it_is_wrong() -> None:
     errors = next(one for one in found.headline.questions if one.about == "errors")
     assert errors.word == "conflict"
     assert errors.sentence.startswith("No: ")
+
+
+SAME = np.repeat(said(60, 3, 1.0)[0][:, None], 4, axis=1)
+ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
+    "one instance": (
+        np.array([[0.8, 0.2]]),
+        np.array([0]),
+        "with 1 instance, no average gap would have been noticed",
+        {"confidence": "Chance could explain it", "errors": "no mistake in 1 instance:"},
+    ),
+    "certain and right": (
+        np.eye(3)[np.arange(60) % 3],
+        np.arange(60) % 3,
+        "No sign of miscalibration in 60 instances: it was certain of every answer, and always right.",
+        {"confidence": "is right 100.0 % of the time: no gap.$"},
+    ),
+    "all wrong": (
+        said(60, 3, 1.0)[0],
+        said(60, 3, 1.0)[0].argmin(axis=1),
+        "Overconfident: it says .* and is right 0.0 % of the time",
+        {"errors": "It gave no right answer in 60 instances"},
+    ),
+    "one distribution for all": (
+        np.tile([0.5, 0.3, 0.2], (60, 1)),
+        np.arange(60) % 3,
+        "",
+        {"errors": "equally sure of all its answers"},
+    ),
+    "members that agree": (SAME, said(60, 3, 1.0)[1], "", {"spread": "members all predict the same"}),
+    "far below the labels": (
+        normal(50.0, 1.0, 40)[0],
+        normal(50.0, 1.0, 40)[1],
+        "Biased, its predictions are too low: 0.0 % of the labels",
+        {},
+    ),
+    "one real value": (
+        cr.Gaussian(np.zeros(1), np.ones(1)),
+        np.ones(1),
+        "Too few data to tell: with 1 instance, only",
+        {"coverage": "", "where": ""},
+    ),
+    "one real value at the median": (cr.Gaussian(np.zeros(1), np.ones(1)), np.zeros(1), "Too wide", {}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_data_get_sensible_sentences(name: str) -> None:
+    predictions, labels, sentence, answers = ODD[name]
+    options = {"n_resamples": 199} if isinstance(predictions, cr.Gaussian) else CHEAP
+    told = cr.evaluate(predictions, labels, **options).headline
+    assert told is not None
+    assert re.search(sentence, told.sentence), told.sentence
+    found = {one.about: one for one in told.questions}
+    for about, words in answers.items():
+        assert re.search(words, found[about].sentence), found[about].sentence
+        assert found[about].word == (
+            "no conflict found" if told.word == "no conflict found" else "cannot tell"
+        )
+
+
+def test_a_value_that_cannot_differ_tells_nothing() -> None:
+    labels = np.arange(30) % 3
+    found = cr.evaluate(np.eye(3)[labels], labels, **CHEAP)
+    gap = next(one for one in found.verdicts if one.statistic == "confidence_gap")
+    assert gap.finding.endswith("cannot tell, because these predictions allow no other value.")

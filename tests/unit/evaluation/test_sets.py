@@ -164,6 +164,6 @@ def test_words_of_a_validity_conflict() -> None:
     found = cr.evaluate(probs, counts, **FEW).validity
     assert found is not None
     assert found.verdict.word == "conflict"
-    assert "not for all instances is the distribution of labels in the set; " in found.verdict.finding
+    assert "for some instances the labels' distribution is outside the set; " in found.verdict.finding
     assert found.verdict.finding.endswith("30 of 30 instances stand out by themselves after adjustment.")
     assert "m = 1, 39 replicates" in found.verdict.sentence

@@ -162,6 +162,14 @@ S = "Columns of class probabilities"
 for prefix in ("p_", "prob_", "proba_", "probability_", "p", "prob."):
     names = [f"{prefix}{j}" for j in range(3)]
     row(S, f"`{names[0]}, {names[1]}, {names[2]}, label`", table(cols(names) | {"label": Y3}), number=A3)
+row(S, "`p_0, p_1, p_2, gt`", table(cols(["p_0", "p_1", "p_2"]) | {"gt": Y3}), number=A3)
+row(
+    S,
+    "`P(cat), P(dog), P(cow), label` with names as labels",
+    table(cols(["P(cat)", "P(dog)", "P(cow)"]) | {"label": NAMES[Y3]}),
+    number=A3,
+    note="class names",
+)
 row(S, "`p[0], p[1], p[2], label`", table(cols(["p[0]", "p[1]", "p[2]"]) | {"label": Y3}), number=A3)
 for prefix in ("", "p_", "class_", "prob_class", "Class ", "prob_class_", "softmax_"):
     names = [f"{prefix}{j}" for j in range(12)]
@@ -172,6 +180,20 @@ for prefix in ("", "p_", "class_", "prob_class", "Class ", "prob_class_", "softm
         number=A12,
         note="by their numbers",
     )
+row(
+    S,
+    "`1.0, 2.0, 3.0, label` with labels 1 and 2 only",
+    table(cols(["1.0", "2.0", "3.0"]) | {"label": 1.0 + (Y3 > 0)}),
+    number=hits(P3, Y3 > 0),
+    note="by number",
+)
+row(
+    S,
+    "`P(y=1), P(y=0), P(y=2), label`",
+    table(shuffled(["P(y=0)", "P(y=1)", "P(y=2)"], [1, 0, 2]) | {"label": Y3}),
+    number=A3,
+    note="by their numbers",
+)
 row(
     S,
     "`2, 1, 0, label`",
@@ -395,6 +417,18 @@ row(
 row(
     S, "`p_yes` and labels `no`, `yes`", table({"label": np.array(["no", "yes"])[Y2], "p_yes": P1}), number=A2
 )
+for word in ("prob_0", "p_neg", "prob_no"):
+    row(S, f"`y_true, {word}`", table({"y_true": Y2, word: 1 - P1}), number=A2, note="probability of class 0")
+row(
+    S,
+    "`y_true, p_pos` where label 0 is the positive class",
+    table({"y_true": 1 - Y2, "p_pos": P1}, classes=["pos", "neg"]),
+    number=A2,
+    note="probability of class 0",
+    said="--classes pos,neg",
+)
+row(S, "`-1, 1, label` with labels -1, 1", table(cols(["-1", "1"]) | {"label": 2 * Y2 - 1}), number=A2)
+row(S, "`0.0, 1.0, label`", table(cols(["0.0", "1.0"]) | {"label": Y2.astype(float)}), number=A2)
 row(S, "array (n,) of scores", npy(P1, Y2), number=A2, note="probability of class 1")
 row(S, "array (n, 1) of scores", npy(P1[:, None], Y2), number=A2, note="probability of class 1")
 row(S, "npz `probs` (n,), `y`", npz(probs=P1, y=Y2), number=A2)
@@ -418,6 +452,23 @@ for word in ("filename", "uid", "image_id", "sample_id"):
         number=A3,
         note="joined with the predictions",
     )
+for word in ("patient_id", "case"):
+    row(
+        S,
+        f"file `{word}, label` in another order, the same names in both files",
+        two({word: IDS} | PRED, {word: IDS, "label": Y3}, ORDER),
+        number=A3,
+        note=f"joined with the predictions by '{word}'",
+    )
+row(
+    S,
+    "file `patient, label` in another order, the same numbers in both files",
+    two(
+        {"patient": np.arange(100, 100 + N)} | PRED, {"patient": np.arange(100, 100 + N), "label": Y3}, ORDER
+    ),
+    number=A3,
+    note="joined with the predictions by 'patient'",
+)
 row(
     S,
     "file `case, label` in another order",
@@ -527,6 +578,13 @@ row(
     npz(probs=P3, digit=Y3),
     number=A3,
     note="the only vector of integers",
+)
+row(
+    S,
+    "a vector of integers in an npz beside the classes that were predicted",
+    npz(probs=P3, preds=P3.argmax(axis=1), digit=Y3),
+    number=A3,
+    note="'digit', the only vector of integers",
 )
 row(
     S,
@@ -716,19 +774,37 @@ row(
     ),
     refused="for every member and class",
 )
+PER_MEMBER = {
+    "id": np.repeat(IDS, 4),
+    **{f"p_{c}": MEMBERS[..., c].ravel() for c in range(3)},
+    "label": np.repeat(Y3, 4),
+}
+for word in ("member", "seed", "model"):
+    row(
+        S,
+        f"`id, {word}, p_0, p_1, p_2, label`, one line per member",
+        table(PER_MEMBER | {word: np.tile(range(4), N)}),
+        number=AM,
+        note="4 members",
+    )
 row(
     S,
-    "`id, member, p_0, p_1, p_2, label`, one line per member",
-    table(
-        {
-            "id": np.repeat(IDS, 4),
-            "member": np.tile(range(4), N),
-            **{f"p_{c}": MEMBERS[..., c].ravel() for c in range(3)},
-            "label": np.repeat(Y3, 4),
-        }
-    ),
-    number=AM,
-    note="4 members",
+    "`id, p_0, p_1, p_2, label` with several lines per id",
+    table(PER_MEMBER),
+    number=hits(MEMBERS.reshape(-1, 3), np.repeat(Y3, 4)),
+    note="160 rows share 40 ids in 'id'; every row counts as one instance",
+)
+row(
+    S,
+    "`id, p_0, p_1, p_2` with several lines per id, and a file `id, label`",
+    two({name: PER_MEMBER[name] for name in ("id", "p_0", "p_1", "p_2")}, {"id": IDS, "label": Y3}),
+    refused="ids of the predictions must be distinct .* 'img_000' stands there 4 times",
+)
+row(
+    S,
+    "`id, rater, p_0, p_1, p_2, label`, one line per rater",
+    table(PER_MEMBER | {"rater": np.tile(list("abcd"), N)}),
+    refused="one row per instance; 160 rows share 40 ids",
 )
 LINES = {"id": np.repeat(IDS, 3), "class": np.tile(NAMES, N), "p": P3.ravel()}
 row(
@@ -790,6 +866,19 @@ row(
     table({"mean": MEAN, "variance": STD**2, "y": REAL}),
     number=R,
     note="root of the variance",
+)
+row(
+    S,
+    "`mean, logvar, y`",
+    table({"mean": MEAN, "logvar": 2 * np.log(STD), "y": REAL}),
+    number=R,
+    note="logarithm of the variance",
+)
+row(
+    S,
+    "`p5, p50, p95, y`",
+    table({"p5": Q[0.05], "p50": Q[0.5], "p95": Q[0.95], "y": REAL}),
+    refused="called q5, q50, q95",
 )
 row(
     S,

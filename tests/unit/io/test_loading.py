@@ -423,3 +423,9 @@ def test_annotations(any_data_dir: Path) -> None:
     assert isinstance(found.labels, cr.LabelCounts)
     assert set(found.labels.totals.tolist()) == {100}  # 100 annotators
     assert found.classes in (("entailment", "neutral", "contradiction"), ("0", "1", "2"))
+
+
+def test_no_row_would_be_left_is_no_advice(tmp_path: Path) -> None:
+    with pytest.raises(cr.InvalidRowsError, match="rows must sum to 1") as caught:
+        cr.load(save_npz(tmp_path, probs=np.full((3, 4), 0.4)))
+    assert "drop_invalid" not in str(caught.value)

@@ -58,3 +58,17 @@ def test_only_arrays_over_instances_lose_rows() -> None:
     content.keep(np.array([True, False, True]))
     assert content.n == len(content.arrays["y"]) == 2
     assert content.arrays["levels"].tolist() == [0.1, 0.9]
+
+
+@pytest.mark.parametrize("name", ["predictions", "y_pred", "pred_label", "argmax", "idx"])
+def test_predicted_classes_and_row_numbers_are_no_labels(name: str, tmp_path: Path) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=3)
+    np.savez(tmp_path / "f.npz", probs=probs, **{name: np.array([0, 1, 2])})
+    found = cr.load(tmp_path / "f.npz")
+    assert found.labels is None
+    assert any(f"not used: {name}" in note for note in found.notes)
+
+
+def test_the_logarithm_of_the_variance_gives_the_standard_deviation(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", mean=np.zeros(2), logvar=np.log([4.0, 9.0]), y=np.zeros(2))
+    np.testing.assert_allclose(cr.load(tmp_path / "f.npz").predictions.std, [2.0, 3.0])  # roots
