@@ -425,8 +425,7 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
 def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return what helps in a sentence, and what to do next with a command."""
     work = facts.work
-    file = work.source.get("path")
-    file = shlex.quote(str(file)) if file else None
+    file = _file(work)
     if word == "cannot tell":
         if detectable is None or not work.margin:
             return "", ()
@@ -463,6 +462,14 @@ def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str,
         )
     vain = f"would not mend it: {points(before)} before, {points(after)} after."
     return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
+
+
+def _file(work: Work) -> str | None:
+    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's."""
+    if str(work.source.get("command", "")).startswith("credibly demo"):
+        return "FILE"
+    path = work.source.get("path")
+    return shlex.quote(str(path)) if path else None
 
 
 def _fit(file: str | None, method: str) -> str:
