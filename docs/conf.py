@@ -88,10 +88,12 @@ def write_api(folder: Path) -> None:
 def _page(title: str, named: list[tuple[str, Any]]) -> str:
     parts = [_heading(title), ".. currentmodule:: credibly", ""]
     for name, value in named:
+        # autodoc takes the front of a dotted name for a module, so it must be the whole one
+        found = f"credibly.{name}" if "." in name else name
         if inspect.isclass(value):
-            parts += [f".. autoclass:: {name}", ""]
+            parts += [f".. autoclass:: {found}", ""]
         elif inspect.isfunction(inspect.unwrap(value)):
-            parts += [f".. autofunction:: {name}", ""]
+            parts += [f".. autofunction:: {found}", ""]
         else:
             parts += [_statistic(name, value), ""]
     return "\n".join(parts)
