@@ -77,7 +77,7 @@ def write_api(folder: Path) -> None:
             listed.append(page.stem)
     for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
         lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
-        # kinds of pictures and their options are documented on the displays, which are no names of the room
+        # kinds of pictures and their options are documented on the displays, which are not names of the room
         lines += [f".. automodule:: credibly.plots.{name}\n" for name in DISPLAYS if room == "plots"]
         _write(folder / f"{page_name}.rst", "\n".join(lines))
         listed.append(page_name)

@@ -109,7 +109,7 @@ def evaluate(
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
-        What to compute; all registered ones where not given. Names get `n_bins`, objects keep their settings.
+        What to compute. Default: all registered statistics. Names use `n_bins`, objects keep their settings.
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int

@@ -153,7 +153,7 @@ def _within(interval: tuple[float, float] | None) -> str:
 
 
 def _matters(interval: tuple[float, float] | None, margin: float) -> str:
-    """Say whether a gap that is no chance is also large enough to care."""
+    """Say whether a gap that chance does not explain is also large enough to care."""
     if interval is None:
         return ""
     if max(map(abs, interval)) < margin:
@@ -231,7 +231,7 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         word = "cannot tell"
         sentence = (
             f"Not tested: {facts.says}, {points(size)} too {_way(size)}"
-            f"{_within(interval)}; whether chance explains it was not asked."
+            f"{_within(interval)}; whether chance explains it was not tested."
         )
     elif detectable is None or detectable > FEW:
         word = "cannot tell"
@@ -350,7 +350,7 @@ def _error_question(work: Work) -> Answer:
         )
     half = float(np.interp(0.5, curve.coverage, curve.risk))
     among, instead = _percent(half, risk)
-    said = f"Of its surest half, {among} are wrong, of all {instead}."
+    said = f"{among} of its surest half are wrong, against {instead} of all answers."
     interval = _interval(curve.area)
     if interval is None:
         return Answer("errors", question, "cannot tell", f"{said} Too few data to tell more.")
@@ -358,10 +358,16 @@ def _error_question(work: Work) -> Answer:
         return Answer("errors", question, "no conflict found", said)
     if interval[0] > risk:
         return Answer(
-            "errors", question, "conflict", f"No: {said} Its surest answers are wrong more often than others."
+            "errors",
+            question,
+            "conflict",
+            f"No: {said} Its surest answers are wrong more often than the others.",
         )
     return Answer(
-        "errors", question, "cannot tell", f"{said} Its confidence cannot be shown to find its mistakes."
+        "errors",
+        question,
+        "cannot tell",
+        f"{said} These data do not show that low confidence marks its mistakes.",
     )
 
 
@@ -390,9 +396,9 @@ def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
     first, said = credal.verdicts[0], ""
     if first.word == "conflict" and credal.validity.directions:
         told = credal.validity.directions[0].words(work.classes)
-        said = f"The truth lies outside its sets: {told}."
+        said = f"The true probabilities lie outside its sets: {told}."
     elif first.word == "no conflict found":
-        said = "Nothing shows that the truth lies outside its sets, given what it predicts."
+        said = "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
     return Answer("spread", question, first.word, said or first.finding)
 
 
@@ -460,7 +466,7 @@ def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str,
             f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
             (("Recalibrate, then evaluate on new data.", _fit(file, name)),),
         )
-    vain = f"would not mend it: {points(before)} before, {points(after)} after."
+    vain = f"would not help: {points(before)} before, {points(after)} after."
     return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
 
 
@@ -573,7 +579,7 @@ def _run(rows: Rows, work: Work) -> Headline:
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
-    sentence = f"Not tested whether the labels fit the predictions: {reason}."
+    sentence = f"Not tested whether the predictions are calibrated: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 

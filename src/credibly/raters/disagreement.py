@@ -202,7 +202,7 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
         raise UnsupportedError(
             f"`{statistic.name}`",
             "chooses whole raters",
-            "got soft labels that are no whole counts",
+            "got soft labels that are not whole counts",
             "Use the counts of raters, or the disagreement of pairs, which soft labels define.",
         )
 

@@ -198,7 +198,7 @@ def recalibration_report(
     features : array (n, d), optional
         Features of the instances, for methods that use them.
     statistics : sequence of str or Statistic, optional
-        What to compare; proper scores, accuracy and binned errors where not given, with `skce` for few
+        What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
         instances.
     n_bins : int
         Bins of binned errors, curves and rater losses.

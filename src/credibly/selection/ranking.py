@@ -242,7 +242,7 @@ def rank_models(
     negative : {"keep", "clamp"}
         Whether negative masses stay.
     base : float, optional
-        Base of the logarithms; natural where not given.
+        Base of the logarithms. Default: e.
     scaled : bool
         Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
         ``divergence="js"`` can be compared with those by KL (C25 F.1).
@@ -274,7 +274,7 @@ def rank_models(
     -----
     Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
     difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
-    trade-off is no proof of a better model: sets with more members, or on other budgets, have other scores.
+    trade-off does not prove a better model: sets with more members, or on other budgets, have other scores.
     Of models in chunks every row is scored where it is read; its scores are kept, n numbers per part.
 
     References

@@ -43,8 +43,8 @@ def risk_coverage_curve(
         What was observed; of counts, the share of raters that chose another class is the loss. Rows bring
         their own.
     confidence : array (n,), optional
-        What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``; the
-        probability of the answer where not given.
+        What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``.
+        Default: the probability of the predicted class.
     by : str, optional
         Name of `confidence`.
     n_points : int

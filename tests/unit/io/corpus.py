@@ -580,7 +580,7 @@ row(
 )
 row(
     S,
-    "a name that is no class",
+    "a name that is not a class",
     table(cols(NAMES.tolist()) | {"label": np.r_[["eel"], NAMES[Y3[1:]]]}),
     refused="row 0 is 'eel'",
 )
@@ -920,7 +920,7 @@ row(
 )
 row(
     S,
-    "a cell that is no number",
+    "a cell that is not a number",
     raw(text(PRED | {"label": Y3}).replace("\n0", "\nx0", 1), "t.csv"),
     refused="must be a number",
 )
