@@ -78,7 +78,13 @@ def write_api(folder: Path) -> None:
     for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
         lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
         # kinds of pictures and their options are documented on the displays, which are not names of the room
-        lines += [f".. automodule:: credibly.plots.{name}\n" for name in DISPLAYS if room == "plots"]
+        # `corp` is a function of the room and a file of it: one name cannot be indexed twice
+        unindexed = {"corp": "   :no-index:\n"}
+        lines += [
+            f".. automodule:: credibly.plots.{name}\n{unindexed.get(name, '')}"
+            for name in DISPLAYS
+            if room == "plots"
+        ]
         _write(folder / f"{page_name}.rst", "\n".join(lines))
         listed.append(page_name)
     toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in listed), ""])

@@ -137,7 +137,7 @@ def compare(
     models : mapping of str to Predictions, array, Rows or Dask array
         Class predictions by name.
     labels : array (n,) or LabelCounts
-        What was observed; chunks bring theirs, which must be the same in all.
+        Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
         Where the order is asked for; see :func:`rank_models`.
     measure : str, optional

@@ -50,7 +50,7 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array |
         raise InputError(
             f"the ids of {what}",
             "must be distinct where their order differs from that of the predictions",
-            f"{twice!r} stands there {found.count(twice)} times",
+            f"{twice!r} appears {found.count(twice)} times",
             remedy,
         )
     return np.array([rows[name] for name in wanted])

@@ -149,7 +149,10 @@ def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     """Return trade-offs as numbers; there must be at least one."""
     if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
         raise InputTypeError(
-            "`tradeoffs`", "must be a sequence of numbers", f"got {tradeoffs!r}", "Pass a list, also for one."
+            "`tradeoffs`",
+            "must be a sequence of numbers",
+            f"got {tradeoffs!r}",
+            "Pass a list, even for a single one.",
         )
     listed = tuple(tradeoffs)
     if not listed:
@@ -230,7 +233,7 @@ def rank_models(
     models : mapping of str to Predictions, array or Rows
         Class predictions for the same instances, by name.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets; chunks bring theirs, which must be the same in all.
+        Class labels, or soft targets. Leave out for chunks, which carry their own; these must agree.
     tradeoffs : sequence of float
         Where the order is asked for; ``Ranking.at`` gives it anywhere.
     measure : str, optional
@@ -317,7 +320,7 @@ def rank_models(
             "`alternatives`",
             "must be a sequence of measures",
             f"got {alternatives!r}",
-            "Pass a list, also for one.",
+            "Pass a list, even for a single one.",
         )
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")

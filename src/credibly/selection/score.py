@@ -458,7 +458,7 @@ def epistemic_score(
     predictions : Predictions, array or Rows
         Class predictions, read as sets by :func:`as_set`.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets; chunks bring theirs.
+        Class labels, or soft targets. Leave out for chunks, which carry their own.
     tradeoff : float
         Weight of the imprecision, 0 or more; infinite asks for precision alone.
     measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional

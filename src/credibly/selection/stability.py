@@ -176,7 +176,10 @@ def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
         return [*(2**power for power in range(int(np.log2(m)) + 1) if 2**power < m), m]
     if isinstance(asked, str | bytes) or not isinstance(asked, Iterable):
         raise InputTypeError(
-            "`n_members`", "must be a sequence of numbers", f"got {asked!r}", "Pass a list, also for one."
+            "`n_members`",
+            "must be a sequence of numbers",
+            f"got {asked!r}",
+            "Pass a list, even for a single one.",
         )
     counts = [require_integer(count, "n_members", 1) for count in asked]
     if not counts or max(counts) > m:

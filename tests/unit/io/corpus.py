@@ -916,7 +916,7 @@ row(
     S,
     "json with a key twice",
     raw('{"probs": [[0.5, 0.5]], "y": [0], "y": [1]}', "t.json"),
-    refused="stands there twice",
+    refused="appears twice",
 )
 row(
     S,
