@@ -20,7 +20,7 @@ before anything is computed. The same table of roles serves files, data frames a
 series)`, `evaluate("file.csv")` and `credibly evaluate file.csv` read alike.
 
 - **Rows that carry names are joined by them**: ids in files, indexes in pandas; ids that differ are an
-  error that counts them. An index that only counts rows (0, 1, 2, ...) is no name, and never a label.
+  error that counts them. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.
 - **Classes that carry numbers are matched by number, those that carry names by name**, whatever the order
   of the columns.
 - **A safety net**: where the accuracy is far below what the model states, and another order of the classes

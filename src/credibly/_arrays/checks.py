@@ -34,7 +34,7 @@ _CHECK_ELEMENTS = 2**20
 def as_array(value: Any, name: str, remedy: str = "") -> Array:
     """Return `value` as an array of numbers; lists become NumPy arrays, anything but numbers is refused.
 
-    `remedy` is what to do about values that are no numbers.
+    `remedy` is what to do about values that are not numbers.
     """
     kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     if is_torch(value):

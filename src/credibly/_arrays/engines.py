@@ -278,8 +278,8 @@ def _living_workers() -> Iterator[None]:
     except concurrent.futures.BrokenExecutor as error:
         raise CrediblyError(
             "the workers",
-            "must live until the work is done",
-            "one ended abruptly, perhaps for want of memory",
+            "must run until the work is done",
+            "one died, possibly out of memory",
             f"Try fewer of them. {RUN_AGAIN}",
         ) from error
 
@@ -401,14 +401,14 @@ def _living_cluster() -> Iterator[None]:
     except distributed.KilledWorker as error:
         raise CrediblyError(
             "the workers",
-            "must live until the work is done",
-            "several ended on the same task, perhaps for want of memory",
+            "must run until the work is done",
+            "several died on the same task, possibly out of memory",
             f"Give them more memory, or make chunks smaller. {RUN_AGAIN}",
         ) from error
     except (concurrent.futures.CancelledError, distributed.CancelledError, CommClosedError) as error:
         raise CrediblyError(
             "the cluster",
-            "must live until the work is done",
+            "must run until the work is done",
             "its scheduler was lost",
             f"Start a cluster. {RUN_AGAIN}",
         ) from error

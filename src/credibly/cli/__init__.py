@@ -13,7 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        The words behind ``credibly``; those of the process where not given.
+        The arguments after ``credibly``. Default: those of the process.
 
     Returns
     -------

@@ -47,12 +47,12 @@ VERBS = {
     ),
     "evaluate": Verb(
         "numbers:evaluate_file",
-        "The numbers, with intervals and verdicts.",
+        "Findings, and all numbers with intervals.",
         "credibly evaluate predictions.npy --labels labels.npy",
     ),
     "test": Verb(
         "testing:test_file",
-        "Test of calibration.",
+        "Test calibration: could chance explain the gap?",
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
     "check": Verb(
@@ -62,12 +62,12 @@ VERBS = {
     ),
     "raters": Verb(
         "raters:raters_file",
-        "Losses and disagreement of several raters.",
+        "Loss and disagreement when several people labelled.",
         "credibly raters rated.npz",
     ),
     "compare": Verb(
         "comparing:compare_files",
-        "Ranking of models over trade-offs, with ties.",
+        "Compare models: ranking, ties and paired differences.",
         "credibly compare predictions.npz members.npz",
     ),
     "report": Verb(
@@ -77,12 +77,12 @@ VERBS = {
     ),
     "convert": Verb(
         "files:convert_file",
-        "The same predictions and labels in another format.",
+        "Convert predictions and labels to another format.",
         "credibly convert logits.csv predictions.npz --kind logits",
     ),
     "study": Verb(
         "studies:study_named",
-        "The papers' experiments, run again.",
+        "Rerun the papers' experiments.",
         "credibly study m23-fig1 --size small --out m23",
     ),
     "list": Verb(
@@ -92,7 +92,7 @@ VERBS = {
     ),
     "demo": Verb(
         "reports:demo",
-        "The main job on bundled real predictions, no download.",
+        "Report on bundled real predictions; no download.",
         "credibly demo --out demo-report.html",
     ),
 }
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What stands after the command's name; taken from the process where not given.
+        The arguments after the command's name. Default: those of the process.
 
     Returns
     -------

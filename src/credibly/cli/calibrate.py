@@ -42,7 +42,7 @@ Methods = Annotated[
     list[str] | None,
     typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Folds, each held out in turn.")]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Number of folds; each is held out once.")]
 
 
 def fit_file(

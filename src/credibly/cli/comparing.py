@@ -41,9 +41,7 @@ Files = Annotated[
 ]
 Tradeoffs = Annotated[
     list[float],
-    typer.Option(
-        "--tradeoff", metavar="X", help="Weight of the imprecision; repeat for several; inf is one."
-    ),
+    typer.Option("--tradeoff", metavar="X", help="Cost of imprecision, 0 to inf; repeat for several."),
 ]
 MeasureName = Annotated[
     str | None,
@@ -63,25 +61,30 @@ Budget = Annotated[
 ]
 PaperName = Annotated[
     Literal["C25"] | None,
-    typer.Option("--paper", metavar="C25", help="The published pipeline instead of the exact one."),
+    typer.Option("--paper", metavar="C25", help="Use the published pipeline instead of the exact one."),
 ]
 Alternatives = Annotated[
     list[str] | None,
-    typer.Option("--alternative", metavar="NAME", help="Another measure to rank by as well; repeat."),
+    typer.Option(
+        "--alternative", metavar="NAME", help="Also rank by this measure of imprecision; repeat for several."
+    ),
 ]
 Scaled = Annotated[
     bool, typer.Option("--scaled", help="Scale trade-offs so that js can be compared with kl.")
 ]
 Stability = Annotated[
-    bool, typer.Option("--stability", help="Follow scores over numbers of members and budgets.")
+    bool,
+    typer.Option(
+        "--stability", help="Also show how scores change with the number of members and the budget."
+    ),
 ]
 Draws = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Bootstrap draws of instances.")]
 Bins = Annotated[
     int | None,
-    typer.Option("--n-bins", metavar="N", help="Bins of the ECE; default: 15, with --paper those of it."),
+    typer.Option("--n-bins", metavar="N", help="Number of bins of the ECE.  [default: 15, or the paper's]"),
 ]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Write the comparison as one HTML file, too.")
+    Path | None, typer.Option("--out", metavar="FILE", help="Also write the comparison as an HTML file.")
 ]
 
 
@@ -121,7 +124,7 @@ def compare_files(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Ranking of models over trade-offs, with ties.
+    """Compare models: ranking, ties and paired differences.
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.

@@ -100,7 +100,7 @@ def convert_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """The same predictions and labels in another format."""
+    """Convert predictions and labels to another format."""
     reading = Reading(
         file,
         labels,

@@ -60,7 +60,7 @@ def evaluate_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """The numbers, with intervals and verdicts."""
+    """Findings, and all numbers with intervals."""
     reading = Reading(
         file,
         labels,

@@ -37,7 +37,7 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         metavar="KIND",
-        help=f"What the numbers are, where the file does not say: {', '.join(KIND_NAMES)}.",
+        help=f"What the numbers are, if the file does not say: {', '.join(KIND_NAMES)}.",
         autocompletion=_kinds,
     ),
 ]
@@ -49,24 +49,22 @@ MemberAxis = Annotated[
 ]
 DropInvalid = Annotated[
     bool,
-    typer.Option("--drop-invalid", help="Leave invalid rows out, and say how many, instead of stopping."),
+    typer.Option("--drop-invalid", help="Skip invalid rows, and report how many, instead of stopping."),
 ]
 Normalise = Annotated[
     bool,
-    typer.Option(
-        "--normalise", help="Divide rows by their sum where rounding keeps them from 1, or percent from 100."
-    ),
+    typer.Option("--normalise", help="Rescale rows that miss a sum of 1 (or 100 %) only by rounding."),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", metavar="A,B,...", help="Columns of the table that are the classes, in order."),
+    typer.Option("--columns", metavar="A,B,...", help="Columns that hold the classes, in order."),
 ]
-Exclude = Annotated[
-    str | None, typer.Option("--exclude", metavar="A,B,...", help="Columns of the table to leave unread.")
-]
+Exclude = Annotated[str | None, typer.Option("--exclude", metavar="A,B,...", help="Columns to ignore.")]
 IgnoreLabel = Annotated[
     str | None,
-    typer.Option("--ignore-label", metavar="VALUE", help="Label that means unlabelled, such as -1 or 255."),
+    typer.Option(
+        "--ignore-label", metavar="VALUE", help="Label value that marks unlabelled rows, such as -1 or 255."
+    ),
 ]
 NRaters = Annotated[
     int | None, typer.Option("--n-raters", metavar="N", help="Number of raters behind soft labels.")
@@ -86,22 +84,26 @@ Levels = Annotated[
 ]
 Stream = Annotated[
     bool,
-    typer.Option("--stream", help="Read rows in chunks, as patterns and .npy above 512 MiB always are."),
+    typer.Option(
+        "--stream", help="Read rows in chunks (always on for patterns and .npy files above 512 MiB)."
+    ),
 ]
 ChunkRows = Annotated[
     int | None, typer.Option("--chunk-rows", metavar="N", help="Rows per chunk of an .npy file.")
 ]
 SkipBadShards = Annotated[
     bool,
-    typer.Option("--skip-bad-shards", help="Leave out files that cannot be read, and count them."),
+    typer.Option("--skip-bad-shards", help="Skip files that cannot be read, and report how many."),
 ]
 EngineName = Annotated[
     Literal["local", "dask"],
-    typer.Option("--engine", metavar="local|dask", help="Work on this machine, or on Dask workers."),
+    typer.Option("--engine", metavar="local|dask", help="Run on this machine or on Dask workers."),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="The cluster's, with `--engine dask`."),
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Address of the Dask scheduler, with `--engine dask`."
+    ),
 ]
 Statistics = Annotated[
     list[str] | None,
@@ -112,8 +114,10 @@ Statistics = Annotated[
         autocompletion=_statistics,
     ),
 ]
-Resamples = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Replicates of each test.")]
-Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Bins of the binned statistics.")]
+Resamples = Annotated[
+    int, typer.Option("--n-resamples", metavar="N", help="Number of replicates for each test.")
+]
+Bins = Annotated[int, typer.Option("--n-bins", metavar="N", help="Number of bins for binned statistics.")]
 MARGIN = 0.02
 Margin = Annotated[
     float,
@@ -128,7 +132,7 @@ Seed = Annotated[
 ]
 FailOn = Annotated[
     Literal["conflict"] | None,
-    typer.Option("--fail-on", metavar="conflict", help="Exit with 1 when a test finds a conflict."),
+    typer.Option("--fail-on", metavar="conflict", help="Exit with code 1 if there is a conflict."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only: no notes, no progress.")]

@@ -49,26 +49,30 @@ Hypothesis = Annotated[
     typer.Option(
         "--hypothesis",
         metavar="both|bayesian|independent",
-        help="One member drew all labels, or every label came from the mean; both where members are stored.",
+        help="Hypothesis: one member drew all labels (bayesian), or the mean drew each label (independent).  "
+        "[default: both, if there are members]",
     ),
 ]
 Adjustment = Annotated[
     Literal["family-wise", "fdr"],
-    typer.Option("--adjustment", metavar="family-wise|fdr", help="How p-values of groups are adjusted."),
+    typer.Option("--adjustment", metavar="family-wise|fdr", help="How to adjust the p-values of groups."),
 ]
 Used = Annotated[
     Path | None,
     typer.Option(
-        "--used", metavar="FILE", help="Data used for fitting: rows with the same `id` are left out."
+        "--used", metavar="FILE", help="File with data used for fitting; rows with the same `id` are skipped."
     ),
 ]
 Paper = Annotated[
-    Literal["P21"] | None, typer.Option("--paper", metavar="P21", help="Settings and rules of the paper.")
+    Literal["P21"] | None,
+    typer.Option("--paper", metavar="P21", help="Use the settings and rules of the paper."),
 ]
 Power = Annotated[
     Literal["temperature", "bias"] | None,
     typer.Option(
-        "--power", metavar="temperature|bias", help="Say also the smallest distortion that would be noticed."
+        "--power",
+        metavar="temperature|bias",
+        help="Also report the smallest distortion the check would detect.",
     ),
 ]
 

@@ -28,7 +28,9 @@ Debias = Annotated[
 ]
 Weights = Annotated[
     Literal["instances", "raters"],
-    typer.Option("--weights", metavar="instances|raters", help="What counts once: an instance, or a label."),
+    typer.Option(
+        "--weights", metavar="instances|raters", help="Weight each instance equally, or each label."
+    ),
 ]
 
 
@@ -58,7 +60,7 @@ def raters_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Losses and disagreement of several raters.
+    """Loss and disagreement when several people labelled.
 
     Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
     """

@@ -33,12 +33,12 @@ Files = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Where to write; default: beside the predictions."),
+    typer.Option("--out", metavar="FILE", help="Report file.  [default: beside the predictions]"),
 ]
 Recalibrate = Annotated[
     list[str] | None,
     typer.Option(
-        "--recalibrate", metavar="NAME", help=f"Compare recalibrations; repeat for several: {METHODS}."
+        "--recalibrate", metavar="NAME", help=f"Recalibration to try; repeat for several: {METHODS}."
     ),
 ]
 """What the demo says of its report."""
@@ -82,7 +82,7 @@ def report_files(
 ) -> None:
     """One self-contained HTML file: verdicts, numbers, figures.
 
-    Of several files with predictions of the same instances: their comparison, as `credibly compare --out`.
+    For several files with predictions of the same instances: their comparison, as `credibly compare --out`.
     """
     readings = [
         Reading(
@@ -156,7 +156,7 @@ def demo(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """The main job on bundled real predictions, no download."""
+    """Report on bundled real predictions; no download."""
     replication = Replication(n_resamples, n_bins, seed)
     output = Output(as_json, quiet)
     require_writable(out, overwrite=force)

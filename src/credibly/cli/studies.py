@@ -26,14 +26,18 @@ PARTS = "parts"
 
 Size = Annotated[
     Literal["small", "full"],
-    typer.Option("--size", metavar="small|full", help="How large: to see that it runs, or for the record."),
+    typer.Option(
+        "--size",
+        metavar="small|full",
+        help="Small for a quick check, full to reproduce the published numbers.",
+    ),
 ]
 OutDirectory = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Directory for the results; default: NAME-SIZE."),
 ]
 Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", help="Processes; their number changes no result.")
+    int, typer.Option("--workers", metavar="N", help="Number of processes; does not change the results.")
 ]
 
 
@@ -50,7 +54,7 @@ def study_named(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """The papers' experiments, run again.
+    """Rerun the papers' experiments.
 
     Writes tables, figures, a page and JSON. Run it again to go on after a stop.
     Needs the package credibly-studies.

@@ -44,14 +44,18 @@ _SMALLER = "Test a file that fits, or with `--weights mean` the mean of the set.
 
 Resamples = Annotated[
     int | None,
-    typer.Option("--n-resamples", metavar="N", help="Replicates; 199 where weights are refitted, else 999."),
+    typer.Option(
+        "--n-resamples",
+        metavar="N",
+        help="Number of replicates.  [default: 199 if weights are refitted, else 999]",
+    ),
 ]
 Method = Annotated[
     Literal["both", "witness", "weights"] | None,
     typer.Option(
         "--method",
         metavar="both|witness|weights",
-        help="For credal sets: ask a witness whether the set holds the truth, look for weights of a "
+        help="For credal sets: test whether the set contains the truth (witness), search for weights of a "
         "calibrated combination, or both.  [default: both for learned weights, else weights]",
     ),
 ]
@@ -68,27 +72,31 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         metavar="learned|constant|mean",
-        help="Of a set: which combinations are looked for. `mean` tests its mean only.  [default: learned]",
+        help="For credal sets: which combinations of members to search; `mean` tests only the average.  "
+        "[default: learned]",
     ),
 ]
 Learner = Annotated[
-    str | None, typer.Option("--learner", metavar="NAME", help="What learns the weights (learned only).")
+    str | None,
+    typer.Option(
+        "--learner", metavar="NAME", help="Method that learns the weights (with `--weights learned`)."
+    ),
 ]
 Refit = Annotated[
     bool | None,
-    typer.Option("--refit/--no-refit", help="Whether weights are learned again for every replicate."),
+    typer.Option("--refit/--no-refit", help="Learn the weights again for every replicate, or not."),
 ]
 Split = Annotated[
     float | None,
-    typer.Option("--split", metavar="SHARE", help="Share of the instances that weights are learned on."),
+    typer.Option("--split", metavar="SHARE", help="Share of the instances used to learn the weights."),
 ]
 Folds = Annotated[
     int | None,
-    typer.Option("--cv", metavar="K", help="Folds that take turns in being tested, instead of `--split`."),
+    typer.Option("--cv", metavar="K", help="Use K-fold cross-fitting instead of a single `--split`."),
 ]
 Paper = Annotated[
     Literal["M23", "J25"] | None,
-    typer.Option("--paper", metavar="M23|J25", help="Of a set: reproduce the algorithm of a paper."),
+    typer.Option("--paper", metavar="M23|J25", help="For credal sets: reproduce the algorithm of a paper."),
 ]
 
 
@@ -128,12 +136,12 @@ def test_file(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Test of calibration.
+    """Test calibration: could chance explain the gap?
 
-    Could the labels have been drawn from the predictions? Of a set: does it hold the truth, and is some
-    combination in it calibrated?
-    With counts of several raters' labels: from a distribution in the set, instance by instance?
-    Several statistics share their replicates and give one p-value together, beside their own adjusted ones.
+    Could the labels have been drawn from the predictions? For credal sets: does the set contain the true
+    probabilities, and is some combination of its members calibrated?
+    With several raters' labels: could they come from a distribution in the set, instance by instance?
+    Several statistics share their replicates and give one joint p-value besides their adjusted ones.
     """
     reading = Reading(
         file,
@@ -218,7 +226,7 @@ def _tested(
                 progress=told,
             )
         elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
-            _refuse(given, "the predictions are no set")
+            _refuse(given, "the predictions are not sets")
             names = statistic or [default_statistic(some)]
             result = calibration_test(
                 *data.arguments,

@@ -52,8 +52,8 @@ def lower_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
-        cannot be class indices.
+        One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
+        class indices.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
@@ -100,8 +100,8 @@ def upper_probability(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
-        One event, or several; every single class where not given. Rows of 0 and 1 mark classes where they
-        cannot be class indices.
+        One event, or several. Default: every single class. Rows of 0 and 1 mark classes if they cannot be
+        class indices.
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator

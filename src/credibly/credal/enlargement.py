@@ -24,7 +24,7 @@ By = Literal["vacuous", "ball"]
 def enlarged(credal: CredalSet, radius: float, by: By) -> CredalSet:
     """Return the sets enlarged by `radius`; radius 0 gives them back as they are.
 
-    Intervals mixed with all distributions are no intervals any more: the narrowest around them are given.
+    Intervals mixed with all distributions are no longer intervals: the narrowest around them are returned.
     """
     one_of("`by`", by, ("vacuous", "ball"))
     if isinstance(radius, bool) or not isinstance(radius, (int, float, np.floating)) or not 0 <= radius <= 1:

@@ -45,7 +45,7 @@ def upper_entropy(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
     base : float, optional
-        Base of the logarithm; natural where not given.
+        Base of the logarithm. Default: e.
     tolerance : float
         Certified distance to the true maximum, in natural units, for hulls and for beliefs with more than 12
         classes. Intervals and smaller beliefs are exact.
@@ -99,7 +99,7 @@ def lower_entropy(
     predictions : Predictions or array
         Class predictions, read as sets by :func:`as_set`.
     base : float, optional
-        Base of the logarithm; natural where not given.
+        Base of the logarithm. Default: e.
     tolerance : float
         Certified distance to the true minimum, in natural units, for intervals and for beliefs with more than
         16 classes. Hulls and smaller beliefs are exact.

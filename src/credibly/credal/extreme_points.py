@@ -58,7 +58,7 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
     given = as_predictions(predictions)
     if isinstance(given, Dirichlet):
         raise UnsupportedError(
-            "a Dirichlet", "has no corners", "it is no set", "Make one with `credal.as_set` first."
+            "a Dirichlet", "has no corners", "it is not a set", "Make one with `credal.as_set` first."
         )
     credal = as_set(given)
     if isinstance(credal, Point):

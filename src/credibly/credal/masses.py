@@ -136,7 +136,7 @@ def mass_function(
         Class predictions, read as sets by :func:`as_set`.
     budget : sequence of sets of int, optional
         The focal sets masses may be on, for example from :func:`focal_budget`; what they leave over goes
-        to the set of all classes. All 2^k - 1 sets where not given (at most 16 classes).
+        to the set of all classes. Default: all 2^k - 1 sets (at most 16 classes).
     negative : {"keep", "clamp"}
         Whether negative masses stay, or are set to 0, the remainder given to the set of all classes and
         rows divided by their sum, as C25 does.
@@ -262,7 +262,7 @@ def focal_budget(
     -------
     tuple of frozenset of int
         The k single classes, the set of all classes, then clusters from the tightest to the loosest, then
-        the closest pairs that are no clusters.
+        the closest pairs that are not clusters.
 
     Notes
     -----

@@ -111,7 +111,7 @@ def boundary(
     towards : Point, LabelCounts, array (n, k) or array (n,) of int
         Where the ray goes: a distribution per instance, or a class, meaning its corner of the simplex.
     start : Point or array (n, k), optional
-        Where the ray begins, inside the set; the mean prediction where not given.
+        Where the ray begins, inside the set. Default: the mean prediction.
     return_fraction : bool
         Whether to return the way as well.
     n_samples : int

@@ -90,16 +90,16 @@ def nonspecificity(
         masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
         ``m(A) |A|``, ``pal`` of ``m(A) / |A|``.
     budget : sequence of sets of int, optional
-        Focal sets the masses are put on; all of them where not given. Not for ``hartley``.
+        Focal sets that receive mass. Default: all of them. Not for ``hartley``.
     negative : {"keep", "clamp"}
         Whether negative masses stay or are treated as in C25. Not for ``hartley``.
     n_events : int, optional
-        Random events for ``hartley`` and ``pal``. Where not given, all events are summed up to 12 classes and
-        1024 are drawn beyond; 0 asks for all events (at most 16 classes).
+        Random events for ``hartley`` and ``pal``. Default: all events for up to 12 classes, 1024 random ones
+        for more; 0 uses all events (at most 16 classes).
     n_samples : int
         Draws per instance where the predictions are a Dirichlet.
     rng : None, int or Generator
-        Seed of events and draws; fixed where not given, so that asking twice gives the same value.
+        Seed of events and draws. Default: a fixed seed, so that repeated calls give the same value.
 
     Returns
     -------

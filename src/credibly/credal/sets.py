@@ -43,7 +43,8 @@ def as_set(
 
     A `Point` is a set of one, an `Ensemble` stands for the convex hull of its members (weights play no
     part), `Intervals` for all distributions between the bounds and a `Belief` for all that spread every mass
-    over its focal set; they come back as they are. A `Dirichlet` is no set: it is said here how to make one.
+    over its focal set; they come back as they are. A `Dirichlet` is not a set;
+    the settings here say how to make one.
 
     Parameters
     ----------

@@ -123,10 +123,10 @@ def uncertainty(
     decomposition : {"entropy", "credal", "dirichlet", "belief"}, optional
         ``entropy``: H(mean), mean H, mutual information (Point, Ensemble). ``credal``: upper entropy, lower
         entropy, their difference (every kind). ``dirichlet``: the first in closed form (Dirichlet).
-        ``belief``: entropy of the pignistic probability and credal size (Belief). Where not given: entropy
-        for Point and Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
+        ``belief``: entropy of the pignistic probability and credal size (Belief). Default: entropy for
+        Point and Ensemble, credal for Intervals, and their own for Dirichlet and Belief.
     base : float, optional
-        Base of the logarithm; natural where not given.
+        Base of the logarithm. Default: e.
     tolerance : float
         Certified distance to the true upper and lower entropies.
     n_samples : int

@@ -137,7 +137,7 @@ def compare(
     models : mapping of str to Predictions, array, Rows or Dask array
         Class predictions by name.
     labels : array (n,) or LabelCounts
-        What was observed; chunks bring theirs, which must be the same in all.
+        Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
         Where the order is asked for; see :func:`rank_models`.
     measure : str, optional
@@ -147,7 +147,7 @@ def compare(
     budget : sequence of sets of int, optional
         Focal sets the masses are put on.
     base : float, optional
-        Base of the logarithms; natural where not given.
+        Base of the logarithms. Default: e.
     scaled : bool
         Whether trade-offs are scaled so that rankings by other divergences compare with those by KL.
     alternatives : sequence of str
@@ -157,7 +157,7 @@ def compare(
     paper : {"C25"}, optional
         The published pipeline.
     n_bins : int, optional
-        Number of bins of the ECE; 15 where not given, in a paper mode those of the paper.
+        Number of bins of the ECE. Default: 15, or the paper's number in a paper mode.
     n_resamples : int
         Bootstrap draws behind ties.
     level : float
@@ -261,7 +261,7 @@ def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Sta
 
 
 def _findings(ranking: Ranking) -> tuple[str, ...]:
-    """Return who leads where, and who cannot be told apart, at the trade-offs asked for."""
+    """Return who leads where, and which models are tied, at the trade-offs asked for."""
     (low, high, first), *others = ranking.leaders()
     until = "on" if math.isinf(high) else f"to {shown(high)}"
     led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
@@ -273,9 +273,11 @@ def _findings(ranking: Ranking) -> tuple[str, ...]:
         if standing.tied_with_first:
             ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
     for (first, *tied), at in ties.items():
+        are = "are" if len(tied) > 1 else "is"
         found.append(
-            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} cannot be told from "
-            f"{first} ({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+            f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
+            f"statistically tied with {first} ({100 * ranking.level:g} % joint intervals, "
+            f"{ranking.n} instances)."
         )
     return tuple(found)
 

@@ -96,21 +96,21 @@ def evaluate(
     Parameters
     ----------
     predictions : Predictions, array, Rows or Dask array
-        What the model said. A set of distributions is represented by its mean, which the notes say; members
+        Predictions of the model. A set of distributions is represented by its mean (a note says so); members
         of real-valued predictions by their mixture. `scan` makes chunks of rows that do not fit into memory.
     labels : array (n,) or LabelCounts
-        What was observed; chunks bring their own.
+        Observed labels. Leave out for chunks, which carry their own.
     classes : sequence of str, optional
         Names of the classes, in order.
     groups : array (n,), optional
-        Group of every instance; the cheap statistics are also computed within each. Rows bring theirs.
+        Group of every instance; the cheap statistics are also computed within each. Rows carry their own.
     features : array (n, d), optional
-        Features of the instances: what weights of the set may depend on (the members' own predictions where
-        not given), and recalibrations that take them. Rows bring theirs.
+        Features of the instances, for weights of the set (default: the members' predictions) and for
+        recalibrations that use them. Rows carry their own.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
-        What to compute; all registered ones where not given. Names get `n_bins`, objects keep their settings.
+        What to compute. Default: all registered statistics. Names use `n_bins`, objects keep their settings.
     n_bins : int
         Number of bins of the binned errors and of the curves.
     n_resamples : int
@@ -122,8 +122,8 @@ def evaluate(
     margin : float
         A gap between stated and observed shares that does not matter: 0.02 are two points.
     pairwise_rows : int, optional
-        Most instances that statistics over pairs see; of more, a random part, which the notes say. Where not
-        given: 20 000 for named statistics; unasked 1250, fewer beyond ten classes.
+        Maximum number of instances used by pairwise statistics; larger data are subsampled (a note says so).
+        Default: 20 000 for statistics that you name, else 1250, and fewer beyond ten classes.
     progress : True, callable or None
         Called with (stage, done, total). True shows a line on standard error after one second, where that is
         a terminal or a notebook; None shows nothing.
@@ -136,7 +136,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        Estimates, tests, curves and verdicts; what could not be run stands in ``not_run`` with the reason.
+        Estimates, tests, curves and verdicts; ``not_run`` lists what could not be run, with the reason.
 
     Notes
     -----

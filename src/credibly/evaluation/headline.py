@@ -158,7 +158,7 @@ def _within(interval: tuple[float, float] | None) -> str:
 
 
 def _matters(interval: tuple[float, float] | None, margin: float) -> str:
-    """Say whether a gap that is no chance is also large enough to care."""
+    """Say whether a gap that chance does not explain is also large enough to care."""
     if interval is None:
         return ""
     if max(map(abs, interval)) < margin:
@@ -236,7 +236,7 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         word = "cannot tell"
         sentence = (
             f"Not tested: {facts.says}, {_sized(size)}"
-            f"{_within(interval)}; whether chance explains it was not asked."
+            f"{_within(interval)}; whether chance explains it was not tested."
         )
     elif detectable is None or detectable > FEW:
         word = "cannot tell"
@@ -361,7 +361,7 @@ def _error_question(work: Work) -> Answer:
     risk, interval = float(curve.risk[-1]), _interval(curve.area)
     among, instead = _percent(float(np.interp(0.5, curve.coverage, curve.risk)), risk)
     word: Word = "cannot tell"
-    said = f"Of its surest half, {among} are wrong, of all {instead}."
+    said = f"{among} of its surest half are wrong, against {instead} of all answers."
     if risk == 0:
         said = f"It made no mistake in {_instances(curve.n)}: nothing to find."
     elif risk == 1:
@@ -373,9 +373,9 @@ def _error_question(work: Work) -> Answer:
     elif interval[1] < risk:
         word = "no conflict found"
     elif interval[0] > risk:
-        word, said = "conflict", f"No: {said} Its surest answers are wrong more often than others."
+        word, said = "conflict", f"No: {said} Its surest answers are wrong more often than the others."
     else:
-        said += " Its confidence cannot be shown to find its mistakes."
+        said += " These data do not show that low confidence marks its mistakes."
     return Answer("errors", "Does it know when it is wrong?", word, said)
 
 
@@ -413,9 +413,9 @@ def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
     first, said = credal.verdicts[0], ""
     if first.word == "conflict" and credal.validity.directions:
         told = credal.validity.directions[0].words(work.classes)
-        said = f"The truth lies outside its sets: {told}."
+        said = f"The true probabilities lie outside its sets: {told}."
     elif first.word == "no conflict found":
-        said = "Nothing shows that the truth lies outside its sets, given what it predicts."
+        said = "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
     return Answer("spread", question, first.word, said or first.finding)
 
 
@@ -448,8 +448,7 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
 def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return what helps in a sentence, and what to do next with a command."""
     work = facts.work
-    file = work.source.get("path")
-    file = shlex.quote(str(file)) if file else None
+    file = _file(work)
     if word == "cannot tell":
         if detectable is None or not work.margin:
             return "", ()
@@ -484,8 +483,16 @@ def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str,
             f"{what}, fitted on held-out folds, would bring {thing} to {points(after)}.",
             (("Recalibrate, then evaluate on new data.", _fit(file, name)),),
         )
-    vain = f"would not mend it: {points(before)} before, {points(after)} after."
+    vain = f"would not help: {points(before)} before, {points(after)} after."
     return f"{what}, fitted on held-out folds, {vain}", (("Compare other recalibrations.", _compare(file)),)
+
+
+def _file(work: Work) -> str | None:
+    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's."""
+    if str(work.source.get("command", "")).startswith("credibly demo"):
+        return "FILE"
+    path = work.source.get("path")
+    return shlex.quote(str(path)) if path else None
 
 
 def _fit(file: str | None, method: str) -> str:
@@ -592,7 +599,7 @@ def _run(rows: Rows, work: Work) -> Headline:
 
 def _untested(work: Work) -> Headline:
     reason = "tests were switched off" if not work.tests else "no test takes such predictions"
-    sentence = f"Not tested whether the labels fit the predictions: {reason}."
+    sentence = f"Not tested whether the predictions are calibrated: {reason}."
     return Headline("cannot tell", sentence, "", None, None, work.margin, None, (), ())
 
 

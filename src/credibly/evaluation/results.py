@@ -107,7 +107,7 @@ class Reported(Result, abc.ABC):
         Parameters
         ----------
         library : {"pandas", "polars"}, optional
-            Whose data frame; the first that is installed where not given.
+            Library of the data frame. Default: the first one that is installed.
 
         Returns
         -------

@@ -129,9 +129,7 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
         )
     if len(set(names)) < k:
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            "`classes`", "must be distinct", f"{twice!r} stands there twice", "Rename one of them."
-        )
+        raise InputError("`classes`", "must be distinct", f"{twice!r} appears twice", "Rename one of them.")
     return names
 
 

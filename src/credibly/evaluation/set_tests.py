@@ -263,7 +263,7 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
         return "tests=False"
     if rows.n > MOST_RATED:
         return f"it takes minutes for {rows.n} instances; use `validity_test`"
-    return "a Dirichlet is no set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None
+    return "a Dirichlet is not a set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None
 
 
 def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:

@@ -45,7 +45,7 @@ def choose(
     """Return the statistics that can be computed, and the reasons of those that cannot."""
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError(
-            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, also for one."
+            "`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list, even for a single one."
         )
     asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []

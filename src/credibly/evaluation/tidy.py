@@ -196,7 +196,7 @@ def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> A
 def _numbers(
     value: Any, part: str, name: str
 ) -> Iterator[tuple[str, str, Estimate | HypotestResult | Spread]]:
-    """Yield (part, name, number) of everything below `value`; arrays of numbers are no single ones."""
+    """Yield (part, name, number) of everything below `value`; arrays of numbers are left out."""
     if isinstance(value, (Estimate, HypotestResult, Spread)):
         yield part, name, value
         return

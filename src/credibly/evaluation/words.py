@@ -92,7 +92,7 @@ def shown(value: float) -> str:
 
 
 def shown_range(limits: tuple[float, float]) -> str:
-    """Write an interval; an end that is no limit is left out."""
+    """Write an interval; an infinite end is left out."""
     low, high = limits
     if math.isinf(low) and math.isinf(high):
         return "any value"
@@ -137,8 +137,8 @@ def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
 def nothing_tested(reason: str) -> Verdict:
     """Return the verdict of an evaluation without tests."""
     finding = (
-        "No test of calibration was run, so this evaluation cannot say whether the predictions are "
-        f"calibrated: {reason}."
+        "No calibration test was run, so this report cannot say whether the predictions are calibrated: "
+        f"{reason}."
     )
     return Verdict("cannot tell", None, finding, "", "", None, None)
 

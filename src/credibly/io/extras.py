@@ -92,7 +92,7 @@ def read_frame(frame: Any) -> Content:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputTypeError(
-            "the table", "must have distinct columns", f"{twice!r} stands there twice", "Rename one."
+            "the table", "must have distinct columns", f"{twice!r} appears twice", "Rename one."
         )
     columns = {name: _column(name, values, source) for name, values in zip(names, lists, strict=True)}
     if not columns or not len(lists[0]):

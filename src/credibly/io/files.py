@@ -60,7 +60,7 @@ _LOCAL = "file://"
 
 
 def path_text(path: object) -> str | None:
-    """Return a path as text, None where the value is no path."""
+    """Return a path as text, None if the value is not a path."""
     return os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else None
 
 

@@ -42,7 +42,7 @@ class Inspection(Result):
     arrays : tuple of ArrayFacts
         Every array or column group, with shape and dtype.
     kind : str or None
-        What the predictions are read as; None where that cannot be told.
+        What the predictions are read as; None if that is unclear.
     type : str or None
         Type of the predictions.
     axes : mapping of str to int

@@ -289,7 +289,7 @@ def _normalised(content: Content) -> None:
     sums = values.sum(axis=-1)
     rounded = rounding_of(values)
     if rounded is None:
-        content.note("`normalise` changed nothing: the rows are no rounded probabilities or percentages")
+        content.note("`normalise` changed nothing: the rows are not rounded probabilities or percentages")
         return
     whole = 100.0 if "percent" in rounded else 1.0
     content.arrays["probs"] = values / sums[..., None]

@@ -446,7 +446,7 @@ class Content:
             self.notes.append(words)
 
     def set_aside(self, name: str, value: Any) -> bool:
-        """Put `classes`, `meta` and `member_axis`, which are no arrays over rows, where they belong."""
+        """Put `classes`, `meta` and `member_axis`, which are not arrays over rows, where they belong."""
         match name, value:
             case "classes", list():
                 self.classes = tuple(str(word) for word in value)

@@ -247,13 +247,13 @@ def read_json_value(path: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; a key that stands there twice is refused, not chosen from."""
+    """Return a JSON object; a key that appears twice is refused, not chosen from."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
-            f"the JSON key {twice!r}", "must stand once in its object", "it stands there twice", "Remove one."
+            f"the JSON key {twice!r}", "must appear once in its object", "it appears twice", "Remove one."
         )
     return found
 

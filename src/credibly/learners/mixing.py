@@ -268,7 +268,7 @@ def fit_weights(
     penalty : array (p,) or (b, p)
         Half of it times the square of a weight is added to the sum of losses.
     start : array (p,) or (b, p), optional
-        Where to begin; equal weights where not given.
+        Starting point. Default: equal weights.
     counted : array (b, n), optional
         1 for instances a replicate learns from, 0 for the others.
     max_steps : int

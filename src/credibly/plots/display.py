@@ -164,14 +164,16 @@ def key(ax: Axes, below: float = 0.13) -> None:
     place: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, -below), "ncols": 2}
     legend = ax.legend(fontsize=8, frameon=False, handlelength=1.6, labelcolor=INK, **place)
     for text in legend.get_texts():
-        text.set_parse_math(False)  # names of models are the user's: a dollar sign in them is no formula
+        text.set_parse_math(
+            False
+        )  # names of models are the user's: a dollar sign in them does not start a formula
 
 
 def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) -> None:
     """Give axes their labels, a light frame and one ink."""
     ax.set_xlabel(xlabel, color=INK, fontsize=size)
     ax.set_ylabel(ylabel, color=INK, fontsize=size)
-    # names of classes are the user's: a dollar sign in them is no formula
+    # names of classes are the user's: a dollar sign in them does not start a formula
     ax.set_title(shortened(title), color=INK, fontsize=size + 1, loc="left", parse_math=False)
     ax.set_facecolor("none")
     ax.tick_params(colors=INK, labelsize=size - 1, length=3)
@@ -181,7 +183,7 @@ def dress(ax: Axes, *, xlabel: str, ylabel: str, title: str, size: float = 9.0) 
 
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
-    """Write names below places 0, 1, ... slanted; they are the user's, so a dollar sign is no formula."""
+    """Write names below places 0, 1, ... slanted; in names of the user a dollar sign is literal."""
     ax.set_xticks(
         range(len(names)), [shortened(name) for name in names], rotation=30, ha="right", parse_math=False
     )

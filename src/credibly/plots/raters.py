@@ -154,7 +154,7 @@ class SpreadDisplay(Display, kind="classes", of=DisagreementDecomposition):
         label = "a class, with 95 % intervals"
         ax.errorbar(predicted.value, observed.value, label=label, **errors, **style)
         for x, y, name in zip(predicted.value, observed.value, self.names, strict=True):
-            # names of classes are the user's: a dollar sign in them is no formula
+            # names of classes are the user's: a dollar sign in them does not start a formula
             beside: Style = {"xytext": (4, 3), "textcoords": "offset points"}
             ax.annotate(name, (x, y), fontsize=7, color=INK, parse_math=False, **beside)
         ax.set_xlim(0, top)

@@ -49,7 +49,7 @@ def _mark(
 
 
 def _draw_triangle(ax: Axes, names: Sequence[str]) -> None:
-    """Draw the triangle and the names of its corners, which are the user's: a dollar sign is no formula."""
+    """Draw the triangle and the names of its corners, in which a dollar sign is literal."""
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=INK, linewidth=1.0)
     for (x, y), name, align in zip(CORNERS, names, ("right", "left", "center"), strict=True):
         style: Style = {"ha": align, "color": INK, "fontsize": 9, "parse_math": False}

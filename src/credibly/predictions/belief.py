@@ -39,7 +39,7 @@ class Belief(ClassPredictions):
     focal_sets : sequence of sets of int
         Non-empty and unique sets of class indices.
     n_classes : int, optional
-        Number of classes; one more than the largest index where not given.
+        Number of classes. Default: one more than the largest index.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Ensemble(ClassPredictions):
     probs : array (n, m, k)
         Rows along the last axis are distributions.
     weights : array (m,), optional
-        Weights of the members, non-negative and summing to 1; equal where not given.
+        Weights of the members, non-negative and summing to 1. Default: equal weights.
     member_axis : {0, 1}, optional
         Where the members are in `probs`: 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept
         as a view. With as many members as instances the order cannot be seen and must be said.

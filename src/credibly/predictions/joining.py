@@ -51,7 +51,7 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array |
         raise InputError(
             f"the ids of {whose}",
             "must be distinct to be joined by",
-            f"{twice!r} stands there {names.count(twice)} times",
+            f"{twice!r} appears {names.count(twice)} times",
             remedy,
         )
     return np.array([rows[name] for name in wanted])

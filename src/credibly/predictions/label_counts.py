@@ -137,7 +137,7 @@ def soft_counts(frequencies: Any, n_raters: Any) -> tuple[Array, tuple[str, ...]
             notes = (*notes, f"soft labels times raters were whole within {off:.1g} and rounded")
         return like(whole.astype(np.int64), probs), notes
     rows = int((np.abs(scaled - whole).max(axis=1) > _WHOLE).sum())
-    note = f"soft labels: {rows} of {len(whole)} rows are no whole counts of raters; they are used as given"
+    note = f"soft labels: {rows} of {len(whole)} rows are not whole counts of raters; they are used as given"
     return like(scaled, probs), (*notes, note)
 
 

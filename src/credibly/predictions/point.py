@@ -205,7 +205,7 @@ def _has_decimals(numbers: np.ndarray[Any, Any], decimals: int) -> bool:
 
 
 def remedy_for(probs: Array, constructor: str) -> str:
-    """Word what to do about rows that are no distributions, from what the numbers look like."""
+    """Word what to do about rows that are not distributions, from what the numbers look like."""
     values = to_host(probs)
     if values.size > _LOOKED_AT:
         values = values[: max(1, _LOOKED_AT * len(values) // values.size)]

@@ -63,9 +63,9 @@ def decompose_disagreement(
     ----------
     predictions : Predictions, array or Rows
         What raters draw their labels from: a Point, one of the members of an Ensemble, a draw from a
-        Dirichlet (or from one of several); the mean of any other set, which the notes say.
+        Dirichlet (or from one of several); the mean of any other set (a note says so).
     counts : LabelCounts
-        How many raters gave each label; chunks bring their own. Rows with fewer raters than the statistic
+        How many raters gave each label (chunks carry their own). Rows with fewer raters than the statistic
         needs are left out.
     statistic : RaterStatistic, optional
         Another symmetric statistic of a few raters than "two raters disagree"; see `rater_statistic`.
@@ -202,7 +202,7 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
         raise UnsupportedError(
             f"`{statistic.name}`",
             "chooses whole raters",
-            "got soft labels that are no whole counts",
+            "got soft labels that are not whole counts",
             "Use the counts of raters, or the disagreement of pairs, which soft labels define.",
         )
 

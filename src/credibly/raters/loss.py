@@ -61,9 +61,9 @@ def decompose_loss(
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions; a set is represented by its mean, which the notes say.
+        Class predictions; a set is represented by its mean (a note says so).
     counts : LabelCounts
-        How many raters gave each label; chunks bring their own. Rows with one rater are left out of all
+        How many raters gave each label (chunks carry their own). Rows with one rater are left out of all
         terms, with a warning.
     n_bins : int
         Bins per class.

@@ -87,7 +87,7 @@ def rater_statistic(
     n_values : int
         Number of values; 2 for yes or no.
     name : str, optional
-        Shown in results; the function's own name where not given.
+        Name shown in results. Default: the name of the function.
 
     Returns
     -------

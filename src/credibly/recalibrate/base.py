@@ -146,7 +146,7 @@ class Recalibration(ABC):
         from credibly.recalibrate.chain import Chain
 
         later = following.parts if isinstance(following, Recalibration) else (following,)
-        return Chain((*self.parts, *later))  # which refuses what is no recalibration
+        return Chain((*self.parts, *later))  # which refuses anything else
 
     @property
     def parts(self) -> tuple[Recalibration, ...]:

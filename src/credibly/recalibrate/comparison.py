@@ -198,7 +198,7 @@ def recalibration_report(
     features : array (n, d), optional
         Features of the instances, for methods that use them.
     statistics : sequence of str or Statistic, optional
-        What to compare; proper scores, accuracy and binned errors where not given, with `skce` for few
+        What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
         instances.
     n_bins : int
         Bins of binned errors, curves and rater losses.
@@ -216,7 +216,7 @@ def recalibration_report(
 
     Notes
     -----
-    A method that cannot be fitted stands in the report with the reason. Tests of recalibrated predictions
+    If a method cannot be fitted, the report says why. Tests of recalibrated predictions
     treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
     per fold.
 
@@ -327,7 +327,7 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
         own = named_recalibration(one) if isinstance(one, str) else one.unfitted()
         name = one if isinstance(one, str) else "+".join(step.method for step in own.parts)
         if name in found:
-            raise InputError("`methods`", "must be distinct", f"{name!r} stands there twice", "Name it once.")
+            raise InputError("`methods`", "must be distinct", f"{name!r} appears twice", "Name it once.")
         found[name] = own
     return found
 

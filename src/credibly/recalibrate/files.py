@@ -46,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     Raises
     ------
     FileError
-        If the file cannot be read or is no recalibration.
+        If the file cannot be read or does not hold a recalibration.
 
     Examples
     --------

@@ -127,7 +127,7 @@ def checked(predictions: Any) -> ClassPredictions:
             "recalibration",
             "is defined for class predictions",
             f"got {type(given).__name__}",
-            "There is no recalibration of real-valued predictions in this version.",
+            "This version cannot recalibrate real-valued predictions.",
         )
     return given
 

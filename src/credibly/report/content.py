@@ -37,8 +37,8 @@ GENERAL = (
     ),
     MethodNote(
         "Acceptance region",
-        "The values that the test would not reject. A wide region accepts nearly everything: no conflict "
-        "found is then no praise.",
+        "The values that the test would not reject. A wide region accepts nearly everything, so finding no "
+        "conflict is weak evidence of calibration.",
         "",
         "",
     ),

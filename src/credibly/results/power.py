@@ -52,7 +52,7 @@ class PowerCurve(Result):
         statistic : str
             Which statistic.
         hypothesis : {"bayesian", "independent"}, optional
-            Which hypothesis; where not given the independent one, or the only one that was checked.
+            Which hypothesis. Default: the independent one, or the only one that was checked.
 
         Returns
         -------

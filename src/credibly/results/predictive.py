@@ -64,7 +64,7 @@ class PredictiveCheck(Tested, Result):
     factors : mapping of str to tuple of str
         Names of the groups along each grouping factor; empty without groups.
     adjustment : {"family-wise", "fdr"} or None
-        How p-values of groups are adjusted.
+        How to adjust the p-values of groups.
     excluded : int
         Rows left out because they had been used before.
     limits : tuple of str
@@ -208,7 +208,7 @@ class PredictiveCheck(Tested, Result):
             real values: shift by amount standard deviations. A function gets predictions and amount
             and returns predictions of the same type and shape.
         grid : sequence of float, optional
-            Amounts; a grid around the amount that changes nothing where not given.
+            Amounts. Default: a grid around the amount that changes nothing.
         n_repeats : int
             Simulated data sets per amount.
         level : float

@@ -28,7 +28,7 @@ class Change(Result):
         keeps its coverage, `interval` says why.
     test_before, test_after : HypotestResult or None
         The calibration tests of this statistic, with p-values adjusted for all that were tested; None where
-        labels are counts over raters, or where the statistic is no function of single labels.
+        labels are counts over raters, or where the statistic is not a function of single labels.
     """
 
     name: str

@@ -526,7 +526,7 @@ class CredalTestResult(HypotestResult):
         features : array (n, d), optional
             Needed where the weights were learned from features.
         space : array (n, d), optional
-            What to cut into regions: the features where not given, and without them the mean prediction.
+            What to divide into regions. Default: the features, or the mean prediction if there are none.
         n_resamples : int
             Replicates behind the adjusted p-values.
         rng : None, int or Generator

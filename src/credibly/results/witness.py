@@ -71,7 +71,9 @@ class WitnessDirection(Result):
             For example "class 3 happens more often than any distribution in the set says (...)".
         """
         often = "more often" if self.more else "less often"
-        limit = f"at most {100 * self.upper:.1f} %" if self.more else f"at least {100 * self.lower:.1f} %"
+        limit = f"at least {100 * self.lower:.1f} %"
+        if self.more:
+            limit = f"at most {100 * self.upper:.1f} %" if self.upper >= 0.0005 else "less than 0.1 %"
         where = ""
         if self.where:
             where = f", mostly where {self._named(class_names)}"

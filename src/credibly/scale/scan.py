@@ -203,7 +203,7 @@ def scan(
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
     chunk_rows : int, optional
-        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files that are no .npy and blocks
+        Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
         of Dask arrays are chunks as they are.
     engine : None, "serial", "dask", concurrent.futures.Executor or distributed.Client
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.

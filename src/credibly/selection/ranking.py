@@ -149,7 +149,10 @@ def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     """Return trade-offs as numbers; there must be at least one."""
     if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
         raise InputTypeError(
-            "`tradeoffs`", "must be a sequence of numbers", f"got {tradeoffs!r}", "Pass a list, also for one."
+            "`tradeoffs`",
+            "must be a sequence of numbers",
+            f"got {tradeoffs!r}",
+            "Pass a list, even for a single one.",
         )
     listed = tuple(tradeoffs)
     if not listed:
@@ -230,7 +233,7 @@ def rank_models(
     models : mapping of str to Predictions, array or Rows
         Class predictions for the same instances, by name.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets; chunks bring theirs, which must be the same in all.
+        Class labels, or soft targets. Leave out for chunks, which carry their own; these must agree.
     tradeoffs : sequence of float
         Where the order is asked for; ``Ranking.at`` gives it anywhere.
     measure : str, optional
@@ -242,7 +245,7 @@ def rank_models(
     negative : {"keep", "clamp"}
         Whether negative masses stay.
     base : float, optional
-        Base of the logarithms; natural where not given.
+        Base of the logarithms. Default: e.
     scaled : bool
         Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
         ``divergence="js"`` can be compared with those by KL (C25 F.1).
@@ -274,7 +277,7 @@ def rank_models(
     -----
     Models are compared on the same bootstrapped instances. Two models are tied where the interval of their
     difference holds 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
-    trade-off is no proof of a better model: sets with more members, or on other budgets, have other scores.
+    trade-off does not prove a better model: sets with more members, or on other budgets, have other scores.
     Of models in chunks every row is scored where it is read; its scores are kept, n numbers per part.
 
     References
@@ -317,7 +320,7 @@ def rank_models(
             "`alternatives`",
             "must be a sequence of measures",
             f"got {alternatives!r}",
-            "Pass a list, also for one.",
+            "Pass a list, even for a single one.",
         )
     for other in alternatives:
         require_measure(other, None, "keep", subject="alternatives")

@@ -296,7 +296,10 @@ def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalS
         sets = len(settings.budget)
         changed = (*changed, f"clamped masses on {sets} focal sets and all classes stand for the set")
         if not is_closed(settings.budget):
-            changed = (*changed, "the budget lacks subsets of its sets: printed masses are no inverse there")
+            changed = (
+                *changed,
+                "the budget lacks subsets of its sets: the printed masses are not an inverse there",
+            )
     if settings.divergence == "js":
         settings = dataclasses.replace(settings, divergence="sqrt_js")
         changed = (*changed, '"js" is the root of the Jensen-Shannon divergence')
@@ -455,7 +458,7 @@ def epistemic_score(
     predictions : Predictions, array or Rows
         Class predictions, read as sets by :func:`as_set`.
     labels : array (n,), LabelCounts, Point or array (n, k)
-        Class labels, or soft targets; chunks bring theirs.
+        Class labels, or soft targets. Leave out for chunks, which carry their own.
     tradeoff : float
         Weight of the imprecision, 0 or more; infinite asks for precision alone.
     measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional
@@ -469,7 +472,7 @@ def epistemic_score(
     negative : {"keep", "clamp"}
         Whether negative masses stay, for the same two.
     base : float, optional
-        Base of the logarithms; natural where not given.
+        Base of the logarithms. Default: e.
     paper : {"C25"}, optional
         The published pipeline: clamped masses on the budget stand for the set (three sets per class where no
         budget is given), distances are clipped at 1e-10, ``js`` is its root, intervals become 10 samples.

@@ -178,7 +178,7 @@ def checked_settings(
 
 
 def as_budget(budget: Sequence[Iterable[int]] | None) -> tuple[frozenset[int], ...] | None:
-    """Return focal sets as sets; what is no collection of collections is refused where masses are made."""
+    """Return focal sets as sets; what is not a collection of collections is refused where masses are made."""
     if budget is None:
         return None
     try:
@@ -230,7 +230,7 @@ def lower_belief(given: Intervals) -> Belief:
 def paper_budget(credal: CredalSet) -> tuple[frozenset[int], ...]:
     """Return as many focal sets per class as C25 has: single classes and the closest pairs; all of a few.
 
-    Like the list of C25 it holds all subsets of its sets, without which the printed masses are no inverse.
+    Like the list of C25 it holds all subsets of its sets, else the printed masses are not an inverse.
     """
     k = credal.n_classes
     if k <= _FEW_CLASSES:

@@ -58,9 +58,9 @@ def score_stability(
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets.
     n_members : sequence of int, optional
-        Numbers of members to try; 1, 2, 4, ... and all where not given.
+        Numbers of members to try. Default: 1, 2, 4, ... and all.
     budgets : mapping of str to sequence of sets of int, optional
-        Budgets to try; where not given single classes only, two and three sets per class from
+        Budgets to try. Default: single classes only, two and three sets per class from
         :func:`focal_budget`, and all events.
     tradeoff : float
         Weight of the imprecision.
@@ -70,7 +70,7 @@ def score_stability(
     divergence : {"kl", "js", "sqrt_js"}
         Distance.
     base : float, optional
-        Base of the logarithms; natural where not given.
+        Base of the logarithms. Default: e.
     n_repeats : int
         Random choices of members per number.
     n_rows : int
@@ -176,12 +176,18 @@ def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
         return [*(2**power for power in range(int(np.log2(m)) + 1) if 2**power < m), m]
     if isinstance(asked, str | bytes) or not isinstance(asked, Iterable):
         raise InputTypeError(
-            "`n_members`", "must be a sequence of numbers", f"got {asked!r}", "Pass a list, also for one."
+            "`n_members`",
+            "must be a sequence of numbers",
+            f"got {asked!r}",
+            "Pass a list, even for a single one.",
         )
     counts = [require_integer(count, "n_members", 1) for count in asked]
     if not counts or max(counts) > m:
         raise InputError(
-            "`n_members`", f"must list numbers from 1 to {m}", f"got {counts}", "There are no more members."
+            "`n_members`",
+            f"must list numbers from 1 to {m}",
+            f"got {counts}",
+            "Ask for at most as many as there are.",
         )
     return counts
 

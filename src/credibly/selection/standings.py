@@ -169,7 +169,8 @@ class Recommendation(Result):
         if len(self.tied) > _MOST_NAMED:
             few, last = self.tied[:_MOST_NAMED], (f"{len(self.tied) - _MOST_NAMED} more",)
         names = " and ".join(filter(None, (", ".join(few), *last)))
-        tied = f" {names} cannot be told from it." if self.tied else ""
+        are = "are" if len(self.tied) > 1 else "is"
+        tied = f" {names} {are} statistically tied with it." if self.tied else ""
         low, high = self.range
         until = "on" if math.isinf(high) else f"to {high:.3g}"
         return f"{self.model}: {self.reason} It is first from trade-off {low:.3g} {until}.{tied}"

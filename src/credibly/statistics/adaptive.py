@@ -26,7 +26,7 @@ from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Story, T
 from credibly.statistics.walks import Target
 
 _REFUSAL = (
-    "it is a test statistic in units of its own spread: its value is no property of the model that an "
+    "it is a test statistic in units of its own spread: its value is not a property of the model that an "
     "interval could enclose"
 )
 

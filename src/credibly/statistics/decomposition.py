@@ -57,7 +57,7 @@ def decompose_brier(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        What was observed; chunks bring their own.
+        Observed labels. Leave out for chunks, which carry their own.
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}

@@ -35,7 +35,7 @@ _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
 
 _REFUSAL = (
-    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is no "
+    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is not a "
     "property of the model that an interval could enclose"
 )
 

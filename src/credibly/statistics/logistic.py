@@ -59,7 +59,7 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
     predictions : Predictions, array or Rows
         Predictions of two classes, none of them exactly 0 or 1.
     labels : array (n,)
-        What was observed; rows bring their own.
+        Observed labels. Leave out for rows that carry their own.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class Planned:
 
 
 def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
-    """Return every statistic with its plan; those that are no sums over instances are refused."""
+    """Return every statistic with its plan; those that are not sums over instances are refused."""
     kept = []
     for statistic in statistics:
         if statistic.traits.reduction != "sum":

@@ -105,7 +105,7 @@ class PairwiseBound(Bound):
         """Return what these rows add for these replicates, in double precision."""
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
-        """Return the sums of a block of rows against all rows (all of them where not given).
+        """Return the sums of a block of rows against all rows (default: all).
 
         Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
         """

@@ -420,7 +420,7 @@ class Statistic(ABC):
         return Plan(n=rows.n)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
-        """Bind to all rows, of a statistic that is no sum over them, and return their labels."""
+        """Bind to all rows, of a statistic that is not a sum over them, and return their labels."""
         whole = rows.at_once(f"`{self.name}`")
         return self.bind(whole.predictions), whole.batch
 
@@ -432,7 +432,7 @@ class Statistic(ABC):
         predictions : Predictions or array
             All rows, or some of them with the plan of all.
         plan : Plan, optional
-            Made from these predictions where not given.
+            Default: made from these predictions.
         **settings
             Override the fields of this statistic.
 

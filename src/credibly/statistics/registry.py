@@ -150,7 +150,7 @@ def statistic(
     batched : bool
         Declared, never guessed.
     name : str, optional
-        Shown in results; the function's own name where not given.
+        Name shown in results. Default: the name of the function.
 
     Returns
     -------
@@ -217,7 +217,7 @@ _ELSEWHERE = {
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
 }
-"""Numbers that people ask for by name and that a function gives which is no statistic."""
+"""Numbers that people ask for by name and that come from a function that is not a statistic."""
 
 
 @cache

@@ -40,11 +40,11 @@ def risk_coverage_curve(
     predictions : Predictions, array or Rows
         Class predictions; the answer is the most probable class of the mean prediction.
     labels : array (n,) or LabelCounts
-        What was observed; of counts, the share of raters that chose another class is the loss. Rows bring
-        their own.
+        Observed labels. For counts, the loss is the share of raters that chose another class. Leave out for
+        rows that carry their own.
     confidence : array (n,), optional
-        What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``; the
-        probability of the answer where not given.
+        What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``.
+        Default: the probability of the predicted class.
     by : str, optional
         Name of `confidence`.
     n_points : int

@@ -294,7 +294,7 @@ class Skce(KernelError):
     bandwidth : float or "median"
         "median" takes the median distance of at most 1000 evenly spaced rows.
     block_size : int, optional
-        Rows per block of ``estimator="block"``; the root of n where not given.
+        Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
         Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
 

@@ -20,7 +20,7 @@ from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 
 _REFUSAL = (
-    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is no "
+    "it is a test statistic: it grows with n wherever the model is miscalibrated, so its value is not a "
     "property of the model that an interval could enclose"
 )
 

@@ -26,7 +26,7 @@ class CredalTest:
     statistic : str, Statistic or None
         As in :func:`credibly.credal_test`.
     paper : {"M23", "J25"}, optional
-        Whose algorithm; the library's default where not given.
+        Which paper's algorithm. Default: the library's own.
     weights : {"learned", "constant", "mean"}, optional
         As in :func:`credibly.credal_test`.
     resample : {"labels", "instances"}, optional

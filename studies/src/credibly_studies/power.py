@@ -35,7 +35,7 @@ class PowerSize:
     repetitions : int
         Data sets per world.
     costly : int, optional
-        Data sets per world for costly tests; as many as for the others where not given.
+        Data sets per world for costly tests. Default: as many as for the others.
     """
 
     n: int

@@ -141,7 +141,7 @@ def test_the_mean_of_chunks_has_the_statistic_of_the_mean_in_memory(
 def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Path) -> None:
     ran = credibly("test", calibrated, "--weights", "constant", *FAST)
     assert (ran.code, ran.out) == (2, "")
-    assert "`--weights` has no meaning here; the predictions are no set" in ran.err
+    assert "`--weights` has no meaning here; the predictions are not sets" in ran.err
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_counts_get_the_test_of_the_truth(credibly: Command, world: World, rated
 def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> None:
     ran = credibly("test", rated, "--refit", *FAST)
     assert (ran.code, ran.out) == (2, "")
-    assert "`--refit` has no meaning here; the predictions are no set. Leave it out." in ran.err
+    assert "`--refit` has no meaning here; the predictions are not sets. Leave it out." in ran.err
 
 
 def test_a_named_statistic_tests_one_rater_per_instance(credibly: Command, world: World, rated: Path) -> None:

@@ -61,10 +61,10 @@ def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> No
     for _, high, name in others[:-1]:
         assert f"to {high:.3g} {name}" in led
     assert led.endswith(f"beyond {others[-1][2]}.")
-    tied = [one for one in comparison.findings if "cannot be told from" in one]
+    tied = [one for one in comparison.findings if "statistically tied with" in one]
     standing = comparison.ranking.at(2.0)
     assert standing.tied_with_first
-    assert any(f"told from {standing.names[0]} " in one and " 2" in one for one in tied)
+    assert any(f"tied with {standing.names[0]} " in one and " 2" in one for one in tied)
     assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout (n = 900)"
     assert {one.tradeoff for one in comparison.recommendations.values()} == {0.1, 2.0}
 
@@ -169,6 +169,8 @@ def test_it_renders_where_people_work() -> None:
 
 def test_a_recommendation_lists_ties_with_one_and() -> None:
     said = Recommendation("a", 1.0, "why.", ("b", "c", "d"), (0.0, 2.0))
-    assert str(said) == "a: why. It is first from trade-off 0 to 2. b, c and d cannot be told from it."
-    assert str(dataclasses.replace(said, tied=("b",))).endswith(" b cannot be told from it.")
+    assert (
+        str(said) == "a: why. It is first from trade-off 0 to 2. b, c and d are statistically tied with it."
+    )
+    assert str(dataclasses.replace(said, tied=("b",))).endswith(" b is statistically tied with it.")
     assert str(dataclasses.replace(said, tied=())).endswith(" to 2.")

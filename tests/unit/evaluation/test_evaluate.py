@@ -356,7 +356,7 @@ def test_objects_keep_their_bins_names_get_those_of_the_evaluation() -> None:
     ("keywords", "message"),
     [
         ({"classes": ["a", "b"]}, r"`classes` must name every class \(3\); got 2"),
-        ({"classes": ["a", "b", "a"]}, "`classes` must be distinct; 'a' stands there twice"),
+        ({"classes": ["a", "b", "a"]}, "`classes` must be distinct; 'a' appears twice"),
         ({"classes": "abc"}, "`classes` must be a sequence of names"),
         ({"groups": [1, 2]}, r"`groups` must have one entry per prediction \(400\)"),
         ({"level": 5}, "`level` must lie strictly between 0 and 1"),

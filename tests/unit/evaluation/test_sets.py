@@ -151,7 +151,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "test of the labels' distributions"
     assert dict(cr.evaluate(sets, counts, tests=False, **FEW).not_run)[name] == "tests=False"
     dirichlet = cr.Dirichlet(1 + 5 * sets[:, 0])
-    assert "no set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
+    assert "not a set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
     few = {**FEW, "n_resamples": 3}
     assert "at least 6" in dict(cr.evaluate(sets, counts, **few).not_run)[name]
     monkeypatch.setattr(set_tests, "MOST_RATED", 5)

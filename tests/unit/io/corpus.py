@@ -638,7 +638,7 @@ row(
 )
 row(
     S,
-    "a name that is no class",
+    "a name that is not a class",
     table(cols(NAMES.tolist()) | {"label": np.r_[["eel"], NAMES[Y3[1:]]]}),
     refused="row 0 is 'eel'",
 )
@@ -1005,11 +1005,11 @@ row(
     S,
     "json with a key twice",
     raw('{"probs": [[0.5, 0.5]], "y": [0], "y": [1]}', "t.json"),
-    refused="stands there twice",
+    refused="appears twice",
 )
 row(
     S,
-    "a cell that is no number",
+    "a cell that is not a number",
     raw(text(PRED | {"label": Y3}).replace("\n0", "\nx0", 1), "t.csv"),
     refused="must be a number",
 )

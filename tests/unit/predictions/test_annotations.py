@@ -96,7 +96,7 @@ def test_soft_labels_that_are_no_counts_are_kept_and_noted() -> None:
     made = cr.LabelCounts.from_soft([[0.9, 0.1], [0.5, 0.5]], 2)
     assert made.counts == pytest.approx(np.array([[1.8, 0.2], [1.0, 1.0]]))
     assert made.totals.tolist() == [2, 2]
-    assert made.notes == ("soft labels: 1 of 2 rows are no whole counts of raters; they are used as given",)
+    assert made.notes == ("soft labels: 1 of 2 rows are not whole counts of raters; they are used as given",)
     assert repr(made).startswith("LabelCounts(n=2, k=2, raters 2 to 2")
     # every term needs frequencies and rater numbers only: 2 / (2 - 1) mu (1 - mu), both classes
     parts = cr.raters.decompose_loss([[0.8, 0.2], [0.6, 0.4]], made)

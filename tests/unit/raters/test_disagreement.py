@@ -197,7 +197,7 @@ def test_soft_labels_that_are_no_counts_define_pairs_too() -> None:
     parts = cr.raters.decompose_disagreement([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]], counts)
     f = np.array(frequencies)
     assert parts.observed.value == pytest.approx(np.mean(4 / 3 * (1 - (f**2).sum(axis=1))))
-    assert any("no whole counts" in note for note in parts.notes)
+    assert any("not whole counts" in note for note in parts.notes)
     with pytest.raises(cr.UnsupportedError, match="chooses whole raters"):
         cr.raters.decompose_disagreement(
             [[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]],

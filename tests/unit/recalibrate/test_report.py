@@ -153,7 +153,7 @@ def test_torch_gives_the_same_numbers(sharp) -> None:
         ({"methods": []}, "at least one method"),
         ({"methods": ["temprature"]}, "Did you mean 'temperature'"),
         ({"methods": [3]}, "must be names or recalibrations"),
-        ({"methods": ["vector", cr.recalibrate.VectorScaling()]}, "stands there twice"),
+        ({"methods": ["vector", cr.recalibrate.VectorScaling()]}, "appears twice"),
         ({"cv": 1}, "`cv` must be an integer of at least 2"),
         ({"cv": 200}, "two instances per fold"),
         ({"statistics": "brier"}, "must be a sequence"),

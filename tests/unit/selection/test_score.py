@@ -188,7 +188,7 @@ def test_paper_mode_is_the_published_pipeline(closed: bool, rng: np.random.Gener
         assert score.imprecision[row] == pytest.approx(
             sum(mass * math.log(len(a)) for a, mass in masses.items()) / total, abs=1e-12
         )
-    assert any("no inverse" in note for note in score.notes) != closed
+    assert any("not an inverse" in note for note in score.notes) != closed
     root = cr.epistemic_score(ensemble, labels, paper="C25", budget=budget, divergence="js")
     assert root.settings["divergence"] == "sqrt_js"
     assert any("root" in note for note in root.notes)
@@ -230,7 +230,7 @@ def test_the_budget_of_the_paper_mode_has_three_sets_per_class(rng: np.random.Ge
     for k, sets in ((2, 3), (3, 7), (4, 15), (5, 15), (10, 30)):
         score = cr.epistemic_score(random_ensemble(rng, 5, 3, k), [0] * 5, paper="C25")
         assert len(score.settings["budget"]) == sets
-        assert not any("no inverse" in note for note in score.notes)
+        assert not any("not an inverse" in note for note in score.notes)
 
 
 def test_settings_say_what_was_done(rng: np.random.Generator) -> None:

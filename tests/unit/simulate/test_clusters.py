@@ -86,7 +86,7 @@ def test_a_killed_worker_then_a_killed_scheduler(cluster: Cluster, tmp_path: Pat
 
     out = tmp_path / "parts"
     kill = calling_once(lambda: os.kill(cluster.scheduler.pid, signal.SIGKILL))
-    with pytest.raises(cr.CrediblyError, match=r"the cluster must live .* scheduler was lost.*run it again"):
+    with pytest.raises(cr.CrediblyError, match=r"the cluster must run .* scheduler was lost.*run it again"):
         study(engine=cluster.client, progress=kill, out=out)
     finished = {path.name: path.stat().st_mtime_ns for path in out.glob("*-*-*.json")}
     assert 5 < len(finished) < 20

@@ -346,7 +346,7 @@ def test_what_processes_cannot_do() -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(cr.InputTypeError, match=r"must be picklable.*\(no lambda\)"):
             small(tests={"local": lambda sample, rng: 0.5}, engine=pool)
-        with pytest.raises(cr.CrediblyError, match="the workers must live until the work is done"):
+        with pytest.raises(cr.CrediblyError, match="the workers must run until the work is done"):
             small(tests={"ends": _ends_its_process}, engine=pool)
 
 

@@ -77,7 +77,7 @@ def calibration_test(
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions, where a set is represented by its mean, which the notes say; or real-valued ones,
+        Class predictions, where a set is represented by its mean (a note says so); or real-valued ones,
         where members are represented by their mixture.
     labels : array (n,)
         Observed classes or real numbers, one per instance. Of LabelCounts one rater per instance is drawn by

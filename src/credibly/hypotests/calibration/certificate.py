@@ -54,7 +54,7 @@ def certificate(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,)
-        What was observed, independently for every instance; rows bring their own.
+        Observed labels, independent between instances. Leave out for rows that carry their own.
     statistic : str or Statistic
         A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`. With one bin,
         ``cr.confidence_ece.with_(n_bins=1)``, it is the mean confidence gap, which has the smallest bound.

@@ -92,7 +92,7 @@ def corp_curve(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        What was observed; rows bring their own.
+        Observed labels. Leave out for rows that carry their own.
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     score : {"brier", "log_loss"}

@@ -101,7 +101,7 @@ def pit_test(
     predictions : Gaussian, Samples, Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers; chunks bring their own.
+        Observed numbers. Leave out for chunks, which carry their own.
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves; `Quantiles` have their own.
     hypothesis : {"independent", "bayesian"}
@@ -166,7 +166,7 @@ def coverage_curve(
     predictions : Gaussian, Samples, Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers; chunks bring their own.
+        Observed numbers. Leave out for chunks, which carry their own.
     levels : int
         M for intervals that hold j / M; `Quantiles` have the intervals between their symmetric levels.
     hypothesis : {"independent", "bayesian"}
@@ -307,7 +307,7 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     predictions : Gaussian, Samples, dense Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers; chunks bring their own.
+        Observed numbers. Leave out for chunks, which carry their own.
     instance : int
         Which of them.
 

@@ -43,7 +43,7 @@ def reliability_curve(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        What was observed; chunks bring their own.
+        Observed labels. Leave out for chunks, which carry their own.
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     n_bins : int

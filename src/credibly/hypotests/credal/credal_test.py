@@ -58,7 +58,7 @@ SET_STATISTIC = "skce"
 """What weights of a set are judged by where no statistic is named."""
 
 FOLDS = 4
-"""Folds that take turns where neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
+"""Folds for cross-fitting if neither `split` nor `cv` is given (docs/studies/credal-level.md)."""
 
 _RESAMPLES = 999
 
@@ -108,8 +108,8 @@ def credal_test(
     labels : array (n,) or LabelCounts
         Observed classes, one per instance; of several raters one is drawn by the seed.
     features : array (n, d), optional
-        What learned weights may depend on; where not given, mean, upper and lower log-probabilities of every
-        class in the set.
+        What learned weights may depend on. Default: mean, upper and lower log-probabilities of every class in
+        the set.
     method : {"both", "witness", "weights"}, optional
         "witness" asks whether the distribution of the label is in the set; it keeps its level for every truth
         in the set. "weights" asks whether some combination is calibrated, the hypothesis of the papers, with
@@ -121,14 +121,15 @@ def credal_test(
     weights : {"learned", "constant", "mean"}, optional
         Weights that depend on the instance (J25, the default), one vector for all (M23), or equal ones.
     statistics : str, Statistic or a sequence of them, optional
-        What is compared, `skce` where not given; several give one omnibus p-value. ``result.notion`` names
-        the kind of calibration it looks at.
+        What is compared. Default: `skce`. Several give one omnibus p-value. ``result.notion`` names the kind
+        of calibration that is tested.
     learner : {"boundary", "gating", "tilting", "neural"} or Learner, optional
-        Who learns the weights; "boundary" where not given.
+        Learner of the weights. Default: "boundary".
     split : float, optional
         Share of the instances to learn on; the others are tested.
     cv : int, optional
-        Folds that take turns: each is tested with weights learned on the others. 4 where neither is given.
+        Number of folds for cross-fitting: each fold is tested with weights learned on the others. Default: 4,
+        unless `split` is given.
     refit : bool, optional
         Draw labels of all instances and learn again in every replicate, so that the error of learning is in
         the null. By default for light learners and constant weights (up to 500 instances for statistics of

@@ -81,5 +81,5 @@ def _condition(columns: list[Column], rows: HostArray) -> tuple[str, int | None]
             gain = above[rows].mean() - above[~rows].mean()
             if abs(gain) > best:
                 best, about = abs(gain), label
-                words = f"{name} {'>' if gain > 0 else '<='} {threshold:.3g}"
+                words = f"{name} is {'above' if gain > 0 else 'at most'} {threshold:.2g}"
     return words, about

@@ -113,7 +113,7 @@ def smallest_radius(test: Test, level: float, resolution: float, *, quick: bool)
             return Bracket(high, result, low if high > 0 else None)
 
 
-_REFITS = 99  # replicates with refits where not given: a radius needs a decision, not a p-value
+_REFITS = 99  # default number of replicates with refits: a radius needs a decision, not a p-value
 
 _QUICK = 5  # a fifth of them for radii far from the decision
 
@@ -234,8 +234,8 @@ def inflate(
     labels : array (n,)
         Observed classes.
     features : array (n, d), optional
-        What learned weights may depend on, as in :func:`credal_test`; where not given, at every radius the
-        log-probabilities of the set as it was. With ``given="features"`` what the witness sees.
+        What learned weights may depend on, as in :func:`credal_test`. Default: at every radius, the
+        log-probabilities of the original set. With ``given="features"``, also what the witness sees.
     by : {"vacuous", "ball"}
         Mixture with the set of all distributions: the radius is its share. Or every member moved by the
         total variation `radius` towards each class: for two classes this is the ball around the set, for

@@ -1,4 +1,4 @@
-"""Tests with weights learned on a part of the data (J25): a split, or folds that take turns.
+"""Tests with weights learned on a part of the data (J25): a split, or cross-fitting over folds.
 
 With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that
 was found, less the spread that is noise (`dilution`), weights are learned again from them, and the statistic

@@ -456,7 +456,7 @@ def _as_set(predictions: Any) -> CredalSet:
 
 
 def _whole_counts(credal: CredalSet, observed: LabelCounts) -> HostArray:
-    """Return counts (n, k) on the host; frequencies that are no counts are refused."""
+    """Return counts (n, k) on the host; frequencies that are not counts are refused."""
     batch = as_labels(credal, observed)
     assert isinstance(batch, Counts)
     table = to_host(batch.values[0, ...])

@@ -143,8 +143,8 @@ def predictive_check(
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
     labels : array (n,) or LabelCounts
-        What was observed, one label per instance, of several raters one that the seed draws; chunks bring
-        their own.
+        Observed labels, one per instance; with several raters the seed draws one. Leave out for chunks, which
+        carry their own.
     statistics : sequence of str, Statistic or callable, optional
         All on the same replicates. A function ``T(predictions, labels) -> float`` is taken as it is;
         wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches. Where not
@@ -157,7 +157,7 @@ def predictive_check(
         Number of replicates.
     groups : array (n,) or mapping of str to array (n,), optional
         Group of every instance, or several grouping factors that are crossed, such as
-        ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks bring theirs.
+        ``{"shift": kind, "severity": severity}``. Groups share the drawn member; chunks carry their own.
     adjustment : {"family-wise", "fdr"}
         For p-values of groups: Westfall-Young over all groups and statistics, or the false discovery rate of
         Benjamini and Yekutieli, valid under any dependence.

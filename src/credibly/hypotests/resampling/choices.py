@@ -242,7 +242,7 @@ def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
 
 
 def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, Any]:
-    """Return the statistic and its sums as they are where labels are no choices."""
+    """Return the statistic and its sums as they are where labels are not choices."""
     if not isinstance(bound, ByChoice):
         return bound, state
     return bound.inner, None if state is None else bound.plain(state)

@@ -121,7 +121,7 @@ class Replicates:
                 self.floors = floors.astype(np.uint16)
 
     def labels(self, reps: slice, rows: slice | None = None) -> Classes:
-        """Return replicates `reps` of the instances `rows` (all of them where not given)."""
+        """Return replicates `reps` of the instances `rows` (default: all)."""
         chosen = slice(0, self.n) if rows is None else rows
         if self.on_device:
             return Classes(self._draw_on_device(reps, chosen), self.k)
@@ -251,7 +251,7 @@ class RealReplicates:
         return as_float64(array) if self.on_device else to_host(as_float64(array))
 
     def labels(self, reps: slice, rows: slice | None = None) -> Reals:
-        """Return replicates `reps` of the instances `rows` (all of them where not given)."""
+        """Return replicates `reps` of the instances `rows` (default: all)."""
         chosen = slice(0, self.n) if rows is None else rows
         if self.on_device:
             return Reals(self._draw(reps, chosen))
@@ -336,7 +336,7 @@ class LabelSource:
         The member behind every replicate; None under "independent". Of `Samples` with one joint draw per
         member, the draws chosen from the labels (0) and all of them.
     predictions : Predictions, optional
-        Whose labels are drawn, all rows; those of the dataset itself where not given.
+        Predictions to draw labels from, all rows. Default: those of the dataset itself.
     """
 
     hypothesis: Hypothesis

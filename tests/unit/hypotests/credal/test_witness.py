@@ -97,7 +97,7 @@ def test_the_condition_of_a_direction_names_its_feature() -> None:
     truth = np.where(x[:, 1:] > 0.3, moved(probs, 0.6), probs.mean(axis=1))
     found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x, given="features")
     assert found.validity.given == "features"
-    assert "where feature 1 >" in found.sentence()
+    assert "where feature 1 is above" in found.sentence()
 
 
 def test_features_make_the_claim_stronger() -> None:
