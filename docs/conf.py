@@ -78,13 +78,7 @@ def write_api(folder: Path) -> None:
     for page_name, room in (("worlds", "simulate"), ("plots", "plots")):  # rooms with names of their own
         lines = [_heading(page_name.title()), f".. automodule:: credibly.{room}", "   :imported-members:", ""]
         # kinds of pictures and their options are documented on the displays, which are not names of the room
-        # `corp` is a function of the room and a file of it: one name cannot be indexed twice
-        unindexed = {"corp": "   :no-index:\n"}
-        lines += [
-            f".. automodule:: credibly.plots.{name}\n{unindexed.get(name, '')}"
-            for name in DISPLAYS
-            if room == "plots"
-        ]
+        lines += [f".. automodule:: credibly.plots.{name}\n" for name in DISPLAYS if room == "plots"]
         _write(folder / f"{page_name}.rst", "\n".join(lines))
         listed.append(page_name)
     toctree = "\n".join([".. toctree::", "", *(f"   {name}" for name in listed), ""])
@@ -94,12 +88,10 @@ def write_api(folder: Path) -> None:
 def _page(title: str, named: list[tuple[str, Any]]) -> str:
     parts = [_heading(title)]
     for name, value in named:
-        # autodoc takes the front of a dotted name for a module, so it must be the whole one
-        found = f"credibly.{name}" if "." in name else name
         if inspect.isclass(value):
-            parts += [f".. autoclass:: {found}", ""]
+            parts += [f".. autoclass:: {name}", ""]
         elif inspect.isfunction(inspect.unwrap(value)):
-            parts += [f".. autofunction:: {found}", ""]
+            parts += [f".. autofunction:: {name}", ""]
         else:
             parts += [_statistic(name, value), ""]
     return "\n".join(parts)

@@ -57,7 +57,7 @@ WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
-    "evaluate": (*STREAMING, *COMPUTING),
+    "evaluate": (*STREAMING, *COMPUTING, "--margin"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -89,11 +89,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
-    "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins"),
+    "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins", "--margin"),
     "calibrate fit": (*READING, "--drop-invalid", "--method", "--seed", "--force"),
     "calibrate apply": (*READING, "--drop-invalid", "--force"),
     "calibrate compare": (

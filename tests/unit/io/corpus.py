@@ -798,7 +798,7 @@ row(
     S,
     "`id, p_0, p_1, p_2` with several lines per id, and a file `id, label`",
     two({name: PER_MEMBER[name] for name in ("id", "p_0", "p_1", "p_2")}, {"id": IDS, "label": Y3}),
-    refused="ids of the predictions must be distinct .* 'img_000' stands there 4 times",
+    refused="ids of the predictions must be distinct .* 'img_000' appears 4 times",
 )
 row(
     S,
