@@ -69,7 +69,7 @@ def credal(world: worlds.World, **settings: Any) -> Callable[[int], Numbers]:
         members, labels = world(seed)
         result = cr.credal_test(cr.Ensemble(members), labels, rng=seed, **settings)
         if result.calibration is None or result.validity is None:
-            return {str(settings.get("statistic") or settings.get("method") or "skce"): result.pvalue}
+            return {str(settings.get("statistics") or settings.get("method") or "skce"): result.pvalue}
         return {"both": result.pvalue, "witness": result.validity.pvalue}
 
     return run
@@ -80,7 +80,7 @@ def credal_statistics(world: worlds.World) -> Callable[[int], Numbers]:
 
     def run(seed: int) -> Numbers:
         names = ("confidence_ece", "classwise_ece", "hosmer_lemeshow", "brier", "log_loss")
-        runs = [credal(world, weights="constant", statistic=name)(seed) for name in names]
+        runs = [credal(world, weights="constant", statistics=name)(seed) for name in names]
         return {name: value for found in runs for name, value in found.items()}
 
     return run
@@ -187,7 +187,7 @@ SET_ROWS = [
             "credal_test",
             f"weights='constant', H0,1, rounded to {digits} digits",
             "null",
-            credal(mixed_world(3, 5, digits), weights="constant", statistic="classwise_ece"),
+            credal(mixed_world(3, 5, digits), weights="constant", statistics="classwise_ece"),
             True,
             share=0.4,
             few=0,
