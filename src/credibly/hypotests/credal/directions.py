@@ -82,4 +82,6 @@ def _condition(columns: list[Column], rows: HostArray) -> tuple[str, int | None]
             if abs(gain) > best:
                 best, about = abs(gain), label
                 words = f"{name} is {'above' if gain > 0 else 'at most'} {threshold:.2g}"
+                if label is not None and 0 <= threshold < 0.001:  # of a probability 4.6e-05 says nothing more
+                    words = f"{name} is {'not ' if gain > 0 else ''}nearly 0"
     return words, about

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.hypotests.credal.directions import _condition
 from credibly.hypotests.credal.witness import Bets, nearest_to, worst_tail
 from libraries import Library
 from unit.credal.oracles import corners, every_kind
@@ -377,3 +378,14 @@ def test_names_must_cover_the_classes() -> None:
     assert "class 2 happens more often" in found.sentence(class_names=["0", "1", "2"])
     with pytest.raises(cr.InputError, match="must name class 2 too"):
         found.sentence(class_names=[])
+
+
+def test_a_condition_on_tiny_probabilities_is_said_in_words() -> None:
+    rng = np.random.default_rng(0)
+    tiny = np.where(np.arange(400) % 2, 1e-5, 0.4)
+    columns: list[tuple[str, int | None, np.ndarray]] = [
+        ("the width of {}", 3, tiny + 1e-7 * rng.random(400))
+    ]
+    assert _condition(columns, tiny < 0.1) == ("the width of {} is nearly 0", 3)
+    own: list[tuple[str, int | None, np.ndarray]] = [("feature 1", None, tiny)]
+    assert _condition(own, tiny < 0.1) == ("feature 1 is at most 1e-05", None)
