@@ -24,7 +24,7 @@ class CalibrationTest:
         ``"truth"``: the distribution in the set where the truth is or where it set out from
         (``Truth.in_set``), that is the true weights under the hypothesis and the boundary point otherwise. No
         learner of weights can do better. ``"mean"``: the mean of the members.
-    statistic : str, Statistic or tuple of them
+    statistics : str, Statistic or tuple of them
         As in :func:`calibration_test`.
     n_resamples : int
         Number of replicates.
@@ -38,20 +38,20 @@ class CalibrationTest:
     """
 
     of: Literal["truth", "mean"] = "truth"
-    statistic: str | Statistic | tuple[str | Statistic, ...] = "skce"
+    statistics: str | Statistic | tuple[str | Statistic, ...] = "skce"
     n_resamples: int = 199
 
     def __post_init__(self) -> None:
         one_of("`of`", self.of, ("truth", "mean"))
         require_resamples(self.n_resamples)
-        if self.statistic != "omnibus":
-            for one in self.statistic if isinstance(self.statistic, tuple) else (self.statistic,):
+        if self.statistics != "omnibus":
+            for one in self.statistics if isinstance(self.statistics, tuple) else (self.statistics,):
                 as_statistic(one)
 
     @property
     def name(self) -> str:
         """Whose calibration, by which statistic."""
-        given = self.statistic if isinstance(self.statistic, tuple) else (self.statistic,)
+        given = self.statistics if isinstance(self.statistics, tuple) else (self.statistics,)
         return f"{self.of}, {' + '.join(one if isinstance(one, str) else one.name for one in given)}"
 
     def __call__(self, sample: WorldSample, rng: Any = None) -> float:
@@ -80,12 +80,12 @@ class CalibrationTest:
                 )
             predictions = Point(sample.truth.in_set)
         result = calibration_test(
-            predictions, sample.labels, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng
+            predictions, sample.labels, statistics=self.statistics, n_resamples=self.n_resamples, rng=rng
         )
         return result.pvalue
 
     def settings(self) -> dict[str, Any]:
         """Return what the test was made with, in words that stay the same in another process."""
-        given = self.statistic if isinstance(self.statistic, tuple) else (self.statistic,)
+        given = self.statistics if isinstance(self.statistics, tuple) else (self.statistics,)
         statistics = [one if isinstance(one, str) else {one.name: one.settings()} for one in given]
         return {"of": self.of, "statistic": statistics, "n_resamples": self.n_resamples}
