@@ -358,8 +358,9 @@ def _confidence_question(facts: _Classes, word: Word, sentence: str) -> Answer:
 def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
-    risk, interval = float(curve.risk[-1]), _interval(curve.area)
-    among, instead = _percent(float(np.interp(0.5, curve.coverage, curve.risk)), risk)
+    risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
+    interval = _interval(curve.area) or _by_halves(curve.n, half, risk)
+    among, instead = _percent(half, risk)
     word: Word = "cannot tell"
     said = f"{among} of its surest half are wrong, against {instead} of all answers."
     if risk == 0:
@@ -368,8 +369,6 @@ def _error_question(work: Work) -> Answer:
         said = f"It gave no right answer in {_instances(curve.n)}: nothing to compare."
     elif np.ptp(curve.threshold) == 0:
         said = "It is equally sure of all its answers, so its confidence points to no mistake."
-    elif interval is None:
-        said += " Too few data to tell more."
     elif interval[1] < risk:
         word = "no conflict found"
     elif interval[0] > risk:
@@ -377,6 +376,21 @@ def _error_question(work: Work) -> Answer:
     else:
         said += " These data do not show that low confidence marks its mistakes."
     return Answer("errors", "Does it know when it is wrong?", word, said)
+
+
+def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
+    """Return an interval without `risk` where the surest half has too few, or too many, of the mistakes.
+
+    Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
+    """
+    from scipy.special import bdtr  # loaded by whatever got here
+
+    wrong, found = round(n * risk), round(n * half / 2)
+    # a binomial with the same mean is more spread out, so its tails are on the safe side
+    fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0
+    if fewer <= 0.025:
+        return 0.0, half
+    return (half, 1.0) if more <= 0.025 else (0.0, 1.0)
 
 
 def _spread_question(rows: Rows, work: Work) -> tuple[Answer, ...]:

@@ -242,3 +242,13 @@ def test_a_value_that_cannot_differ_tells_nothing() -> None:
     found = cr.evaluate(np.eye(3)[labels], labels, **CHEAP)
     gap = next(one for one in found.verdicts if one.statistic == "confidence_gap")
     assert gap.finding.endswith("cannot tell, because these predictions allow no other value.")
+
+
+def test_few_mistakes_are_counted_in_the_surest_half() -> None:
+    from credibly.evaluation.headline import _by_halves
+
+    assert _by_halves(900, 1 / 450, 47 / 900)[1] < 47 / 900  # 1 of 47 mistakes among the surest half
+    assert _by_halves(900, 46 / 450, 47 / 900)[0] > 47 / 900
+    low, high = _by_halves(900, 23 / 450, 47 / 900)
+    assert low < 47 / 900 < high
+    assert _by_halves(20, 0.0, 0.05) == (0.0, 1.0)  # one mistake tells nothing
