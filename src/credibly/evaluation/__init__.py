@@ -2,7 +2,7 @@
 
 from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.evaluate import evaluate
-from credibly.evaluation.headline import Answer, Headline
+from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts

@@ -15,12 +15,12 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
+from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import Part, Stage, Work, check_verdicts
+from credibly.evaluation.stages import Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
-from credibly.results.base import Result
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
@@ -28,88 +28,11 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import confidence_gap
 from credibly.statistics.registry import story_of
 
-ASKED = ("credal", "validity", "check")
-"""Parts whose answers are those to a question of the headline."""
 POWER = 0.8
 FEW = 0.1
 """A test that would miss an average gap of ten points tells nothing."""
 INTERVAL = 0.9
 """Central interval that the headline of real values speaks of."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer(Result):
-    """One question of the first screen.
-
-    Attributes
-    ----------
-    about : {"headline", "raters", "confidence", "errors", "spread", "coverage", "width", "where"}
-        What is asked; the report puts the figure of this name beside it.
-    question : str
-        The question.
-    word : {"conflict", "no conflict found", "cannot tell"}
-        The verdict.
-    sentence : str
-        The answer.
-    """
-
-    about: str
-    question: str
-    word: Word
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.question} {self.word}: {self.sentence}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Headline(Part):
-    """The answer to the title of a report.
-
-    Attributes
-    ----------
-    word : {"conflict", "no conflict found", "cannot tell"}
-        The verdict.
-    sentence : str
-        Direction, size, and whether chance explains it.
-    remedy : str
-        What would help, and how much; empty where nothing was found to mend, or nothing was tried.
-    size : float or None
-        The gap, as a share: mean confidence minus accuracy; of real values stated minus observed coverage.
-    interval : tuple of float or None
-        Its 95 % interval.
-    margin : float
-        A smaller gap does not matter.
-    detectable : float or None
-        The gap that the test would have noticed with a probability of 80 %.
-    questions : tuple of Answer
-        One sentence and one verdict each.
-    steps : tuple of (str, str)
-        What to do next, each with a command.
-    """
-
-    word: Word
-    sentence: str
-    remedy: str
-    size: float | None
-    interval: tuple[float, float] | None
-    margin: float
-    detectable: float | None
-    questions: tuple[Answer, ...]
-    steps: tuple[tuple[str, str], ...]
-
-    @property
-    def findings(self) -> tuple[Answer, ...]:
-        """What was found, once each: this first, then the questions that it does not answer itself."""
-        own = {"confidence", "coverage"}
-        asked = "How far can these predictions be believed?"
-        return (
-            Answer("headline", asked, self.word, str(self)),
-            *(one for one in self.questions if one.about not in own),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.sentence} {self.remedy}".strip()
 
 
 def points(share: float) -> str:

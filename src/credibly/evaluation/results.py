@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
-from credibly.evaluation.headline import ASKED, Answer, Headline
+from credibly.evaluation.findings import ASKED, Answer, Headline
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, Part, RaterParts, RealParts, ScoreParts, check_verdicts
