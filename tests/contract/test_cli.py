@@ -69,6 +69,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--paper",
         "--method",
         "--given",
+        "--margin",
     ),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),

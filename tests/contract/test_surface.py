@@ -39,6 +39,7 @@ NOT_CALLED_BY_USERS = {
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
+    "EquivalenceResult",
     "Estimate",
     "Estimates",
     "Evaluation",

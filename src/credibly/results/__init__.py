@@ -1,6 +1,6 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
-from credibly.results.certificates import Certificate
+from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -27,6 +27,7 @@ __all__ = [
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
+    "EquivalenceResult",
     "Estimate",
     "Estimates",
     "HypotestResult",

@@ -9,7 +9,7 @@ from credibly.cli.reading import Reading, Replication, Streaming
 
 # draws and bins of their own, or flags whose values differ
 OWN = {
-    "test": {"n_resamples", "method", "weights", "paper"},
+    "test": {"n_resamples", "method", "weights", "paper", "margin"},
     "check": {"paper"},
     "raters": {"weights"},
     "compare": {"n_resamples", "n_bins", "paper", "out"},

@@ -144,6 +144,17 @@ def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Pat
     assert "`--weights` has no meaning here; the predictions are not sets" in ran.err
 
 
+def test_a_margin_asks_for_the_equivalence_test(credibly: Command, world: World, members: Path) -> None:
+    ran = credibly("test", members, "--margin", 0.1, "--statistic", "confidence_gap", "--statistic", "ecce")
+    given = cr.Ensemble(world.members), world.labels
+    expected = cr.calibration_test(*given, statistics=["confidence_gap", "ecce"], margin=0.1)
+    assert [float(row["pvalue"]) for row in ran.rows] == [one.pvalue for one in expected.components.values()]
+    assert float(ran.rows[0]["upper"]) == expected.components["confidence_gap"].upper()
+    assert expected.sentence() in ran.err
+    refused = credibly("test", members, "--margin", 0.1, "--weights", "learned")
+    assert "`--weights` has no meaning here; `--margin` tests" in refused.err
+
+
 @pytest.mark.slow
 def test_features_of_the_file_are_what_weights_depend_on(
     credibly: Command, world: World, tmp_path: Path
