@@ -52,7 +52,7 @@ class Certificate(Result):
     def upper(self) -> float:
         """The error is at most this, with confidence `level`."""
         alpha = 1.0 - self.level
-        if self.hits is None or self.confidence is None:
+        if self.hits is None or self.confidence is None or alpha > BINOMIAL:
             return self.value + self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n))
         low = _at_least(self.hits, self.n, alpha)
         high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
@@ -70,12 +70,11 @@ class Certificate(Result):
         Returns
         -------
         float
-            Small where the error is certainly smaller. Of the mean confidence gap exact up to 25 %, and 1
-            beyond.
+            Small where the error is certainly smaller. The binomial one is exact up to 25 %, and 1 beyond.
         """
         if margin <= self.value:
             return 1.0
-        if self.hits is None or self.confidence is None:
+        if self.hits is None or self.confidence is None or 1.0 - self.level > BINOMIAL:
             return math.exp(-2 * self.n * ((margin - self.value) / self.largest_change) ** 2)
         fewer = _chance_of_as_many(self.hits, self.n, self.confidence - margin)
         more = _chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
@@ -128,10 +127,7 @@ class EquivalenceResult(HypotestResult):
     def upper(self, level: float = 0.05) -> float:
         """Return what the error is at most, with confidence 1 - `level`."""
         require_level(level)
-        own = self.certificate
-        # what a certificate of that confidence would say of the gap: binomial bounds hold up to 25 % only
-        hits = own.hits if level <= BINOMIAL else None
-        return dataclasses.replace(own, level=1.0 - level, hits=hits).upper
+        return dataclasses.replace(self.certificate, level=1.0 - level).upper
 
     def verdict(self, level: float = 0.05) -> Word:
         """Return "no conflict found" where the error is within the margin, else "cannot tell"."""

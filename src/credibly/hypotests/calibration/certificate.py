@@ -31,7 +31,7 @@ from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
-from credibly.results.certificates import BINOMIAL, Certificate, EquivalenceResult
+from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.statistics import Statistic
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
 from credibly.statistics.proper import ConfidenceGap, top_label
@@ -101,7 +101,7 @@ def certificate(
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
     change = _largest_change(chosen, given.n_classes)
-    if 1.0 - level <= BINOMIAL and _is_gap(chosen):
+    if _is_gap(chosen):
         hits, confidence = (sum(column) for column in zip(*rows.map(_totals), strict=True))
         mean, notes = confidence / rows.n, as_point(given)[1]
         value, settings = abs(hits / rows.n - mean), chosen.settings()
