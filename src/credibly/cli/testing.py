@@ -1,4 +1,4 @@
-"""`credibly test`: of a prediction, of a set, or, with several labels per instance, of the truth itself."""
+"""`credibly test`: of a prediction, a set, or with several labels per instance the truth; `credibly plan`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
-from credibly.hypotests import calibration_test, credal_test, validity_test
+from credibly.hypotests import calibration_test, credal_test, plan_labels, validity_test
 from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
 from credibly.predictions import ClassPredictions, Counts, Point, Rows
@@ -104,6 +104,28 @@ Margin = Annotated[
         help="Test instead that the error of the (average) prediction is smaller than this: 0.02 is two "
         "points.",
     ),
+]
+Width = Annotated[
+    float | None,
+    typer.Option("--width", metavar="SHARE", help="Width of the interval, end to end: 0.04 is 4 points."),
+]
+Gap = Annotated[
+    float | None,
+    typer.Option("--gap", metavar="SHARE", help="Average gap that a calibration test shall notice."),
+]
+PlannedMargin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="SHARE",
+        help="Margin that `credibly test` shall show a calibrated model to be in.",
+    ),
+]
+LabelsEach = Annotated[
+    int, typer.Option("--labels-each", min=1, metavar="N", help="Labels per instance (with `--width`).")
+]
+Power = Annotated[
+    float, typer.Option("--power", metavar="SHARE", help="Probability that the wanted answer is found.")
 ]
 Paper = Annotated[
     Literal["M23", "J25"] | None,
@@ -204,6 +226,66 @@ def test_file(
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
     leave(fail_on, (one.verdict(LEVEL) for one in answers))
+
+
+def plan_file(
+    file: options.PredictionsFile,
+    *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    width: Width = None,
+    gap: Gap = None,
+    margin: PlannedMargin = None,
+    labels_each: LabelsEach = 1,
+    power: Power = 0.8,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """How many labels are needed, from predictions alone.
+
+    For an interval of the average gap between confidence and accuracy that is narrow enough, a test that
+    notices a gap, or a certificate that a calibrated model is within a margin. Labels in the file are not
+    looked at. Without an aim: a gap and a margin of 0.02.
+    """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+    )
+    output = Output(as_json, quiet)
+    data = reading.dataset(output)
+    plan = plan_labels(
+        data, width=width, gap=gap, margin=margin, labels_each=labels_each, level=1 - LEVEL, power=power
+    )
+    if output.as_json:
+        output.json(plan.to_dict())
+        return
+    rows = [
+        (name, getattr(plan, name), instances, instances * plan.labels_each)
+        for name, instances in plan.aims.items()
+    ]
+    output.table(Table(("aim", "size", "instances", "labels"), rows))
+    output.notes([plan.sentence(), *map(with_flags, plan.notes)])
 
 
 def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:

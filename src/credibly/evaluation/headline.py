@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
-from credibly.hypotests import calibration_test, certificate
+from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
@@ -66,14 +65,11 @@ def _sure(work: Work) -> str:
     return f"{100 * (1 - work.level):.4g} % sure"
 
 
-def _labels_wanted(test: HypotestResult, work: Work) -> str | None:
-    """Return how many labels show a gap of the margin with a probability of 80 %, by a two-sided test."""
-    null = test.null_distribution
-    if null is None or not np.isfinite(null).all() or not work.margin:
+def _labels_wanted(rows: Rows, work: Work) -> str | None:
+    """Return how many labels show a gap of the margin with a probability of 80 %."""
+    if not work.margin:
         return None
-    normal = NormalDist()
-    noticed = (normal.inv_cdf(1 - work.level / 2) + normal.inv_cdf(POWER)) * np.std(null)
-    wanted = np.ceil(test.n * (noticed / work.margin) ** 2)
+    wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
     return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
 
 
@@ -397,12 +393,12 @@ def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ..
     work = facts.work
     file = _file(work)
     if word == "cannot tell":
-        wanted = None if facts.test is None else _labels_wanted(facts.test, work)
+        wanted = None if facts.test is None else _labels_wanted(facts.rows, work)
         if wanted is None:
             return "", ()
         return (
             f"About {wanted} labels would show a gap of {points(work.margin)}.",
-            ((f"Label more instances, about {wanted}, and look again.", _again(file)),),
+            ((f"Label more instances, about {wanted}, and look again.", _planned(file, work.margin)),),
         )
     if word != "conflict":
         return "", (
@@ -451,6 +447,12 @@ def _compare(file: str | None) -> str:
     if file is None:
         return 'cr.recalibration_report(predictions, labels, ["temperature", "vector", "matrix"])'
     return f"credibly calibrate compare {file} --method temperature --method vector --method matrix"
+
+
+def _planned(file: str | None, margin: float) -> str:
+    if file is None:
+        return f"cr.plan_labels(predictions, gap={margin:g})"
+    return f"credibly plan {file} --gap {margin:g}"
 
 
 def _again(file: str | None) -> str:

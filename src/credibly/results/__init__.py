@@ -11,7 +11,7 @@ from credibly.results.curves import (
 )
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.power import PowerCurve, PowerStudy
+from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import EpistemicScore, ScoreStability
@@ -32,6 +32,7 @@ __all__ = [
     "Estimates",
     "HypotestResult",
     "HypothesisCheck",
+    "LabelPlan",
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",

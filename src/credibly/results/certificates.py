@@ -76,8 +76,8 @@ class Certificate(Result):
             return 1.0
         if self.hits is None or self.confidence is None or 1.0 - self.level > BINOMIAL:
             return math.exp(-2 * self.n * ((margin - self.value) / self.largest_change) ** 2)
-        fewer = _chance_of_as_many(self.hits, self.n, self.confidence - margin)
-        more = _chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
+        fewer = chance_of_as_many(self.hits, self.n, self.confidence - margin)
+        more = chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
         found = max(fewer, more)
         return found if found <= BINOMIAL else 1.0
 
@@ -177,7 +177,7 @@ def _at_least(events: int, n: int, alpha: float) -> float:
     return float(betaincinv(events, n - events + 1, alpha))
 
 
-def _chance_of_as_many(events: int, n: int, mean: float) -> float:
+def chance_of_as_many(events: int, n: int, mean: float) -> float:
     """Return the largest chance of so many of n independent events whose mean probability is `mean`."""
     from scipy.special import betainc
 

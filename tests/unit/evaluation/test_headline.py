@@ -145,6 +145,15 @@ def test_intervals_are_within_what_the_headline_says() -> None:
     assert told.sentence.endswith(f"they are within {at_most(told.bound)} of their promise, 95 % sure.")
 
 
+def test_too_few_data_come_with_a_plan() -> None:
+    probs, labels = said(30, 3, 1.0)
+    told = cr.evaluate(probs, labels, **CHEAP).headline
+    wanted = cr.plan_labels(probs, gap=0.02).instances
+    number = int(re.search(r"About ([\d ]+) labels", told.remedy)[1].replace(" ", ""))
+    assert abs(number - wanted) <= 0.05 * wanted  # two digits
+    assert told.steps[0][1] == "cr.plan_labels(predictions, gap=0.02)"
+
+
 def test_bounds_are_rounded_up() -> None:
     assert [at_most(share) for share in (0.0101, 0.011, 0.0994, 0.101)] == [
         *("1.1 points", "1.1 points", "10 points", "11 points")
