@@ -36,6 +36,8 @@ NOT_CALLED_BY_USERS = {
     "CorpCurve",
     "CredalTestResult",
     "Dataset",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",

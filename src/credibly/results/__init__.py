@@ -14,7 +14,7 @@ from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import Detection, DetectionScore, EpistemicScore, ScoreStability
 from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
@@ -24,6 +24,8 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
