@@ -5,6 +5,7 @@ from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
+    MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
@@ -14,7 +15,7 @@ from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import Detection, DetectionScore, EpistemicScore, ScoreStability
+from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
 from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
@@ -24,6 +25,7 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "DecisionCosts",
     "Detection",
     "DetectionScore",
     "DisagreementDecomposition",
@@ -38,6 +40,7 @@ __all__ = [
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",
+    "MurphyCurve",
     "PowerCurve",
     "PowerStudy",
     "PredictiveCheck",

@@ -319,3 +319,54 @@ class Detection(Result):
     def __str__(self) -> str:
         lines = [f"{self.events}: {self.n_events} of {self.n}"]
         return "\n".join([*lines, *(f"  {one}" for one in self.scores.values())])
+
+
+@dataclasses.dataclass(frozen=True)
+class DecisionCosts(Result):
+    """What decisions by predictions cost.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The actions.
+    chosen : mapping of str to int
+        How often each was taken.
+    best_fixed : str
+        The action that would be cheapest if one were taken for all.
+    cost : Estimate
+        Mean cost of the actions taken.
+    stated : Estimate
+        What the predictions expected them to cost.
+    gap : Estimate
+        Stated minus paid: negative where decisions cost more than the predictions say.
+    gap_by_action : mapping of str to Estimate
+        The same of the instances for which each action was taken: decision calibration.
+    net_benefit : Estimate
+        What is saved against `best_fixed` for all.
+    regret : Estimate
+        What knowing the label would save.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    actions: tuple[str, ...]
+    chosen: Mapping[str, int]
+    best_fixed: str
+    cost: Estimate
+    stated: Estimate
+    gap: Estimate
+    gap_by_action: Mapping[str, Estimate]
+    net_benefit: Estimate
+    regret: Estimate
+    n: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        more = "more" if self.gap.value < 0 else "less"
+        return (
+            f"decisions cost {self.cost.value:.4g} per instance (n = {self.n}), {abs(self.gap.value):.4g} "
+            f"{more} than the predictions say; they save {self.net_benefit.value:.4g} against "
+            f"{self.best_fixed} for all, and knowing the label would save {self.regret.value:.4g}"
+        )
