@@ -32,6 +32,9 @@ from credibly.results.curves import MurphyCurve
 from credibly.results.estimates import Estimate, mean_refusal, standard_error
 from credibly.results.scores import DecisionCosts
 
+FEWEST = 30
+"""Instances below which no interval is given: an action that was taken three times tells little."""
+
 
 def decision_costs(
     predictions: Any,
@@ -61,8 +64,8 @@ def decision_costs(
     Notes
     -----
     Equally cheap actions: the first one is taken. The one action for all that net benefit compares with is
-    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, and
-    are refused where few instances decide.
+    chosen on the same labels, so that net benefit is a little too small. Intervals are those of means, given
+    from 30 instances on, and refused where few of them decide.
 
     References
     ----------
@@ -230,6 +233,6 @@ def _event(chunk: Dataset, target: int) -> tuple[HostArray, HostArray]:
 
 def _mean(name: str, values: HostArray, notes: tuple[str, ...]) -> Estimate:
     n = len(values)
-    if n < 2:
-        return Estimate(name, float(values.mean()), None, n, {}, notes, "one instance has no standard error")
-    return Estimate(name, float(values.mean()), standard_error(values), n, {}, notes, mean_refusal(values))
+    error = standard_error(values) if n > 1 else None
+    few = f"intervals need {FEWEST} instances, here are {n}" if n < FEWEST else None
+    return Estimate(name, float(values.mean()), error, n, {}, notes, few or mean_refusal(values))

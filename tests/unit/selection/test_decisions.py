@@ -47,6 +47,16 @@ def test_every_number_is_the_loop_over_instances() -> None:
     assert str(found).startswith("decisions cost ")
 
 
+def test_an_action_that_is_taken_seldom_has_no_interval() -> None:
+    probs = np.tile([0.5, 0.5], (40, 1))
+    probs[:3] = [0.99, 0.01]
+    found = VALUE(probs, np.arange(40) % 2, costs=[[0, 9], [2, 1]])
+    assert found.chosen == {"0": 3, "1": 37}
+    with pytest.raises(cr.UnsupportedError, match="intervals need 30 instances, here are 3"):
+        found.gap_by_action["0"].interval()
+    assert found.gap_by_action["1"].has_interval
+
+
 def test_decisions_of_a_calibrated_model_cost_what_they_say() -> None:
     """95 % intervals of the gap hold 0 in 95 % of 120 data sets, give or take 3 standard errors."""
     held = missed = 0
