@@ -45,6 +45,7 @@ from credibly.statistics.proper import top_label
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _POINTS = 200  # where bands are kept
+_RANGES = 20  # of predictions, whose instances are counted
 _CELLS = 4  # times the cube root of n: cells of neighbours, between which ranges of predictions begin and end
 _STEPS = 8
 
@@ -151,6 +152,7 @@ def corp_curve(
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
+        counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
         at=groups.predicted[groups.kept],
         score=score,
         gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
