@@ -468,14 +468,14 @@ def _leaders(order: Mapping[str, Places], estimates: Mapping[str, Mapping[str, E
         each = [f"{joined(own.best, most=3)} in {titles[name]}" for name, own in order.items()]
         return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *said)
     alone = [titles[name] for name, own in order.items() if own.best == tuple(everywhere)]
-    tied = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
+    shared = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
     names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
     best = "tied for best" if len(everywhere) > 1 else "best"
     if not alone:
-        return (f"{names} {are} tied for best in {_and(tied)}; no other model is in all of them.", *said)
-    also = f", and tied for best in {_and(tied)}" if tied else ""
+        return (f"{names} {are} tied for best in {_and(shared)}; no other model is in all of them.", *said)
+    also = f", and tied for best in {_and(shared)}" if shared else ""
     if len(everywhere) > 1:
-        also = f", and with others in {_and(tied)}" if tied else ""
+        also = f", and with others in {_and(shared)}" if shared else ""
     return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
 
 

@@ -146,7 +146,8 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
     Dataset
         The same rows, joined by their ids, and the same classes, matched by name.
     """
-    order, notes = None, []
+    order: Any = None
+    notes: list[str] = []
     if first.ids is not None and data.ids is not None:
         remedy = "Predict one test set with all models."
         order, said = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)

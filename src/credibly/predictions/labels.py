@@ -192,8 +192,8 @@ def read_labels(
         values = to_host(values)
     if not isinstance(predictions, ClassPredictions):
         column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
-        found = (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
-        return _beside(found[0], predictions), found[1]
+        one, said = (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
+        return _beside(one, predictions), said
     k, names = predictions.n_classes, predictions.classes
     text = is_numpy(values) and values.dtype.kind == "U"
     array = values if text else as_array(values, "labels", NAMED_CLASSES)
