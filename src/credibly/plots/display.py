@@ -457,7 +457,18 @@ def ranges(low: Iterable[float], high: Iterable[float]) -> list[str]:
 
 
 def kinds_of(result: object) -> dict[str, type[Display]]:
-    """Return the pictures of a result by kind, without those of its parts."""
+    """Return the pictures of a result by kind, without those of its parts.
+
+    Parameters
+    ----------
+    result : Result
+        What a test or measure returned.
+
+    Returns
+    -------
+    dict
+        Types of displays by kind.
+    """
     return {
         name: display
         for base in reversed(type(result).__mro__)
