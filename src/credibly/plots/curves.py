@@ -5,14 +5,15 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.errors import InputError, nearest, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
+from credibly.evaluation.comparison import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
@@ -32,6 +33,7 @@ from credibly.plots.display import (
     model_line,
     models_on,
     panels,
+    picture,
     ranges,
     sorted_dots,
     unit_square,
@@ -309,6 +311,65 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
             "curve": names,
             **{key: [cell for one in tables.values() for cell in one[key]] for key in shared},
         }
+
+
+class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
+    """Confidence against accuracy of several models on the same instances.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        From `credibly.compare`.
+    most : int
+        How many models are drawn, those with the smallest log loss first.
+    """
+
+    words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
+
+    comparison: Any
+    most: int = 8
+
+    def _require(self) -> None:
+        require_positive("`most`", self.most, "Use 8.")
+
+    @property
+    def curves(self) -> dict[str, Display]:
+        """The diagrams of the models, the smallest log loss first."""
+        return {name: picture(self.comparison.curves[name]) for name in self.comparison.leading()}
+
+    @property
+    def drawn(self) -> dict[str, Display]:
+        """Those that are drawn."""
+        return dict(list(self.curves.items())[: self.most])
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        estimates = self.comparison.estimates
+        gaps = [
+            f"{name} {in_units('confidence_gap', estimates[name]['confidence_gap'].value)}"
+            for name in self.drawn
+        ]
+        left = len(self.curves) - len(self.drawn)
+        more = f" {left} models with a larger log loss are not drawn." if left else ""
+        return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        for name, one in self.drawn.items():
+            one._model(ax, name)
+
+    def _columns(self) -> dict[str, Any]:
+        tables = {name: one._columns() for name, one in self.drawn.items()}
+        first, *_ = tables.values()
+        columns: dict[str, Any] = {"model": [name for name, one in tables.items() for _ in _first(one)]}
+        for key in first:
+            columns[key] = [cell for one in tables.values() for cell in one[key]]
+        return columns
+
+
+def _first(columns: Mapping[str, Iterable[object]]) -> Iterable[object]:
+    """Return the first column of a table."""
+    return next(iter(columns.values()))
 
 
 class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationReport):
