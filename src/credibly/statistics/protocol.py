@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array, device, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, device, is_numpy, namespace, to_host
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
@@ -119,6 +119,13 @@ class Plan:
     edges: Array = None
 
 
+WILD = (
+    "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
+    "picp or quantile_calibration_error"
+)
+"""Statistics that clusters can be tested with."""
+
 SECOND_LOOK = "its standard error needs a second look at all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
@@ -170,6 +177,31 @@ class Bound(ABC):
         `sums` are those of all rows.
         """
         raise NotImplementedError
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the predictions expect of the state, and what the labels of every cluster add to it.
+
+        Where the state is linear in one-hot labels, that of pseudo-labels p + s_c (e_y - p) is the first
+        plus the sum over clusters of s_c times the second, (number, ...), on the host.
+        """
+        raise UnsupportedError(
+            f"a test of `{self.statistic.name}` with clusters",
+            "needs a statistic that is linear or quadratic in the differences between labels and predictions",
+            "it is not made of them",
+            f"Use {WILD}.",
+        )
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
+        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+        return self.finish(State({**expected, **moved}))
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
+        """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
+
+        Pairs of rows inside a cluster count in no state.
+        """
+        return None
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, like, namespace
+from credibly._arrays.namespace import Array, HostArray, like, namespace
 from credibly.predictions import Labels, Predictions, Rows
 from credibly.results.estimates import Estimate
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
@@ -90,6 +90,14 @@ class SubsampledBound(Bound):
         if not isinstance(other, SubsampledBound) or not np.array_equal(self.chosen, other.chosen):
             return False
         return self.inner.share_with(other.inner)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the predictions of the part expect, and what its labels add per cluster."""
+        return self.inner.wild_sums(self._part(labels), codes[self.chosen], number)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels of the part."""
+        return self.inner.wild_values(expected, added, signs)
 
     def finish(self, state: State) -> Array:
         """Turn sums into values, (b,)."""
