@@ -284,6 +284,11 @@ class Rows(ABC):
             return None
         return clusters_of(list(self.map(_clusters)))
 
+    def cluster_codes(self) -> HostArray | None:
+        """Return the number of the cluster of every row, (n,); None where all are independent."""
+        found = self.clusters
+        return None if found is None else found.codes(np.concatenate(list(self.map(_clusters))))
+
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group, of which there are `size`."""
         return GroupRows(self, size, group)

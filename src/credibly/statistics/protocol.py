@@ -288,6 +288,8 @@ class Statistic(ABC):
         labels: Any = None,
         *,
         sample_weight: Any = None,
+        clusters: Any = None,
+        blocks: int | None = None,
         paper: str | None = None,
         **settings: Any,
     ) -> Estimate:
@@ -301,6 +303,11 @@ class Statistic(ABC):
             What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
+        clusters : array (n,), optional
+            Ids of what rows share (a patient, a day): the standard error is then that of the clusters, and
+            pairs of rows inside one are left out.
+        blocks : int, optional
+            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
         paper : str, optional
             Use the settings of a paper.
         **settings
@@ -314,7 +321,9 @@ class Statistic(ABC):
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        found = estimates_over([chosen], as_rows(predictions, labels, sample_weight))[chosen.name]
+        found = estimates_over(
+            [chosen], as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
+        )[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -370,7 +379,8 @@ class Statistic(ABC):
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""
         settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
-        return f"{self.name}(predictions, labels=None, *, sample_weight=None, paper=None{settings})"
+        shared = "sample_weight=None, clusters=None, blocks=None, paper=None"
+        return f"{self.name}(predictions, labels=None, *, {shared}{settings})"
 
     def documentation(self) -> str:
         """Return the docstring of the function that the statistic is to those who call it."""
