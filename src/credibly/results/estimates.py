@@ -117,6 +117,7 @@ def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | No
     return error, _SAME if variance <= least else skewness_refusal(abs(cube / n) / variance**1.5, n)
 
 
+_ONE_DECIDES = 0.7
 FEWEST_CLUSTERS = 6
 """Below this signs of clusters reject nothing at 5 %, and no interval is offered."""
 
@@ -153,21 +154,41 @@ def cluster_error(
         infinite = "the value is infinite, or is so without one of its clusters"
         return {"stderr": None, "interval_refusal": infinite, "n_clusters": number}
     error = math.sqrt((number - 1) / number * float(moved @ moved))
-    share = 1.0
-    if independent and sizes.max() > 1:
-        share = ((error / independent) ** 2 - 1) / (float(sizes @ sizes) / float(sizes.sum()) - 1)
-    variance = sizes * (1 + (sizes - 1) * min(1.0, max(0.0, share)))
-    refusal = None
-    if number < FEWEST_CLUSTERS:
-        refusal = f"{number} clusters are too few, {FEWEST_CLUSTERS} are needed"
-    elif float(np.abs(moved).max()) <= _ROUNDING:
-        refusal = _SAME
+    largest = float(np.abs(moved).max())
+    skewness = math.inf
+    if largest > _ROUNDING:
+        scaled = (moved - moved.mean()) / largest
+        skewness = abs(float(np.mean(scaled**3))) / max(float(np.mean(scaled**2)), 1e-300) ** 1.5
+    refusal = cluster_refusal(skewness, number)
     return {
         "stderr": error,
         "interval_refusal": refusal,
         "n_clusters": number,
-        "degrees_of_freedom": float(variance.sum() ** 2 / (variance @ variance) - 1),
+        "degrees_of_freedom": degrees_of_freedom(sizes, error, independent),
     }
+
+
+def cluster_refusal(skewness: float, number: int) -> str | None:
+    """Return why clusters with contributions of this skewness have no interval; None where they have one.
+
+    The skewness of so many numbers is at most about the root of their number, where one decides.
+    """
+    if number < FEWEST_CLUSTERS:
+        return f"{number} clusters are too few, {FEWEST_CLUSTERS} are needed"
+    if math.isinf(skewness):
+        return _SAME
+    if skewness <= _ONE_DECIDES * math.sqrt(number):
+        return None
+    return f"one of {number} clusters decides the value (skewness of their contributions {skewness:.2g})"
+
+
+def degrees_of_freedom(sizes: HostArray, error: float, independent: float | None) -> float:
+    """Return how many clusters of equal sizes tell as much as these, less one; see `cluster_error`."""
+    share = 1.0
+    if independent and sizes.max() > 1:
+        share = ((error / independent) ** 2 - 1) / (float(sizes @ sizes) / float(sizes.sum()) - 1)
+    variance = sizes * (1 + (sizes - 1) * min(1.0, max(0.0, share)))
+    return float(variance.sum() ** 2 / (variance @ variance) - 1)
 
 
 def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
@@ -339,12 +360,13 @@ class Estimate(Result):
         return f"{self.name} {self.value:.6g}{error} (n = {self.n}{clusters})"
 
 
-def factor(level: float, degrees: float | None = None) -> float:
+def factor(level: float, degrees: float | HostArray | None = None) -> Any:
     """Return how many standard errors make an interval: normal, of clusters Student's."""
     from scipy.special import ndtri, stdtrit
 
     share = (1 + level) / 2
-    return float(ndtri(share) if degrees is None else stdtrit(degrees, share))
+    found = ndtri(share) if degrees is None else stdtrit(degrees, share)
+    return float(found) if np.ndim(found) == 0 else found
 
 
 def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
@@ -451,6 +473,10 @@ class Estimates(Result):
         Why no interval is offered, None where it is.
     refused : ndarray or None
         Which entries the refusal concerns; all of them where None.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
+    degrees_of_freedom : ndarray or None
+        Of Student's t, of the same shape, where rows belong together.
     """
 
     name: str
@@ -459,6 +485,8 @@ class Estimates(Result):
     n: int
     interval_refusal: str | None = None
     refused: HostArray | None = None
+    n_clusters: int | None = None
+    degrees_of_freedom: HostArray | None = None
 
     def __getitem__(self, index: Any) -> Estimate:
         if np.ndim(self.value[index]):
@@ -472,7 +500,16 @@ class Estimates(Result):
         why = self.interval_refusal
         if self.refused is not None and not self.refused[index]:
             why = None
-        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), why)
+        degrees = None if self.degrees_of_freedom is None else float(self.degrees_of_freedom[index])
+        return Estimate(
+            self.name,
+            float(self.value[index]),
+            stderr,
+            self.n,
+            interval_refusal=why,
+            n_clusters=self.n_clusters,
+            degrees_of_freedom=degrees,
+        )
 
     def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
         """Return normal intervals, one per entry.
@@ -487,13 +524,11 @@ class Estimates(Result):
         tuple of ndarray
             Lower and upper ends; NaN for entries without an interval.
         """
-        from scipy.special import ndtri
-
         require_level(level)
         refused = np.full(self.value.shape, self.interval_refusal is not None)
         if self.interval_refusal is not None and self.refused is not None:
             refused = self.refused
         if self.stderr is None or refused.all():
             self[(0,) * self.value.ndim].interval(level)  # raises with the reason
-        half = float(ndtri((1 + level) / 2)) * np.where(refused, np.nan, np.asarray(self.stderr))
+        half = factor(level, self.degrees_of_freedom) * np.where(refused, np.nan, np.asarray(self.stderr))
         return self.value - half, self.value + half
