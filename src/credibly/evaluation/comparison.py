@@ -126,6 +126,8 @@ def compare(
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
@@ -162,6 +164,10 @@ def compare(
         Bootstrap draws behind ties.
     level : float
         Joint coverage of the intervals that decide about ties.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte.
     progress : callable, optional
@@ -208,11 +214,18 @@ def compare(
         n_resamples=n_resamples,
         level=level,
         paper=paper,
+        clusters=clusters,
+        blocks=blocks,
         rng=rng,
         # models are counted first, then draws, of which there are many more
         progress=lambda done, total: tell("scores", done, total),
     )
-    given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
+    given = matched_models(
+        {
+            str(name): checked_rows(one, labels, clusters=clusters, blocks=blocks)
+            for name, one in models.items()
+        }
+    )
     estimates = {}
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)

@@ -46,6 +46,12 @@ def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n} instances"
 
 
+def _seen(rows: Rows, work: Work) -> str:
+    """Say how many instances there are, and in how many clusters."""
+    clusters = work.summary.n_clusters
+    return _instances(rows.n) if clusters is None else f"{_instances(rows.n)} of {clusters} clusters"
+
+
 def _percent(*shares: float) -> list[str]:
     """Write shares as per cent, with a digit more where they would look the same."""
     whole = [f"{100 * share:.0f}" for share in shares]
@@ -149,7 +155,8 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
     if facts.is_gap:
         sentence = (
             f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{_within(interval)}, more than chance explains.{_matters(interval, work.margin)}"
+            f"{_within(interval)}, more than chance explains{_clustered(work)}."
+            f"{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
         average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
@@ -167,17 +174,17 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         if detectable is not None:
             least = "no average gap" if detectable >= 1 else f"only an average gap above {points(detectable)}"
             sentence = (
-                f"Too few data to tell: with {_instances(rows.n)}, {least} would have been noticed "
+                f"Too few data to tell: with {_seen(rows, work)}, {least} would have been noticed "
                 "(power 80 %)."
             )
     elif not detectable:
         word = "no conflict found"
         always = "it was certain of every answer, and always right"
-        sentence = f"No sign of miscalibration in {_instances(rows.n)}: {always}."
+        sentence = f"No sign of miscalibration in {_seen(rows, work)}: {always}."
     else:
         word = "no conflict found"
         sentence = (
-            f"No sign of miscalibration in {rows.n} instances; an average gap of more than "
+            f"No sign of miscalibration in {_seen(rows, work)}; an average gap of more than "
             f"{points(detectable)} would have been noticed (power 80 %)."
         )
     remedy, steps = _remedy(facts, word, detectable)
@@ -193,6 +200,12 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         (*questions, *_spread_question(rows, work)),
         steps,
     )
+
+
+def _clustered(work: Work) -> str:
+    """Say that chance is that of clusters, where rows belong together."""
+    clusters = work.summary.n_clusters
+    return "" if clusters is None else f" in {clusters} independent clusters of rows"
 
 
 def _direction(size: float) -> str:
@@ -282,7 +295,9 @@ def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = _interval(curve.area) or _by_halves(curve.n, half, risk)
+    interval = _interval(curve.area) or (0.0, 1.0)
+    if not curve.area.has_interval and curve.area.n_clusters is None:
+        interval = _by_halves(curve.n, half, risk)
     among, instead = _percent(half, risk)
     word: Word = "cannot tell"
     said = f"{among} of its surest half are wrong, against {instead} of all answers."

@@ -420,7 +420,9 @@ class InMemory(Rows):
 
     @property
     def arguments(self) -> tuple[Any, Any]:
-        """Predictions and labels as public functions take them."""
+        """Predictions and labels as public functions take them; rows that belong together bring both."""
+        if self.whole.clusters is not None:
+            return self.whole, None
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
@@ -291,6 +291,18 @@ def _of_dataset(
     }
     names = data.feature_names if features is None else _feature_names(features)
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
+
+
+def require_independent(given: Any, what: str, why: str = "takes rows that are independent") -> None:
+    """Raise in the name of `what` where rows belong together, which it does not allow for."""
+    some = given.sample if isinstance(given, Rows) else given
+    if isinstance(some, Dataset) and some.clusters is not None:
+        raise UnsupportedError(
+            what,
+            why,
+            "these come in clusters",
+            "Take one row of every cluster, or use `calibration_test`, which takes clusters.",
+        )
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

@@ -388,21 +388,26 @@ class Pairs:
         )
 
 
+def between_clusters(found: Estimate, bound: Bound, labels: Labels, codes: HostArray) -> Estimate:
+    """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
+    number = int(codes.max()) + 1
+    values = bound.wild_values(*bound.wild_sums(labels, codes, number), np.ones((1, number)))
+    return dataclasses.replace(
+        found, value=float(to_host(values)[0]), notes=(*found.notes, PAIRS_OF_CLUSTERS), n_clusters=number
+    )
+
+
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
     """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
     require_rows(statistic, rows)
     if not meets_in_blocks(statistic, rows):
         point, labels = gathered(rows)
         plan = statistic.plan(InMemory(Dataset(point, labels)))
-        bound, clusters = statistic.bind(point, plan), rows.clusters
+        bound, codes = statistic.bind(point, plan), rows.cluster_codes()
         found = estimate_at_once(bound, labels)
-        if clusters is None or statistic.traits.reduction != "pairwise":
+        if codes is None or statistic.traits.reduction != "pairwise":
             return found
-        codes = rows.cluster_codes()
-        assert codes is not None
-        sums = bound.wild_sums(labels, codes, clusters.number)
-        value = float(to_host(bound.wild_values(*sums, np.ones((1, clusters.number))))[0])
-        return dataclasses.replace(found, value=value, notes=(*found.notes, PAIRS_OF_CLUSTERS))
+        return between_clusters(found, bound, labels, codes)
     pairs = Pairs.over(Planned(statistic, statistic.plan(rows)), rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound

@@ -16,12 +16,12 @@ Cameron, Gelbach and Miller 2008; Webb 2023; MacKinnon, Nielsen and Webb 2023.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.loop import Resampled
@@ -45,6 +45,14 @@ def signs(seed: Seed, reps: slice, number: int) -> HostArray:
     if number < FEW_CLUSTERS:
         return np.asarray(_POINTS[(uniform * _POINTS.size).astype(np.intp)])
     return np.where(uniform < 0.5, -1.0, 1.0)
+
+
+Values = Callable[[Bound, State, State, HostArray], Array]
+"""From a bound statistic, its sums and signs to numbers (b, ...)."""
+
+
+def _values(bound: Bound, expected: State, added: State, drawn: HostArray) -> Array:
+    return bound.wild_values(expected, added, drawn)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,6 +79,7 @@ def wild(
     seed: Seed,
     n_resamples: int,
     progress: Progress | None = None,
+    values: Values | None = None,
 ) -> list[Resampled]:
     """Evaluate statistics on the observed labels and on wild replicates, all on the same signs.
 
@@ -88,6 +97,8 @@ def wild(
         Number of replicates.
     progress : callable, optional
         Called with (done, total).
+    values : callable, optional
+        From a bound statistic, its `wild_sums` and signs to numbers (b, ...). Default: its `wild_values`.
 
     Returns
     -------
@@ -125,13 +136,14 @@ def wild(
         one.require_labels(part.batch)
         codes = clusters.codes(part.clusters)
         states[one.name] = bound, *bound.wild_sums(part.batch, codes, clusters.number)
-    values: dict[str, list[HostArray]] = {name: [] for name in states}
+    found: dict[str, list[HostArray]] = {name: [] for name in states}
+    evaluate = values or _values
     for reps in tiles(n_resamples, rows_within_budget(64 * clusters.number, 0.1)):
         drawn = signs(seed, reps, clusters.number)
         if reps.start == 0:
             drawn = np.concatenate([np.ones((1, clusters.number)), drawn])
         for name, (bound, expected, added) in states.items():
-            values[name].append(to_host(bound.wild_values(expected, added, drawn)))
+            found[name].append(to_host(evaluate(bound, expected, added, drawn)))
         if progress is not None:
             progress(reps.stop, n_resamples)
-    return [Resampled(states[one.name][0], np.concatenate(values[one.name])) for one in chosen]
+    return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
