@@ -79,6 +79,8 @@ def evaluate(
     classes: Sequence[str] | None = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     tests: bool = True,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
@@ -107,6 +109,11 @@ def evaluate(
     features : array (n, d), optional
         Features of the instances, for weights of the set (default: the members' predictions) and for
         recalibrations that use them. Rows carry their own.
+    clusters : array (n,), optional
+        Ids of what rows share: a patient, an image, a day. Standard errors, tests and folds then take rows of
+        one cluster for dependent; what cannot is in ``not_run``. Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -162,7 +169,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features, classes)
+    rows = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)

@@ -53,6 +53,12 @@ def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n} instances"
 
 
+def _seen(rows: Rows, work: Work) -> str:
+    """Say how many instances there are, and in how many clusters."""
+    clusters = work.summary.n_clusters
+    return _instances(rows.n) if clusters is None else f"{_instances(rows.n)} of {clusters} clusters"
+
+
 def _percent(*shares: float) -> list[str]:
     """Write shares as per cent, with a digit more where they would look the same."""
     whole = [f"{100 * share:.0f}" for share in shares]
@@ -111,7 +117,7 @@ class _Classes:
     confidence: float
     accuracy: float
     gap: Estimate
-    bound: Certificate
+    most: float
     test: HypotestResult | None
     found: tuple[Verdict, ...]
 
@@ -125,13 +131,16 @@ class _Classes:
         accuracy = float(weight @ curve.observed[filled])
         name = confidence_gap.name
         gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
-        bound = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level)
+        if work.single.clusters is None:
+            most = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level).upper
+        else:  # no bound for every truth is known: the end of the interval of clusters
+            most = max(map(abs, _interval(gap) or (1.0, 1.0)))
         tests = dict(work.found["tests"] or {})
         own = tests.get(name)
         if work.tests and own is None:
             own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
         found = verdicts(tests, work.summary, work.level)
-        return cls(rows, work, confidence, accuracy, gap, bound, own, found)
+        return cls(rows, work, confidence, accuracy, gap, most, own, found)
 
     @property
     def conflicts(self) -> list[Verdict]:
@@ -155,12 +164,13 @@ class _Classes:
 def _class_headline(rows: Rows, work: Work) -> Headline:
     facts = _Classes.of(rows, work)
     size, interval = float(facts.gap.value), _interval(facts.gap)
-    most = facts.bound.upper
+    most = facts.most
     word: Word = "conflict"
     if facts.is_gap:
         sentence = (
             f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{_within(interval)}, more than chance explains.{_matters(interval, work.margin)}"
+            f"{_within(interval)}, more than chance explains{_clustered(work)}."
+            f"{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
         average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
@@ -175,7 +185,7 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
     elif most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_instances(rows.n)}, the average gap can be as large as "
+            f"Too few data to tell: with {_seen(rows, work)}, the average gap can be as large as "
             f"{at_most(most)} ({_sure(work)} that it is not larger)."
         )
     else:
@@ -183,7 +193,7 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         certain = facts.confidence == 1 == facts.accuracy
         always = ": it was certain of every answer, and always right" if certain else ""
         sentence = (
-            f"No sign of miscalibration in {_instances(rows.n)}{always}; the average gap is below "
+            f"No sign of miscalibration in {_seen(rows, work)}{always}; the average gap is below "
             f"{at_most(most)}, {_sure(work)}."
         )
     remedy, steps = _remedy(facts, word)
@@ -199,6 +209,12 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         (*questions, *_spread_question(rows, work)),
         steps,
     )
+
+
+def _clustered(work: Work) -> str:
+    """Say that chance is that of clusters, where rows belong together."""
+    clusters = work.summary.n_clusters
+    return "" if clusters is None else f" in {clusters} independent clusters of rows"
 
 
 def _direction(size: float) -> str:
@@ -288,7 +304,9 @@ def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = _interval(curve.area) or _by_halves(curve.n, half, risk)
+    interval = _interval(curve.area) or (0.0, 1.0)
+    if not curve.area.has_interval and curve.area.n_clusters is None:
+        interval = _by_halves(curve.n, half, risk)
     among, instead = _percent(half, risk)
     word: Word = "cannot tell"
     said = f"{among} of its surest half are wrong, against {instead} of all answers."

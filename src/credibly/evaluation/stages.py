@@ -40,6 +40,9 @@ from credibly.statistics import Statistic, risk_coverage_curve
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
 
+IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+"""Reason of parts that have no version for rows that belong together."""
+
 NOT_ASKED = ""
 """Reason that needs no words: with such data, or such settings, nobody expects this part."""
 
@@ -311,7 +314,9 @@ class RealParts(Part):
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
+    if not work.tests or not isinstance(rows.sample.predictions, RealPredictions):
+        return NOT_ASKED
+    return None if rows.sample.clusters is None else IN_CLUSTERS
 
 
 def _run_reals(rows: Rows, work: Work) -> RealParts | None:
@@ -327,7 +332,9 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     return None if pit is None else RealParts(pit, coverage)
 
 
-REALS = Stage("reals", _run_reals, _reals_apply)
+REALS = Stage(
+    "reals", _run_reals, _reals_apply, "curves of the probability integral transform and of coverage"
+)
 
 
 MOST_STATISTICS = 6
@@ -340,6 +347,8 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
+    if rows.sample.clusters is not None:
+        return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 
 
@@ -484,6 +493,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             whole.predictions,
             whole.observed,
             ("temperature",) if asked is None else asked,
+            clusters=whole.clusters,
             cv=FOLDS,
             statistics=PREVIEW if asked is None else None,
             features=None if asked is None else whole.features,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
@@ -119,11 +121,11 @@ def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dic
             key = one.chosen.tobytes()
             if key not in parts:
                 parts[key] = rows.take(one.chosen, report)
-            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
+            found[one.name] = one.of_part(parts[key], rows.n)
         elif one.traits.reduction != "sum":
             whole = rows.loaded(rows.n)
             assert whole is not None
-            found[one.name] = one(whole.predictions, whole.labels)
+            found[one.name] = one(whole.predictions, whole.labels, clusters=whole.clusters)
     return {one.name: found[one.name] for one in chosen}
 
 
@@ -205,6 +207,14 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
     some = rows.sample.predictions
+    if rows.sample.clusters is not None:
+        few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
+        try:
+            _inner(statistic).bind(few.predictions).wild_sums(few.batch, np.arange(len(few)), len(few))
+        except UnsupportedError as error:
+            work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+            return False
+        return True
     if isinstance(some, RealPredictions):
         try:
             require_drawable(some, [statistic.bind(some[:1])])
@@ -212,6 +222,10 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
             work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
             return False
     return True
+
+
+def _inner(statistic: Statistic) -> Statistic:
+    return statistic.inner if isinstance(statistic, Subsampled) else statistic
 
 
 ESTIMATES = Stage("estimates", _estimates)

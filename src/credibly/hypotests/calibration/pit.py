@@ -33,7 +33,16 @@ from credibly.hypotests.resampling.choices import drawing_notes, require_drawabl
 from credibly.hypotests.resampling.loop import Target, replicated
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
+from credibly.predictions import (
+    Gaussian,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Rows,
+    Samples,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
@@ -220,6 +229,7 @@ def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
 def _checked(predictions: Any, labels: Any, name: str) -> Rows:
     """Return rows of real-valued predictions with one number observed for each."""
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, name)
     given = rows.sample.predictions
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
