@@ -27,6 +27,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
+    "AuditGroup",
+    "AuditResult",
     "BrierDecomposition",
     "Certificate",
     "Change",

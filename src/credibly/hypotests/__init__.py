@@ -1,5 +1,6 @@
 """A null hypothesis, a statistic, a p-value."""
 
+from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
 from credibly.hypotests.calibration.corp import corp_curve
@@ -14,6 +15,7 @@ from credibly.hypotests.predictive.predictive_check import predictive_check
 
 __all__ = [
     "Inflation",
+    "audit",
     "calibration_test",
     "certificate",
     "corp_curve",

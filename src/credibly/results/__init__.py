@@ -1,5 +1,6 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
+from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.curves import (
     CorpCurve,
@@ -19,6 +20,8 @@ from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "AuditGroup",
+    "AuditResult",
     "Certificate",
     "Change",
     "CheckResult",
