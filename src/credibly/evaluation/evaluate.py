@@ -13,6 +13,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
+    REAL_WIDTH,
     checked_rows,
     class_names,
     rows_for_pairs,
@@ -177,7 +178,7 @@ def evaluate(
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
-    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
+    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
     work = Work(
         summary=summarise(rows),
         single=single,

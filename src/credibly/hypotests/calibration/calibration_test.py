@@ -53,7 +53,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.over_rows import gathered
+from credibly.statistics.over_rows import for_pairs
 from credibly.statistics.registry import as_statistic
 
 MOST_RESAMPLES = 10_000_000
@@ -206,8 +206,7 @@ def calibration_test(
         )
         return dataclasses.replace(result, notes=(*result.notes, *said))
     if resample == "labels":
-        if isinstance(given, RealPredictions):
-            require_drawable(given, [one.bind(given[:1]) for one in chosen])
+        require_drawable(given, chosen)
         found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
         pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
@@ -267,7 +266,7 @@ def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
-        whole = Dataset(*gathered(rows))
+        whole = for_pairs(rows)
     return whole
 
 
