@@ -138,8 +138,8 @@ def evaluate(
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
-        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature. An empty
-        list leaves them out.
+        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature, or one
+        scale of real values. An empty list leaves them out.
 
     Returns
     -------

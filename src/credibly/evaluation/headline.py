@@ -7,6 +7,7 @@ The size leads: points of probability with an interval. Whether chance explains 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import shlex
 from typing import Any
@@ -17,10 +18,11 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import Stage, Work, check_verdicts
+from credibly.evaluation.stages import INTERVAL, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
+from credibly.recalibrate.comparison import REAL_METHODS
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
@@ -32,8 +34,6 @@ from credibly.statistics.registry import story_of
 POWER = 0.8
 FEW = 0.1
 """Data that leave an average gap of ten points possible tell nothing."""
-INTERVAL = 0.9
-"""Central interval that the headline of real values speaks of."""
 
 
 def points(share: float) -> str:
@@ -461,10 +461,10 @@ def _fit(file: str | None, method: str) -> str:
     return f"credibly calibrate fit {file} calibration.json --method {method}"
 
 
-def _compare(file: str | None) -> str:
+def _compare(file: str | None, methods: tuple[str, ...] = ("temperature", "vector", "matrix")) -> str:
     if file is None:
-        return 'cr.recalibration_report(predictions, labels, ["temperature", "vector", "matrix"])'
-    return f"credibly calibrate compare {file} --method temperature --method vector --method matrix"
+        return f"cr.recalibration_report(predictions, labels, {json.dumps(methods)})"
+    return f"credibly calibrate compare {file} {' '.join(f'--method {one}' for one in methods)}"
 
 
 def _planned(file: str | None, margin: float) -> str:
@@ -546,7 +546,38 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
         )
     )
-    return Headline(word, sentence, "", size, None, work.margin, most, tuple(questions), ())
+    remedy, steps = _real_remedy(work, word)
+    return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
+
+
+def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return what a scale would do to the intervals in a sentence, and what to do next with a command."""
+    report = work.found.get("recalibration")
+    if word != "conflict" or report is None:
+        return "", ()
+    file = _file(work)
+    tried = {name: one for name, one in report.methods.items() if one.failure is None}
+    off = {
+        name: abs(float(one.changes["picp"].after.value) - float(one.changes["picp"].after.settings["level"]))
+        for name, one in tried.items()
+        if "picp" in one.changes
+    }
+    others = (("Compare other recalibrations.", _compare(file, REAL_METHODS)),)
+    if not off:
+        return "", others if tried else ()
+    name = min(off, key=lambda one: off[one])
+    one, change = tried[name], tried[name].changes["picp"]
+    stated = float(change.after.settings["level"])
+    (level,) = _percent(stated)
+    before, after = _percent(float(change.before.value), float(change.after.value))
+    what = one.description[0].upper() + one.description[1:]
+    if off[name] < abs(float(change.before.value) - stated):
+        return (
+            f"{what}, fitted on held-out folds, would bring {level} intervals from {before} to {after}.",
+            (("Recalibrate, then evaluate on new data.", _fit(file, name)), *others),
+        )
+    vain = f"would not help: {level} intervals hold {before} before, {after} after."
+    return f"{what}, fitted on held-out folds, {vain}", others
 
 
 def _at(curve: EnvelopeCurve, level: float) -> float:

@@ -23,7 +23,16 @@ from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, RealPredictions, Rows
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Dirichlet,
+    Ensemble,
+    Point,
+    Predictions,
+    RealPredictions,
+    Rows,
+)
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
@@ -35,7 +44,7 @@ from credibly.results.recalibration import RecalibrationReport
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
-from credibly.statistics import Statistic, risk_coverage_curve
+from credibly.statistics import Statistic, picp, risk_coverage_curve
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
@@ -462,8 +471,9 @@ MOST_FITTED = 20_000
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
-    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
-        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
+        kinds = (Point, Ensemble, Dirichlet, RealPredictions)
+        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -475,8 +485,6 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         )
     if not methods:
         return NOT_ASKED
-    if not isinstance(some, ClassPredictions):
-        return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
     if rows.loaded(MOST_FITTED) is None:
@@ -484,21 +492,45 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     return None
 
 
+def _preview(predictions: Predictions, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
+    """Return the method that is tried unasked, and what is measured of it."""
+    if not isinstance(predictions, RealPredictions):
+        return ("temperature",), PREVIEW
+    level = stated_coverage(work.found["reals"])
+    return ("scale",), ("crps",) if level is None else (picp.with_(level=level), "crps")
+
+
+INTERVAL = 0.9
+"""Central interval that the headline of real values speaks of."""
+
+
+def stated_coverage(parts: RealParts | None) -> float | None:
+    """Return the stated coverage next to 90 % of which intervals are known."""
+    if parts is None or parts.coverage is None:
+        return None
+    return float(parts.coverage.levels[int(np.abs(parts.coverage.levels - INTERVAL).argmin())])
+
+
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
+    some = whole.predictions
+    methods, measured = _preview(some, work)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
-            whole.predictions,
+            some,
             whole.observed,
-            ("temperature",) if asked is None else asked,
+            methods if asked is None else asked,
             clusters=whole.clusters,
             cv=FOLDS,
-            statistics=PREVIEW if asked is None else None,
+            statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
+            groups=None if asked is None else whole.groups,
             n_bins=work.n_bins,
-            **work.drawn,
+            # what is tested of real values is tested already, and quantiles of mixtures cost
+            n_resamples=0 if asked is None and not isinstance(some, ClassPredictions) else work.n_resamples,
+            rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
     for name, one in found.methods.items():
