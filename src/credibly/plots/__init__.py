@@ -33,7 +33,7 @@ from credibly.plots.display import (
     whole_figure,
 )
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
-from credibly.plots.isotonic import CorpDisplay
+from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
@@ -116,6 +116,7 @@ coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
+murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
@@ -136,6 +137,7 @@ __all__ = [
     "disagreement",
     "kinds_of",
     "loss_map",
+    "murphy",
     "new_axes",
     "new_figure",
     "null",

@@ -6,6 +6,7 @@ from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
+    MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
@@ -15,7 +16,7 @@ from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
 from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
@@ -27,6 +28,9 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "DecisionCosts",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
@@ -39,6 +43,7 @@ __all__ = [
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",
+    "MurphyCurve",
     "PowerCurve",
     "PowerStudy",
     "PredictiveCheck",

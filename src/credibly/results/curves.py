@@ -139,6 +139,55 @@ class CorpCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class MurphyCurve(Result):
+    """Mean cost of acting on a probability, by the threshold above which one acts.
+
+    A false alarm costs the threshold t and a miss 1 - t.
+
+    Attributes
+    ----------
+    name : str
+        The class that one acts against.
+    thresholds : ndarray (t,)
+        Where one acts.
+    cost, stderr : ndarray (t,)
+        Mean cost there and its standard error.
+    constant : ndarray (t,)
+        The cost of predicting the share of events for all.
+    level : float
+        Coverage of `band` at each threshold.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    name: str
+    thresholds: HostArray
+    cost: HostArray
+    stderr: HostArray
+    constant: HostArray
+    level: float
+    n: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def band(self) -> tuple[HostArray, HostArray]:
+        """Lower and upper end of the interval at each threshold."""
+        from scipy.special import ndtri
+
+        half = float(ndtri((1 + self.level) / 2)) * self.stderr
+        return np.maximum(self.cost - half, 0.0), self.cost + half
+
+    def __str__(self) -> str:
+        worst = int(self.cost.argmax())
+        return (
+            f"Murphy curve of {self.name} (n = {self.n}): largest cost {self.cost[worst]:.4g} at threshold "
+            f"{self.thresholds[worst]:.4g}, {self.constant[worst]:.4g} with one prediction for all"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class EnvelopeCurve(Tested, Result):
     """Observed shares against levels, and what the hypothesis gives.
 
