@@ -228,7 +228,7 @@ def compare(
     level : float
         Joint coverage of the intervals that decide about ties.
     rng : None, int or Generator
-        Seed; the same seed gives the same comparison, byte by byte.
+        Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
         True shows one line on standard error after one second, in a terminal or a notebook; a callable is
         called with (stage, done, total); None shows nothing.
