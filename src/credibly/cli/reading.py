@@ -159,28 +159,13 @@ class Streaming:
 
     def scanned(self, reading: Reading, engine: Engine, output: Output) -> Rows:
         """Make chunks of a file or pattern; what was left out is noted on stderr."""
-        if reading.drop_invalid:
-            raise InputError(
-                "`--drop-invalid`",
-                "leaves out rows of files that are read whole",
-                f"'{reading.file}' is read in chunks",
-                "Leave it out; `--skip-bad-shards` leaves out whole files.",
-            )
-        if reading._special():
-            raise InputError(
-                f"`{reading._special()[0]}`",
-                "is for files that are read whole",
-                f"'{reading.file}' is read in chunks",
-                "Leave it out, or `credibly convert` the files first.",
-            )
         rows = scan(
             reading.file,
-            reading.labels,
-            kind=reading.kind,
-            member_axis=reading.member_axis,
             chunk_rows=self.chunk_rows,
             engine=engine,
             skip_bad_shards=self.skip_bad_shards,
+            drop_invalid=reading.drop_invalid,
+            **reading.said,
         )
         output.notes(map(with_flags, rows.sample.notes))
         return rows

@@ -83,10 +83,6 @@ class Comparison(Reported):
         Scores over trade-offs, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
         Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
-    places : mapping of str to Places
-        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
-    curves : mapping of str to CorpCurve
-        Confidence against accuracy of every model's mean prediction, by isotonic regression.
     recommendations : mapping of str to Recommendation
         Which model to take where abstaining is allowed, and where it is not.
     findings : tuple of str
@@ -99,6 +95,10 @@ class Comparison(Reported):
         What lets the comparison run again.
     source : mapping
         Where the data came from: paths, digests, command.
+    places : mapping of str to Places
+        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
+    curves : mapping of str to CorpCurve
+        Confidence against accuracy of every model's mean prediction, by isotonic regression.
     """
 
     drawn_as = ("ranking",)
@@ -112,14 +112,14 @@ class Comparison(Reported):
     models: Mapping[str, PredictionSummary]
     ranking: Ranking
     estimates: Mapping[str, Mapping[str, Estimate]]
-    places: Mapping[str, Places]
-    curves: Mapping[str, CorpCurve]
     recommendations: Mapping[str, Recommendation]
     findings: tuple[str, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
 
     @property
     def heading(self) -> str:
@@ -139,9 +139,8 @@ class Comparison(Reported):
         dict
             For every model, the smallest log loss first, its numbers by the heading of their column.
         """
-        order = next(iter(self.places.values())).names
-        if "log_loss" in self.places:
-            order = self.places["log_loss"].names
+        first = next(iter(self.places.values()), None)
+        order = () if first is None else self.places.get("log_loss", first).names
         return {
             model: {
                 COLUMNS[name]: _leading(name, self.estimates[model][name], model, own)
@@ -234,7 +233,7 @@ def compare(
     blocks : int, optional
         The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
-        Seed; the same seed gives the same comparison, byte by byte.
+        Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
         True shows one line on standard error after one second, in a terminal or a notebook; a callable is
         called with (stage, done, total); None shows nothing.
@@ -296,6 +295,8 @@ def _compared(
     paper, rng, level = asked["paper"], asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
+    if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
+        models = matched_models({str(name): one for name, one in models.items()})
     one_of("`paper`", paper, (None, "C25"))
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more

@@ -124,7 +124,7 @@ def evaluate(
     n_resamples : int
         Number of replicates behind tests and bands.
     rng : None, int or Generator
-        Seed; the same seed gives the same evaluation, byte by byte.
+        Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float

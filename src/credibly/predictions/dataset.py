@@ -187,7 +187,7 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
         predictions=predictions,
         labels=labels,
         weights=None,
-        ids=None,
+        ids=None if any(one.ids is None for one in chunks) else together([one.ids for one in chunks], 0),
         groups=together([chunk.groups for chunk in chunks], 0),
         clusters=together([chunk.clusters for chunk in chunks], 0),
         features=together([chunk.features for chunk in chunks], 0),
