@@ -61,6 +61,8 @@ def fit_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     method: Method = "temperature",
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -85,6 +87,8 @@ def fit_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     chosen = named_recalibration(method)
@@ -134,6 +138,8 @@ def apply_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -156,6 +162,8 @@ def apply_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     reading.require_elsewhere(out, recalibration)
@@ -180,6 +188,7 @@ def apply_file(
         data.labels,
         features=data.features,
         groups=data.groups,
+        clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,
         meta={**data.meta, "recalibration": chosen.describe()},
@@ -207,6 +216,8 @@ def compare_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
@@ -234,6 +245,8 @@ def compare_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     data = reading.labelled(output)
@@ -249,6 +262,7 @@ def compare_file(
             n_resamples=n_resamples,
             rng=seed,
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
+            clusters=data.clusters,
         )
     if output.as_json:
         output.json(report.to_dict())
