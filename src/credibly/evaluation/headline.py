@@ -25,7 +25,7 @@ from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap
+from credibly.statistics import confidence_gap, picp
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
@@ -485,26 +485,28 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        detectable = (NormalDist().inv_cdf(1 - work.level / 2) + NormalDist().inv_cdf(POWER)) * float(
-            np.sqrt(stated * (1 - stated) / rows.n)
-        )
+        error = float(np.sqrt(stated * (1 - stated) / rows.n))
+        if rows.sample.clusters is not None:
+            error = picp(*rows.arguments, level=stated).stderr or error
+        detectable = (NormalDist().inv_cdf(1 - work.level / 2) + NormalDist().inv_cdf(POWER)) * error
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     if conflict:
         # each as a share of the worst that is possible: a median can be off by 50 points only
         worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
         shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        chance = f"more than chance explains{_clustered(work)}"
         if size is None or shifted:
             way = "too low" if middle < 0.5 else "too high"
-            sentence = f"Biased, its predictions are {way}: {said}, more than chance explains."
+            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
         else:
             way = "Too narrow" if size > 0 else "Too wide"
             fewer = "too few" if size > 0 else "too many"
-            sentence = f"{way}: {held}, {points(size)} {fewer}; more than chance explains."
+            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
     elif detectable is not None and detectable > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_instances(rows.n)}, only intervals that hold {points(detectable)} "
+            f"Too few data to tell: with {_seen(rows, work)}, only intervals that hold {points(detectable)} "
             "more or fewer labels than they promise would have been noticed (power 80 %)."
         )
     else:
@@ -513,7 +515,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             if detectable is None
             else f"; {points(detectable)} more or fewer would have been noticed (power 80 %)"
         )
-        sentence = f"No sign of miscalibration in {rows.n} instances: {held or said}{limit}."
+        sentence = f"No sign of miscalibration in {_seen(rows, work)}: {held or said}{limit}."
     questions = []
     other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
     if curve is not None:

@@ -118,7 +118,25 @@ def test_real_values_in_clusters() -> None:
     normal = cr.Gaussian(np.zeros(400), np.ones(400))
     found = cr.evaluate(normal, rng.normal(size=400), blocks=20, progress=None, n_resamples=99)
     assert found.tests["quantile_calibration_error"].n_clusters == 20
-    assert any("clusters" in reason for _, reason in found.not_run)
+    assert "400 instances of 20 clusters" in found.headline.sentence
+
+
+def test_curves_of_real_values_keep_clusters() -> None:
+    """Labels that share a shift leave the band of independent rows, not that of clusters."""
+    rng = np.random.default_rng(4)
+    shift = np.repeat(rng.normal(size=30), 20)
+    labels = np.sqrt(0.5) * shift + np.sqrt(0.5) * rng.normal(size=600)
+    normal = cr.Gaussian(np.zeros(600), np.ones(600))
+    for curve in (cr.pit_test, cr.coverage_curve):
+        plain, own = curve(normal, labels, rng=0), curve(normal, labels, blocks=20, rng=0)
+        assert own.observed == pytest.approx(plain.observed)
+        assert np.mean(own.upper - own.lower) > 1.3 * np.mean(plain.upper - plain.lower)
+        assert not own.rejects()
+        assert "clusters" in own.hypothesis
+    with pytest.raises(cr.UnsupportedError, match="keep their labels"):
+        cr.pit_test(
+            cr.Gaussian(np.zeros((600, 2)), np.ones((600, 2))), labels, blocks=20, hypothesis="bayesian"
+        )
 
 
 def test_few_clusters_cannot_tell() -> None:
