@@ -334,7 +334,8 @@ def _even_band(curves: HostArray, stated: HostArray, level: float) -> tuple[floa
     """Return the p-value of the largest distance from the stated shares, and a band of one width around them.
 
     Signs of clusters make replicates symmetric, which shares near 0 and 1 are not: ranks level by level, as
-    `envelope` takes them, would reject 10 % of calibrated data at 5 %. The largest distance lies in the middle.
+    `envelope` takes them, would reject 10 % of calibrated data at 5 %. The largest distance is that of levels
+    in the middle.
     """
     distance = np.abs(curves - stated).max(axis=1)
     pvalue, _ = monte_carlo_pvalue(float(distance[0]), distance[1:], "greater")
