@@ -72,6 +72,8 @@ def fit_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     method: Method = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -96,6 +98,8 @@ def fit_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     chosen = None if method is None else named_recalibration(method)
@@ -153,6 +157,8 @@ def apply_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -175,6 +181,8 @@ def apply_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     reading.require_elsewhere(out, recalibration)
@@ -203,6 +211,7 @@ def apply_file(
         data.labels,
         features=data.features,
         groups=data.groups,
+        clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,
         meta={**data.meta, "recalibration": chosen.describe()},
@@ -230,6 +239,8 @@ def compare_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
@@ -257,6 +268,8 @@ def compare_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     data = reading.labelled(output)
@@ -273,6 +286,7 @@ def compare_file(
             n_resamples=n_resamples,
             rng=seed,
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
+            clusters=data.clusters,
         )
     if output.as_json:
         output.json(report.to_dict())

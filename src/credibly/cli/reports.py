@@ -63,6 +63,8 @@ def report_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -99,6 +101,8 @@ def report_files(
             id_column,
             classes,
             levels,
+            clusters,
+            blocks,
         )
         for one in file
     ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
+from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
@@ -46,7 +47,7 @@ from credibly.evaluation.words import (
     verdicts,
 )
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS
+from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
@@ -211,12 +212,15 @@ def evaluate(
         classes=names,
         verdicts=verdicts(found["tests"], work.summary, level)
         or (nothing_tested(_why_untested(rows, tests)),),
-        warnings=data_warnings(rows, survey, names, recorded),
+        warnings=(
+            *(str(one) for one in (dependences(single) if tests else ())),
+            *data_warnings(rows, survey, names, recorded),
+        ),
         notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
-            "hypothesis": HYPOTHESIS,
+            "hypothesis": HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED,
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
             "n_resamples": int(n_resamples),

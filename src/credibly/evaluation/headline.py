@@ -28,7 +28,7 @@ from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap
+from credibly.statistics import confidence_gap, picp
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
@@ -499,31 +499,36 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        hits = round(observed * rows.n)  # independent events, as right answers are
-        bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
-        most = bound.upper
+        if rows.sample.clusters is None:
+            hits = round(observed * rows.n)  # independent events, as right answers are
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            most = bound.upper
+        else:
+            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
+            most = max(abs(stated - end) for end in ends)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     if conflict:
         # each as a share of the worst that is possible: a median can be off by 50 points only
         worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
         shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        chance = f"more than chance explains{_clustered(work)}"
         if size is None or shifted:
             way = "too low" if middle < 0.5 else "too high"
-            sentence = f"Biased, its predictions are {way}: {said}, more than chance explains."
+            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
         else:
             way = "Too narrow" if size > 0 else "Too wide"
             fewer = "too few" if size > 0 else "too many"
-            sentence = f"{way}: {held}, {points(size)} {fewer}; more than chance explains."
+            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
     elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_instances(rows.n)}, its {_percent(stated)[0]} intervals can hold "
+            f"Too few data to tell: with {_seen(rows, work)}, its {_percent(stated)[0]} intervals can hold "
             f"{at_most(most)} more or fewer than they promise ({_sure(work)} that it is not more)."
         )
     else:
         limit = "" if most is None else f"; they are within {at_most(most)} of their promise, {_sure(work)}"
-        sentence = f"No sign of miscalibration in {rows.n} instances: {held or said}{limit}."
+        sentence = f"No sign of miscalibration in {_seen(rows, work)}: {held or said}{limit}."
     questions = []
     other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
     if curve is not None:

@@ -79,8 +79,8 @@ def checked_rows(
 ) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
-        predictions = scan(predictions, labels, groups=groups, features=features)
-        labels = groups = features = None
+        predictions = scan(predictions, labels, groups=groups, features=features, clusters=clusters)
+        labels = groups = features = clusters = None
     rows = as_rows(
         predictions,
         labels,

@@ -323,9 +323,7 @@ class RealParts(Part):
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
-    if not work.tests or not isinstance(rows.sample.predictions, RealPredictions):
-        return NOT_ASKED
-    return None if rows.sample.clusters is None else IN_CLUSTERS
+    return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
 
 
 def _run_reals(rows: Rows, work: Work) -> RealParts | None:
@@ -341,9 +339,7 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     return None if pit is None else RealParts(pit, coverage)
 
 
-REALS = Stage(
-    "reals", _run_reals, _reals_apply, "curves of the probability integral transform and of coverage"
-)
+REALS = Stage("reals", _run_reals, _reals_apply)
 
 
 MOST_STATISTICS = 6

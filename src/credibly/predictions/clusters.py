@@ -41,10 +41,11 @@ class Clusters:
         return np.searchsorted(self.levels, ids) % MOST_CLUSTERS
 
     @property
-    def note(self) -> str:
-        """What a result says about them."""
-        together = "" if self.levels.size == self.number else f", taken together as {self.number}"
-        return f"rows come in {self.levels.size} independent clusters{together}; rows of one may depend"
+    def notes(self) -> tuple[str, ...]:
+        """What a result says about them: nothing where none are taken together."""
+        if self.levels.size == self.number:
+            return ()
+        return (f"of {self.levels.size} independent clusters several are taken together, as {self.number}",)
 
 
 def as_ids(clusters: Any, n: int) -> HostArray:

@@ -430,7 +430,7 @@ class InMemory(Rows):
     def arguments(self) -> tuple[Any, Any]:
         """Predictions and labels as public functions take them; rows that belong together bring both."""
         if self.whole.clusters is not None:
-            return self.whole, None
+            return dataclasses.replace(self.whole, notes=()), None  # which the predictions have by now
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:

@@ -183,6 +183,7 @@ def scan(
     sample_weight: Any = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
@@ -217,6 +218,8 @@ def scan(
         Group of every instance, where the files do not hold them.
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
+    clusters : array (n,), optional
+        Ids of what rows share, where the files do not hold them; chunks may split a cluster.
     chunk_rows : int, optional
         Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
         of Dask arrays are chunks as they are.
@@ -249,6 +252,7 @@ def scan(
     True
     """
     chosen = as_engine(engine)
+    beside = {"groups": groups, "features": features, "clusters": clusters}
     options = {
         "drop_invalid": drop_invalid or None,
         "normalise": normalise or None,
@@ -264,14 +268,13 @@ def scan(
     if hasattr(predictions, "__dask_graph__") and not said:
         from credibly.scale.dask_arrays import scan_dask
 
-        beside = {"weight": sample_weight, "groups": groups, "features": features}
+        beside |= {"weight": sample_weight}
         return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
         sample_weight,
-        groups=groups,
-        features=features,
+        beside=beside,
         kind=kind,
         member_axis=member_axis,
         chunk_rows=chunk_rows,

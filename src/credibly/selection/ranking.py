@@ -387,7 +387,7 @@ def rank_models(
 
 def _clusters_note(given: Models) -> tuple[str, ...]:
     found = next(iter(given.values())).clusters
-    return () if found is None else (f"{found.note}, and ties are decided by drawing clusters",)
+    return () if found is None else (f"ties are decided by drawing {found.levels.size} clusters of rows",)
 
 
 def _scored_half(progress: Progress, n_resamples: int) -> Progress:

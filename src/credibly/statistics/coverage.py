@@ -185,6 +185,28 @@ class CoverageShares(Bound):
         """Count the labels (or their weights) by the ends they passed."""
         return self.counted(self.places(labels.values), labels.weights)
 
+    @property
+    @abstractmethod
+    def stated(self) -> dict[str, HostArray]:
+        """Probability of a label below each of the ends, ascending, by the name of the count."""
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        total = np.bincount(codes, weight, minlength=number)
+        expected, added = State(weight=np.array([weight.sum()])), State()
+        for name, places in self.places(labels.values).items():
+            steps = np.diff(self.stated[name], prepend=0.0, append=1.0)
+            cells = codes * steps.size + to_host(places)[0].astype(np.intp)
+            counts = np.bincount(cells, weight, minlength=number * steps.size)
+            expected[name] = weight.sum() * steps[None, :]
+            added[name] = counts.reshape(number, steps.size) - total[:, None] * steps
+        return expected, added
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the counts of pseudo-labels with these signs, (b, ends + 1)."""
+        return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
+
     @abstractmethod
     def shares(self, state: State) -> Array:
         """Return the share of labels at each level, (b, l)."""
@@ -218,20 +240,14 @@ class QuantileErrorBound(CoverageShares):
         """Return the cell between neighbouring quantiles."""
         return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
 
-    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the expected counts between neighbouring levels, and per cluster what the labels add."""
-        steps = np.diff(to_host(self.levels), prepend=0.0, append=1.0)
-        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
-        cells = to_host(self.places(labels.values)["cells"])[0].astype(np.intp)
-        counts = np.bincount(codes * steps.size + cells, weight, minlength=number * steps.size)
-        total = np.bincount(codes, weight, minlength=number)
-        added = counts.reshape(number, steps.size) - total[:, None] * steps
-        return State(cells=weight.sum() * steps[None, :], weight=np.array([weight.sum()])), State(cells=added)
+    @property
+    def stated(self) -> dict[str, HostArray]:
+        """The levels of the quantiles."""
+        return {"cells": to_host(self.levels)}
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels, on the host."""
-        counts = expected["cells"] + signs @ added["cells"]
-        shares = np.cumsum(counts, axis=1)[:, :-1] / expected["weight"][:, None]
+        shares = self.shares(self.wild_state(expected, added, signs))
         return np.sum((shares - to_host(self.levels)) ** 2, axis=1)
 
     def shares(self, state: State) -> Array:
@@ -343,6 +359,12 @@ class CentralShares(CoverageShares):
             "reached": count_at_most(self.lower, values),
             "exceeded": count_at_most(self.upper, values, strict=True),
         }
+
+    @property
+    def stated(self) -> dict[str, HostArray]:
+        """Levels of the lower ends, of the widest interval first, and of the upper ends."""
+        held = to_host(self.levels)
+        return {"reached": (1.0 - held[::-1]) / 2.0, "exceeded": (1.0 + held) / 2.0}
 
     def shares(self, state: State) -> Array:
         """Return 1 minus the shares below and above each interval, by rising level."""

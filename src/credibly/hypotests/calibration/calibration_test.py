@@ -254,7 +254,7 @@ def _clustered(
     found = wild(chosen, rows, clusters, seed, n_resamples, report)
     results = [
         single_result(
-            one.bound, one.values, settings, referred=False, notes=(clusters.note, *said), clusters=clusters
+            one.bound, one.values, settings, referred=False, notes=(*clusters.notes, *said), clusters=clusters
         )
         for one in found
     ]

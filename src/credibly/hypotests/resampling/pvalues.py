@@ -243,6 +243,9 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     """Combine tests that share replicates: smallest p-value, with pooled ranks."""
     pooled = pooled_pvalues(values, tuple(result.tail for result in results))
     pvalue, adjusted, smallest = westfall_young(pooled)
+    if results[0].n_clusters is not None:
+        least = smallest_pvalue(results[0].n_clusters)
+        pvalue, adjusted = max(pvalue, least), np.maximum(adjusted, least)
     components = {
         result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
         for result, own in zip(results, adjusted, strict=True)
@@ -252,8 +255,6 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     effect = float(score[0] - score[1:].mean())
     spread = float(score[1:].std(ddof=1)) if score.size > 2 else float("nan")
     names = ", ".join(components)
-    if results[0].n_clusters is not None:
-        pvalue = max(pvalue, smallest_pvalue(results[0].n_clusters))
     return HypotestResult(
         name="calibration_test",
         hypothesis=results[0].hypothesis,

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
@@ -28,7 +27,7 @@ from credibly.hypotests.resampling.loop import Resampled
 from credibly.predictions import Dataset, Rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import Sums, merged
-from credibly.statistics.over_rows import Planned, require_rows
+from credibly.statistics.over_rows import Planned, gathered, require_rows
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -70,6 +69,10 @@ class _Work:
             expected, added = bound.wild_sums(chunk.batch, codes, self.clusters.number)
             states |= {f"{one.statistic.name} expected": expected, f"{one.statistic.name} added": added}
         return Sums(states)
+
+
+def _ids(chunk: Dataset) -> HostArray:
+    return np.asarray(chunk.clusters)
 
 
 def wild(
@@ -121,13 +124,8 @@ def wild(
         if one in sums:
             continue
         part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
-        if part is None:
-            raise UnsupportedError(
-                f"`{one.name}` of rows in chunks, with clusters",
-                "must be a sum over instances",
-                f"it is {one.traits.reduction}",
-                "Read the rows into memory: `load`.",
-            )
+        if part is None:  # of chunks the mean predictions are gathered
+            part = Dataset(*gathered(rows), clusters=np.concatenate(list(rows.map(_ids))))
         bound = (
             one.bind_part(part.predictions, rows.n)
             if isinstance(one, Subsampled)
