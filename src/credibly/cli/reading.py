@@ -41,6 +41,7 @@ class Reading:
     id_column: str | None = None
     classes: str | None = None
     levels: str | None = None
+    by: str | None = None
 
     @property
     def said(self) -> dict[str, Any]:
@@ -50,18 +51,19 @@ class Reading:
             "labels": self.labels,
             "member_axis": self.member_axis,
             "normalise": self.normalise,
-            "columns": None if self.columns is None else _names(self.columns),
-            "exclude": () if self.exclude is None else _names(self.exclude),
+            "columns": None if self.columns is None else names_of(self.columns),
+            "exclude": () if self.exclude is None else names_of(self.exclude),
             "ignore_label": self.ignore_label,
             "n_raters": self.n_raters,
             "id": self.id_column,
-            "classes": None if self.classes is None else _names(self.classes),
-            "levels": None if self.levels is None else [_number(one) for one in _names(self.levels)],
+            "classes": None if self.classes is None else names_of(self.classes),
+            "levels": None if self.levels is None else [_number(one) for one in names_of(self.levels)],
         }
 
     def dataset(self, output: Output) -> Dataset:
         """Read the file; what was inferred or left out is noted on stderr."""
-        data = load(self.file, drop_invalid=self.drop_invalid, **self.said)
+        groups = None if self.by is None else names_of(self.by)
+        data = load(self.file, drop_invalid=self.drop_invalid, groups=groups, **self.said)
         output.notes(map(with_flags, data.notes))
         return data
 
@@ -103,7 +105,8 @@ class Reading:
     def _special(self) -> list[str]:
         """Return the options that few files need, as they are typed."""
         typed = ["--normalise"] if self.normalise else []
-        for name in ("columns", "exclude", "ignore_label", "n_raters", "id_column", "classes", "levels"):
+        names = ("columns", "exclude", "ignore_label", "n_raters", "id_column", "classes", "levels", "by")
+        for name in names:
             value = getattr(self, name)
             flag = "--id" if name == "id_column" else f"--{name.replace('_', '-')}"
             typed += [] if value is None else [flag, str(value)]
@@ -219,7 +222,7 @@ def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
     return whole
 
 
-def _names(text: str) -> list[str]:
+def names_of(text: str) -> list[str]:
     """Return names that are separated by commas; one with a comma in it stands in quotes."""
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
 

@@ -63,6 +63,7 @@ def report_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    by: options.By = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -99,6 +100,7 @@ def report_files(
             id_column,
             classes,
             levels,
+            by,
         )
         for one in file
     ]
@@ -107,6 +109,7 @@ def report_files(
     output = Output(as_json, quiet)
     if len(file) > 1:
         only_of_one = {
+            "by": by,
             "statistic": statistic,
             "recalibrate": recalibrate,
             "margin": margin != options.MARGIN,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import Note
 from credibly.io.columns import tabulate
@@ -54,6 +54,7 @@ def load(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    groups: Sequence[str] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
 
@@ -92,6 +93,8 @@ def load(
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, where the file does not tell.
+    groups : sequence of str, optional
+        Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
 
     Returns
     -------
@@ -131,6 +134,7 @@ def load(
         id,
         classes,
         levels,
+        groups,
     )
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
@@ -159,6 +163,7 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
+    _set_attributes_aside(content, said)
     source = None if said.labels is None else label_source(said.labels, content)
     given = None
     if said.id is None and isinstance(source, Content) and content.table and source.table:
@@ -175,6 +180,20 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
     return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
+
+
+def _set_attributes_aside(content: Content, said: Said) -> None:
+    """Take the columns that the user names as groups out of what is given a role."""
+    held = content.arrays if content.table is None else content.table
+    for name in said.groups or ():
+        if name not in held:
+            raise InputError(
+                "`groups`",
+                "must name columns or arrays of the file",
+                f"there is no {name!r}",
+                nearest(name, held),
+            )
+        content.attributes[str(name)] = held.pop(name)
 
 
 def _name_classes(content: Content, names: list[str]) -> None:
@@ -251,7 +270,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         predictions,
         labels,
         content.arrays.get("features"),
-        content.arrays.get("group"),
+        dict(content.attributes) or content.arrays.get("group"),
         content.arrays.get("id"),
         classes=content.classes,
         classes_ordered=content.named_by is None,
@@ -322,6 +341,14 @@ def _check_beside(content: Content, predictions: Predictions) -> None:
         if len(shape) > (2 if name == "features" else 1):
             remedy = "Flatten each instance." if name == "features" else "Use one column."
             raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
+    for name, column in content.attributes.items():
+        if tuple(column.shape) != (len(predictions),):
+            raise InputError(
+                f"attribute {name!r}",
+                f"must have one entry per instance ({len(predictions)})",
+                f"got shape {tuple(column.shape)}",
+                "Save one row per instance.",
+            )
     if "features" in content.arrays:
         require_finite(as_real(content.arrays["features"], "features"), "features")
     classes = content.classes

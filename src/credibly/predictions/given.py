@@ -17,8 +17,15 @@ from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import is_array, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.convert import as_predictions, is_frame, is_source, loaded, require_order
-from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.convert import (
+    as_predictions,
+    column_names,
+    is_frame,
+    is_source,
+    loaded,
+    require_order,
+)
+from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
@@ -173,7 +180,8 @@ def _taken(data: Dataset, order: Any) -> Dataset:
     def taken(array: Any) -> Any:
         return None if array is None else array[order]
 
-    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "groups", "ids", "weights")}
+    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "ids", "weights")}
+    arrays["groups"] = each_attribute(taken, data.groups)
     return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
 
 
@@ -219,6 +227,8 @@ def _feature_names(features: Any) -> tuple[str, ...] | None:
 
 def _plain(name: str, value: Any) -> Any:
     """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
+    if name == "groups" and is_frame(value):
+        return {str(column): np.asarray(value[column]) for column in column_names(value)}
     if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
@@ -38,7 +38,7 @@ from credibly.hypotests.calibration.family import (
     wild_sums,
 )
 from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
-from credibly.hypotests.calibration.lattice import Lattice, lattice_of
+from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS
 from credibly.predictions import (
     Belief,
@@ -74,8 +74,8 @@ def audit(
     *,
     groups: Any = None,
     depth: int = 2,
-    n_quantiles: int = 4,
-    min_size: int = 20,
+    n_quantiles: int = QUANTILES,
+    min_size: int = FEWEST_ROWS,
     measures: Sequence[str] | None = None,
     hypothesis: Literal["mean", "set"] | None = None,
     clusters: Any = None,
@@ -184,7 +184,6 @@ def audit(
         f"{name} tells nothing here: the predictions leave no room for chance" for name in fixed
     )
     notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
-    attributes = tuple(dict.fromkeys(name for one in lattice.conditions for name, _ in one))
     return AuditResult(
         hypothesis=IN_SETS if as_sets else HYPOTHESIS if clusters is None else CLUSTERED,
         pvalue=tested.pvalue,
@@ -194,7 +193,7 @@ def audit(
         n=rows.n,
         n_groups=len(lattice.conditions),
         n_cells=lattice.n_cells,
-        attributes=attributes,
+        attributes=lattice.attributes,
         measures=tuple(_measure_name(one, names) for one in counted),
         n_clusters=source.n_clusters,
         n_resamples=int(n_resamples),
@@ -257,7 +256,9 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
             "`groups`",
             "must be given where the rows do not bring them",
             "got none",
-            'Pass `groups={"age": age, "sex": sex}`, or a data frame.',
+            Remedy(
+                'Pass `groups={"age": age, "sex": sex}`, or a data frame.', "Name columns: `--by age,sex`."
+            ),
         )
     if whole is not None:
         return whole.groups, ()
