@@ -9,7 +9,7 @@ from typing import Any, Literal
 from credibly.results.base import Result, Tested, jsonable, require_level
 from credibly.results.tests import Word
 
-_WIDE = 0.5
+WIDE = 0.5
 """A group in which only larger effects could have been seen cannot tell anything."""
 
 _MOST_LISTED = 8
@@ -186,7 +186,7 @@ class AuditResult(Tested, Result):
         require_level(own)
         if self.pvalue <= own:
             return "conflict"
-        blind = all(one.detectable > _WIDE for one in self.groups)
+        blind = all(one.detectable > WIDE for one in self.groups)
         return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
 
     def table(self, which: Literal["all", "rejected", "findings"] = "all") -> list[dict[str, Any]]:

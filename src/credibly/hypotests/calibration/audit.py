@@ -54,8 +54,9 @@ from credibly.predictions import (
 )
 from credibly.predictions.joining import aligned
 from credibly.predictions.passes import detached
-from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.audit import WIDE, AuditGroup, AuditResult
 from credibly.results.base import require_level
+from credibly.results.tests import Word
 
 IN_SETS = "the distribution of every label lies in its predicted set"
 CLUSTERED = (
@@ -357,35 +358,40 @@ def _groups(
     else:
         low, high = np.full(effect.shape, -1.0), np.full(effect.shape, 1.0)
         detectable = np.ones(effect.shape)
+    # of a lower bound it is counted that the event did not happen
+    mirrored = np.array([one.bound == "lower" for one in measures])[:, None]
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    observed, effect = np.where(mirrored, 1.0 - observed, observed), np.where(mirrored, -effect, effect)
     explained = explained_groups(source, tested, lattice, level)
-    names = lattice.names
-    order = np.lexsort((np.arange(effect.size), -tested.score.ravel(), tested.adjusted.ravel()))
+    numbers = {
+        "observed": observed,
+        "expected": observed - effect,
+        "effect": effect,
+        "low": np.clip(low, -1.0, 1.0),
+        "high": np.clip(high, -1.0, 1.0),
+        "pvalue": tested.alone,
+        "adjusted_pvalue": tested.adjusted,
+        "detectable": detectable,
+    }
+    columns = {name: one.ravel().tolist() for name, one in numbers.items()}
+    names, sizes = lattice.names, size.tolist()
+    counted = [_measure_name(one, classes) for one in measures]
     found = []
-    for m, g in zip(*np.divmod(order, len(names)), strict=True):
-        measure = measures[m]
-        mirrored = measure.bound == "lower"  # counted is that it did not happen
-        ends = (low[m, g], high[m, g]) if not mirrored else (-high[m, g], -low[m, g])
-        seen, gap = observed[m, g], effect[m, g]
-        if mirrored:
-            seen, gap = 1.0 - seen, -gap
-        rejected = tested.adjusted[m, g] <= level
-        blind = detectable[m, g] > 0.5
+    for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
+        m, g = divmod(place, len(names))
+        own = {name: column[place] for name, column in columns.items()}
+        word: Word = "cannot tell" if own["detectable"] > WIDE else "no conflict found"
+        if own["adjusted_pvalue"] <= level:
+            word = "conflict"
         found.append(
             AuditGroup(
-                names[g],
-                lattice.conditions[g],
-                int(size[g]),
-                _measure_name(measure, classes),
-                float(seen),
-                float(seen - gap),
-                float(gap),
-                float(np.clip(ends[0], -1.0, 1.0)),
-                float(np.clip(ends[1], -1.0, 1.0)),
-                float(tested.alone[m, g]),
-                float(tested.adjusted[m, g]),
-                float(detectable[m, g]),
-                explained.get((int(m), int(g))),
-                "conflict" if rejected else "cannot tell" if blind else "no conflict found",
+                group=names[g],
+                conditions=lattice.conditions[g],
+                n=sizes[g],
+                measure=counted[m],
+                explained_by=explained.get((m, g)),
+                verdict=word,
+                **own,
             )
         )
     return tuple(found)
