@@ -5,8 +5,8 @@
 
 Labels are drawn from the predictions, all groups see the same labels, and scores of groups whose rows are
 calibrated do not depend on the other groups: the step-down adjustment of Westfall and Young (1993) is exact
-for any number of groups, whatever they share. W is only the scale on which groups compete, corrected for
-skewness so that groups with few rows do not use up the error rate.
+for any number of groups, whatever they share. W is only the scale on which groups compete; it knows the
+skewness of S, so that groups with few rows and rare classes do not use up the error rate.
 
 Of clusters the sign of all residuals of a cluster is drawn (wild bootstrap). Of sets the count of a class is
 compared with its upper and its lower probability; a count is largest, in all groups at once, under the upper
@@ -142,9 +142,9 @@ def audit(
 
     References
     ----------
-    Westfall and Young, *Resampling-based multiple testing*, 1993. Wilson and Hilferty, *The distribution of
-    chi-square*, 1931. Cameron, Gelbach and Miller, *Bootstrap-based improvements for inference with clustered
-    errors*, 2008; Webb, *Reworking wild bootstrap-based inference for clustered errors*, 2023.
+    Westfall and Young, *Resampling-based multiple testing*, 1993. Cameron, Gelbach and Miller,
+    *Bootstrap-based improvements for inference with clustered errors*, 2008; Webb, *Reworking wild
+    bootstrap-based inference for clustered errors*, 2023.
 
     Examples
     --------
@@ -348,13 +348,14 @@ def _groups(
     size = lattice.sizes
     effect = source.residual / size
     observed = source.score / size
-    sides = [standardised(sign * tested.critical, source.skewness) for sign in (-1.0, 1.0)]
     if np.isfinite(tested.critical):
-        with np.errstate(invalid="ignore"):
-            low, high = (effect - source.spread * side for side in sides[::-1])
-            reach = np.maximum(*np.abs(sides)) + _POWER_SCORE
-            deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
-            detectable = np.where(source.variance > 0, np.minimum(1.0, reach * deviation), 1.0)
+        sides = tested.critical * np.array([-1.0, 1.0, -1.0, 1.0])[:, None, None]
+        shapes = np.stack([source.shape, source.shape, source.skewness, source.skewness])
+        *ends, below, above = standardised(sides, shapes)
+        low, high = (effect - source.spread * end for end in reversed(ends))
+        deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
+        detectable = np.minimum(1.0, (np.maximum(-below, above) + _POWER_SCORE) * deviation)
+        detectable = np.where(source.variance > 0, detectable, 1.0)
     else:
         low, high = np.full(effect.shape, -1.0), np.full(effect.shape, 1.0)
         detectable = np.ones(effect.shape)
