@@ -78,6 +78,8 @@ class Work:
         Called with (stage, done, total).
     left_out : list of (str, str)
         What was not run, and why.
+    attributes : array (n,), mapping of str to array (n,), or None
+        What groups are made of, in memory; None where rows bring their own.
     found : dict
         The parts of the stages before, by the name of their field.
     """
@@ -96,6 +98,7 @@ class Work:
     source: Mapping[str, Any]
     tell: Progress
     left_out: Reasons
+    attributes: Any = None
     found: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

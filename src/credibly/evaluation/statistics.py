@@ -12,7 +12,7 @@ import numpy as np
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
-from credibly.hypotests import calibration_test
+from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import (
@@ -26,6 +26,7 @@ from credibly.predictions import (
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.audit import AuditResult
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
@@ -171,6 +172,29 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
     return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}
 
 
+def _audited(rows: Rows, work: Work) -> str | None:
+    if rows.sample.groups is None or not work.tests:
+        return NOT_ASKED
+    if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
+        return "the rows are no predictions"
+    return None
+
+
+def _audit(rows: Rows, work: Work) -> AuditResult | None:
+    """Audit the attributes that were given, or the groups of the rows."""
+    try:
+        return audit(
+            *work.single.arguments,
+            groups=work.attributes,
+            level=work.level,
+            **work.drawn,
+            progress=lambda done, total: work.tell("audit of groups", done, total),
+        )
+    except UnsupportedError as error:
+        work.leave_out("audit of groups", f"{error.subject} {error.rule}, {error.evidence}")
+        return None
+
+
 def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
     found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     work.tell("decomposition", 1, 1)
@@ -230,3 +254,4 @@ ESTIMATES = Stage("estimates", _estimates)
 GROUPS = Stage("groups", _groups, _has_groups)
 DECOMPOSITION = Stage("decomposition", _decomposition, to_classes)
 TESTS = Stage("tests", _tests, _tested)
+AUDIT = Stage("audit", _audit, _audited, "audit of groups")

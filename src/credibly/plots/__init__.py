@@ -32,6 +32,7 @@ from credibly.plots.display import (
     printable,
     whole_figure,
 )
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
 from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
@@ -115,6 +116,7 @@ pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
+audit = _from_data("audit", "audit", AuditDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
 murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
@@ -132,6 +134,7 @@ __all__ = [
     "Table",
     "ViolinDisplay",
     "Words",
+    "audit",
     "check",
     "coverage",
     "disagreement",

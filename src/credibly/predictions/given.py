@@ -20,13 +20,14 @@ from credibly.predictions.belief import Belief
 from credibly.predictions.clusters import as_ids, require_one
 from credibly.predictions.convert import (
     as_predictions,
+    column_names,
     is_frame,
     is_source,
     loaded,
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
@@ -239,10 +240,9 @@ def _taken(data: Dataset, order: Any) -> Dataset:
 
     if isinstance(data.labels, (Classes, Counts)):
         return data.take(order)
-    arrays = {
-        one: taken(getattr(data, one))
-        for one in ("labels", "features", "groups", "ids", "weights", "clusters")
-    }
+    names = ("labels", "features", "ids", "weights", "clusters")
+    arrays = {one: taken(getattr(data, one)) for one in names}
+    arrays["groups"] = each_attribute(taken, data.groups)
     return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
 
 
@@ -294,6 +294,8 @@ def _plain(name: str, value: Any, n: int) -> Any:
     """Return groups and clusters on the host, features as an array; weights are checked elsewhere."""
     if name == "clusters":
         return as_ids(value, n)
+    if name == "groups" and is_frame(value):
+        return {str(column): np.asarray(value[column]) for column in column_names(value)}
     if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value
