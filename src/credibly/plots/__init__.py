@@ -36,6 +36,7 @@ from credibly.plots.isotonic import CorpDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
 from credibly.results.curves import CorpCurve
@@ -105,6 +106,7 @@ coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
+spread = _from_data("spread", "hypotests.spread_curve", ErrorSpreadDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
@@ -134,5 +136,6 @@ __all__ = [
     "printable",
     "reliability",
     "risk_coverage",
+    "spread",
     "whole_figure",
 ]

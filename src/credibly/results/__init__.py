@@ -8,6 +8,7 @@ from credibly.results.curves import (
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
+    SpreadCurve,
 )
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
@@ -43,6 +44,7 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SimplexMap",
+    "SpreadCurve",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",
