@@ -17,7 +17,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.set_tests import CredalParts
-from credibly.evaluation.stages import Stage, Work, check_verdicts
+from credibly.evaluation.stages import INTERVAL, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
 from credibly.hypotests import calibration_test
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
@@ -31,8 +31,6 @@ from credibly.statistics.registry import story_of
 POWER = 0.8
 FEW = 0.1
 """A test that would miss an average gap of ten points tells nothing."""
-INTERVAL = 0.9
-"""Central interval that the headline of real values speaks of."""
 
 
 def points(share: float) -> str:
@@ -474,7 +472,11 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             np.sqrt(stated * (1 - stated) / rows.n)
         )
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
-    if conflict:
+    others = _real_conflicts(work)
+    if not conflict and others:
+        word = "conflict"
+        sentence = f"Miscalibrated, though not on average: {held or said}. {others[0]}"
+    elif conflict:
         # each as a share of the worst that is possible: a median can be off by 50 points only
         worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
         shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
@@ -507,7 +509,8 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
                 "coverage",
                 "Do its intervals hold what they promise?",
                 "conflict" if curve.rejects(work.level) else other,
-                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals).",
+                f"{held[0].upper()}{held[1:]} (p = {shown(curve.pvalue)} over all intervals)."
+                f"{_sharpness(parts)}",
             )
         )
     worst = int(np.abs(parts.pit.difference).argmax())
@@ -521,7 +524,50 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
             f"{shown(float(parts.pit.levels[worst]))} (p = {shown(parts.pit.pvalue)}).",
         )
     )
+    questions += _spread_answer(parts, work, other)
     return Headline(word, sentence, "", size, None, work.margin, detectable, tuple(questions), ())
+
+
+def _real_conflicts(work: Work) -> list[str]:
+    """Say what tests of calibration found that neither quantiles nor intervals show, the worst first."""
+    found = verdicts(dict(work.found["tests"] or {}), work.summary, work.level)
+    said = []
+    for one in found:
+        if one.word == "conflict" and one.statistic is not None:
+            story = story_of(one.statistic)
+            way = story.above if one.size is None or one.size > 0 else story.below
+            more = "" if "chance" in way else ", more than chance explains"
+            said.append(f"{story.title}: {way}{more}.")
+    return said
+
+
+def _sharpness(parts: Any) -> str:
+    """Say how wide its intervals are, beside the one interval that all labels need."""
+    if parts.width is None or not parts.label_width:
+        return ""
+    share = _percent(parts.width / parts.label_width)[0]
+    return (
+        f" On average its {_percent(INTERVAL)[0]} intervals are {shown(parts.width)} wide, {share} of the "
+        f"range that holds {_percent(INTERVAL)[0]} of all labels."
+    )
+
+
+def _spread_answer(parts: Any, work: Work, other: Word) -> list[Answer]:
+    """Answer whether errors follow the stated spread; nothing where one spread is stated for all."""
+    curve = parts.spread
+    if curve is None or curve.stated.size < 2:
+        return []
+    tests = dict(work.found["tests"] or {})
+    own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
+    conflict = any(one.verdict(work.level) == "conflict" for one in own)
+    ends = [
+        f"{shown(float(curve.observed[at]))} where it states {shown(float(curve.stated[at]))}"
+        for at in (0, -1)
+    ]
+    said = f"Its errors are {ends[0]}, and {ends[1]} (root mean squares)."
+    if own:
+        said += f" p = {shown(min(one.deciding_pvalue for one in own))} over all stated spreads."
+    return [Answer("stated", "Are errors as large as it says?", "conflict" if conflict else other, said)]
 
 
 def _at(curve: EnvelopeCurve, level: float) -> float:

@@ -41,6 +41,13 @@ def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     return centre, xp.mean(std * std + (mean - centre[:, None]) ** 2, axis=1)
 
 
+def states_one_spread(predictions: Predictions) -> bool:
+    """Tell whether all rows state the same variance, up to rounding."""
+    assert isinstance(predictions, RealPredictions)
+    variance = to_host(mean_and_variance(predictions)[1])
+    return bool(np.ptp(variance) <= 1e-12 * variance.max())
+
+
 class OfSpread(Statistic):
     """What statistics of the stated spread share: predictions must state a variance."""
 
