@@ -32,6 +32,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.spread import states_one_spread
 from credibly.statistics.subsampled import Subsampled
 
 MOST_GROUPS = 100
@@ -59,7 +60,7 @@ def choose(
             statistic = statistic.with_(n_bins=n_bins)
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, rows.n)
+            reason = _why_not_unasked(statistic, rows)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -102,11 +103,13 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     return None
 
 
-def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
+def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
-    if compares_pairs(statistic) and n < 2:
+    if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
+        return "all instances state one spread, and a slope needs two"
+    if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None
 

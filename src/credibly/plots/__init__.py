@@ -38,6 +38,7 @@ from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
 from credibly.results.curves import ReliabilityCurve
@@ -119,6 +120,7 @@ check = _from_data("check", "predictive_check", CheckDisplay)
 audit = _from_data("audit", "audit", AuditDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
 murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
+spread = _from_data("spread", "hypotests.spread_curve", ErrorSpreadDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
@@ -150,5 +152,6 @@ __all__ = [
     "printable",
     "reliability",
     "risk_coverage",
+    "spread",
     "whole_figure",
 ]

@@ -28,6 +28,7 @@ from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.audit import AuditResult
 from credibly.results.curves import EnvelopeCurve
@@ -75,6 +76,9 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     if parts.coverage is not None:
         display = EnvelopeDisplay(parts.coverage)
         figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+    if parts.spread is not None and parts.spread.stated.size > 1:
+        spread = ErrorSpreadDisplay(parts.spread)
+        figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
     if left:

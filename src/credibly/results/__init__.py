@@ -10,6 +10,7 @@ from credibly.results.curves import (
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
+    SpreadCurve,
 )
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
@@ -53,6 +54,7 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SimplexMap",
+    "SpreadCurve",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",
