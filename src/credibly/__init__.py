@@ -81,6 +81,7 @@ if _TYPE_CHECKING:
         evaluate,
     )
     from credibly.hypotests import (
+        audit,
         calibration_test,
         corp_curve,
         coverage_curve,
@@ -175,6 +176,7 @@ _HOMES = {
         "evaluate",
     ),
     "credibly.hypotests": (
+        "audit",
         "calibration_test",
         "corp_curve",
         "coverage_curve",
@@ -303,6 +305,7 @@ __all__ = [
     "UnsupportedError",
     "accuracy",
     "as_predictions",
+    "audit",
     "brier",
     "calibration_test",
     "classwise_ece",

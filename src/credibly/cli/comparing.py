@@ -16,7 +16,7 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, compare, joined, standing_rows
+from credibly.evaluation import Comparison, compare, joined, shown, shown_range, standing_rows
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -103,6 +103,8 @@ def compare_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -144,6 +146,8 @@ def compare_files(
             id_column,
             classes,
             levels,
+            clusters,
+            blocks,
         )
         for file in files
     ]
@@ -205,8 +209,9 @@ def run_comparison(
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
         return compare(
-            {name: one.arguments[0] for name, one in zip(names, models, strict=True)},
-            models[0].arguments[1],
+            {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
+            _without_clusters(models[0]).arguments[1],
+            **models[0].also("clusters"),
             progress=tell,
             source={
                 "paths": [one.source for one in samples],
@@ -217,6 +222,12 @@ def run_comparison(
             },
             **settings,
         )
+
+
+def _without_clusters(rows: Rows) -> Rows:
+    """Return rows in memory without their clusters, which are those of the first model for all."""
+    whole = rows.loaded()
+    return rows if whole is None else InMemory(dataclasses.replace(whole, clusters=None))
 
 
 @contextmanager
@@ -244,14 +255,49 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    table = _table(comparison)
-    shown = ("tradeoff", "model", "place_best", "place_worst", "score", "interval")
-    output.table(table, shown=shown)
-    if output.terminal:
+    if not output.terminal:
+        output.table(_table(comparison))
+    else:
+        output.table(_leading(comparison))
+        if comparison.has_imprecision:
+            output.table(_places(comparison))
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
     output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
+
+
+def _leading(comparison: Comparison) -> Table:
+    """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
+    found = comparison.leading()
+    columns = ("model", *next(iter(found.values())))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            model,
+            *(
+                "\n".join(filter(None, (_beside(one.value, one.interval), one.standing)))
+                for one in own.values()
+            ),
+        )
+        for model, own in found.items()
+    ]
+    return Table(columns, rows)
+
+
+def _beside(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _places(comparison: Comparison) -> Table:
+    """Return the places at every trade-off as a person reads them, each difference with its interval."""
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in comparison.ranking.tradeoffs:
+        standing = comparison.ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            behind = standing.behind(name)
+            said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
+            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
+    return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
 def _table(comparison: Comparison) -> Table:

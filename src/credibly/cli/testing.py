@@ -17,7 +17,7 @@ from credibly.cli.reading import Reading, Streaming, in_memory
 from credibly.hypotests import calibration_test, credal_test, plan_labels, validity_test
 from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
-from credibly.predictions import ClassPredictions, Counts, Point, Rows
+from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
 from credibly.results.certificates import EquivalenceResult
 from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
 from credibly.statistics import Statistic
@@ -148,6 +148,8 @@ def test_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -192,6 +194,8 @@ def test_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     of_sets: dict[str, Any] = {
@@ -320,7 +324,11 @@ def _tested(
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         some = data.sample.predictions
-        if isinstance(data.sample.batch, Counts) and not statistic and not given:
+        raters = isinstance(data.sample.batch, Counts) and not statistic and not given
+        sets = isinstance(some, ClassPredictions) and not isinstance(some, Point)
+        if raters or (sets and (given.get("weights") != "mean" or set(given) != {"weights"})):
+            require_independent(data, "a test of raters' labels" if raters else "the test of a set")
+        if raters:
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             result: HypotestResult = validity_test(
                 whole.predictions,
@@ -355,7 +363,7 @@ def _set_test(
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
     mean_alone = weights == "mean" and set(given) == {"weights"}
-    if mean_alone and data.loaded() is None:
+    if mean_alone and (data.loaded() is None or data.sample.clusters is not None):
         return calibration_test(
             data,
             statistics=_statistics(statistic or [SET_STATISTIC], n_bins),

@@ -24,6 +24,7 @@ from credibly.plots.display import (
     Display,
     Table,
     Words,
+    kinds_of,
     new_axes,
     new_figure,
     panels,
@@ -31,11 +32,13 @@ from credibly.plots.display import (
     printable,
     whole_figure,
 )
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
 from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
 from credibly.results.curves import ReliabilityCurve
@@ -114,8 +117,10 @@ pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
+audit = _from_data("audit", "audit", AuditDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
 murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
+spread = _from_data("spread", "hypotests.spread_curve", ErrorSpreadDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
 __all__ = [
@@ -131,9 +136,11 @@ __all__ = [
     "Table",
     "ViolinDisplay",
     "Words",
+    "audit",
     "check",
     "coverage",
     "disagreement",
+    "kinds_of",
     "loss_map",
     "murphy",
     "new_axes",
@@ -145,5 +152,6 @@ __all__ = [
     "printable",
     "reliability",
     "risk_coverage",
+    "spread",
     "whole_figure",
 ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.errors import InputError, nearest, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown, title
+from credibly.evaluation.comparison import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
@@ -32,6 +33,7 @@ from credibly.plots.display import (
     model_line,
     models_on,
     panels,
+    picture,
     ranges,
     sorted_dots,
     unit_square,
@@ -268,7 +270,7 @@ class ClasswiseDisplay:
 
 
 class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
-    """Confidence against accuracy, before and after every recalibration that could be fitted.
+    """Confidence against accuracy, or stated against observed coverage, before and after recalibrations.
 
     Attributes
     ----------
@@ -276,25 +278,39 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
         From `credibly.recalibration_report`.
     """
 
-    words = Words("Before and after", "confidence", "accuracy")
-
     report: RecalibrationReport
 
     @property
-    def curves(self) -> dict[str, ReliabilityDisplay]:
-        """The diagrams by name, "before" first."""
-        fitted = {name: one.curve for name, one in self.report.methods.items() if one.curve is not None}
+    def _is_real(self) -> bool:
+        return not isinstance(self.report.curve, ReliabilityCurve)
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        axes = ("stated coverage", "observed coverage") if self._is_real else ("confidence", "accuracy")
+        return Words("Before and after", *axes)
+
+    @property
+    def curves(self) -> dict[str, ReliabilityDisplay | EnvelopeDisplay]:
+        """The diagrams by name, "before" first; of quantiles without symmetric levels there is none."""
+        found = {
+            "before": self.report.curve,
+            **{name: one.curve for name, one in self.report.methods.items()},
+        }
         return {
-            name: ReliabilityDisplay(one) for name, one in {"before": self.report.curve, **fitted}.items()
+            name: EnvelopeDisplay(one) if isinstance(one, EnvelopeCurve) else ReliabilityDisplay(one)
+            for name, one in found.items()
+            if one is not None
         }
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        before, *fitted = (shown(one.error) for one in self.curves.values())
-        names = list(self.curves)[1:]
-        after = " and ".join(f"{gap} after {name}" for name, gap in zip(names, fitted, strict=True))
-        return f"The mean gap between confidence and accuracy is {before} before recalibration, {after}."
+        gaps = {name: shown(_mean_distance(one)) for name, one in self.curves.items()}
+        before = gaps.pop("before", "unknown")
+        after = " and ".join(f"{gap} after {name}" for name, gap in gaps.items())
+        what = "stated and observed coverage" if self._is_real else "confidence and accuracy"
+        return f"The mean gap between {what} is {before} before recalibration, {after}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         for name, one in self.curves.items():
@@ -303,12 +319,78 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: one._columns() for name, one in self.curves.items()}
-        shared = ("bin", "instances", "predicted", "observed")
-        names = [name for name, one in tables.items() for _ in one["bin"]]
+        shared = ("level", "observed") if self._is_real else ("bin", "instances", "predicted", "observed")
+        names = [name for name, one in tables.items() for _ in one["observed"]]
         return {
             "curve": names,
             **{key: [cell for one in tables.values() for cell in one[key]] for key in shared},
         }
+
+
+def _mean_distance(display: ReliabilityDisplay | EnvelopeDisplay) -> float:
+    """Return the mean gap between what a curve states and what was observed."""
+    if isinstance(display, EnvelopeDisplay):
+        return float(np.abs(display.curve.difference).mean())
+    return display.error
+
+
+class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
+    """Confidence against accuracy of several models on the same instances.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        From `credibly.compare`.
+    most : int
+        How many models are drawn, those with the smallest log loss first.
+    """
+
+    words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
+
+    comparison: Any
+    most: int = 8
+
+    def _require(self) -> None:
+        require_positive("`most`", self.most, "Use 8.")
+
+    @property
+    def curves(self) -> dict[str, Display]:
+        """The diagrams of the models, the smallest log loss first."""
+        return {name: picture(self.comparison.curves[name]) for name in self.comparison.leading()}
+
+    @property
+    def drawn(self) -> dict[str, Display]:
+        """Those that are drawn."""
+        return dict(list(self.curves.items())[: self.most])
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        estimates = self.comparison.estimates
+        gaps = [
+            f"{name} {in_units('confidence_gap', estimates[name]['confidence_gap'].value)}"
+            for name in self.drawn
+        ]
+        left = len(self.curves) - len(self.drawn)
+        more = f" {left} models with a larger log loss are not drawn." if left else ""
+        return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        for name, one in self.drawn.items():
+            one._model(ax, name)
+
+    def _columns(self) -> dict[str, Any]:
+        tables = {name: one._columns() for name, one in self.drawn.items()}
+        first, *_ = tables.values()
+        columns: dict[str, Any] = {"model": [name for name, one in tables.items() for _ in _first(one)]}
+        for key in first:
+            columns[key] = [cell for one in tables.values() for cell in one[key]]
+        return columns
+
+
+def _first(columns: Mapping[str, Iterable[object]]) -> Iterable[object]:
+    """Return the first column of a table."""
+    return next(iter(columns.values()))
 
 
 class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationReport):
@@ -318,18 +400,21 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
     ----------
     report : RecalibrationReport
         From `credibly.recalibration_report`.
-    statistic : str
-        What is compared.
+    statistic : str, optional
+        What is compared. Default: log loss, or of real values CRPS.
     """
 
     size = (5.0, 2.8)
     key_below = 0.3
 
     report: RecalibrationReport
-    statistic: str = "log_loss"
+    statistic: str | None = None
 
     def _require(self) -> None:
         known = {name for one in self.report.methods.values() for name in one.changes}
+        if self.statistic is None:
+            object.__setattr__(self, "statistic", "crps" if "crps" in known else "log_loss")
+            return
         if self.statistic not in known:
             remedy = nearest(self.statistic, known)
             raise InputError("`statistic`", "must be one of the report", f"got {self.statistic!r}", remedy)
@@ -337,8 +422,8 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
     @property
     def changes(self) -> dict[str, Any]:
         """The changes by method."""
-        methods = self.report.methods.items()
-        return {name: one.changes[self.statistic] for name, one in methods if self.statistic in one.changes}
+        methods, own = self.report.methods.items(), str(self.statistic)
+        return {name: one.changes[own] for name, one in methods if own in one.changes}
 
     @property
     def difference(self) -> HostArray:
@@ -358,12 +443,12 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
         (ends,) = ranges(*self.interval[best : best + 1].T)
         interval = "" if ends == "none" else f" (95 % interval of the change {ends})"
         moved = f"from {shown(change.before.value)} to {shown(change.after.value)}"
-        return f"{title(self.statistic)}: {name} moves it {moved}{interval}."
+        return f"{title(str(self.statistic))}: {name} moves it {moved}{interval}."
 
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words(f"Change of {title(self.statistic)}", "after minus before")
+        return Words(f"Change of {title(str(self.statistic))}", "after minus before")
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one point per method with its interval, and the line of no change."""

@@ -273,7 +273,8 @@ def model_line(ax: Axes, x: Any, y: Any, label: str, **style: Any) -> Any:
     """
     # names of models are the user's: one that begins with "_" would be left out of the key
     given = {**line_style(models_on(ax)), "markersize": 5, "linewidth": 1.3, **style}
-    (line,) = ax.plot(x, y, label=f" {label}" if label.startswith("_") else label, **given)
+    said = shortened(label)
+    (line,) = ax.plot(x, y, label=f" {said}" if said.startswith("_") else said, **given)
     _MODELS.add(line)
     return line
 
@@ -476,6 +477,26 @@ def ranges(low: Iterable[float], high: Iterable[float]) -> list[str]:
     return ["none" if np.isnan(ends[0]) else shown_range(ends) for ends in both]
 
 
+def kinds_of(result: object) -> dict[str, type[Display]]:
+    """Return the pictures of a result by kind, without those of its parts.
+
+    Parameters
+    ----------
+    result : Result
+        What a test or measure returned.
+
+    Returns
+    -------
+    dict
+        Types of displays by kind.
+    """
+    return {
+        name: display
+        for base in reversed(type(result).__mro__)
+        for name, display in _PICTURES.get(base.__name__, {}).items()
+    }
+
+
 def picture(result: object, kind: str | None = None, **options: Any) -> Display:
     """Return the picture of a result, which has its sentence and its table and can be drawn.
 
@@ -493,11 +514,7 @@ def picture(result: object, kind: str | None = None, **options: Any) -> Display:
     Display
         The picture: ``finding``, ``table()`` and ``draw(ax)``.
     """
-    kinds = {
-        name: display
-        for base in reversed(type(result).__mro__)
-        for name, display in _PICTURES.get(base.__name__, {}).items()
-    }
+    kinds = kinds_of(result)
     if not kinds:
         raise UnsupportedError(
             f"a picture of `{type(result).__name__}`",

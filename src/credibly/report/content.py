@@ -91,7 +91,7 @@ _TITLED = (0.5, 1.0, 0.05, 0.26)
 _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 
 
-FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals"}
+FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals", "stated": "reals"}
 """Section whose first figure stands beside the question about this."""
 SPREAD = ("sets", "validity", "checks")
 
@@ -226,6 +226,7 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
+        *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         ("Members M", str(seen.m)),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
@@ -237,6 +238,13 @@ def how_tested(evaluation: Evaluation) -> str:
         return "Nothing was tested."
     number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
     tests = "one test" if number == 1 else f"{number} tests"
+    clusters = evaluation.predictions.n_clusters
+    if clusters is not None:
+        return (
+            f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, whose residuals changed their "
+            f"signs together {evaluation.settings['n_resamples']} times; the chance of a false conflict is "
+            f"about {100 * evaluation.settings['level']:.3g} %."
+        )
     return (
         f"{tests[0].upper()}{tests[1:]} on labels drawn {evaluation.settings['n_resamples']} times from the "
         f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %."

@@ -1,5 +1,6 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
+from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.curves import (
     CorpCurve,
@@ -9,6 +10,7 @@ from credibly.results.curves import (
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
+    SpreadCurve,
 )
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
@@ -20,6 +22,8 @@ from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "AuditGroup",
+    "AuditResult",
     "Certificate",
     "Change",
     "CheckResult",
@@ -50,6 +54,7 @@ __all__ = [
     "RootEstimate",
     "ScoreStability",
     "SimplexMap",
+    "SpreadCurve",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",

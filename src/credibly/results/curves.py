@@ -46,6 +46,36 @@ class ReliabilityCurve(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class SpreadCurve(Result):
+    """Stated spread against the errors that are made, in bins of the stated spread.
+
+    Attributes
+    ----------
+    left, right : ndarray (b,)
+        Ends of the bins that hold instances, in standard deviations; the last is infinite.
+    weight : ndarray (b,)
+        Instances of every bin.
+    stated, observed : ndarray (b,)
+        Root of the mean stated variance, and of the mean squared error.
+    band : tuple of ndarray or None
+        Lower and upper end, per bin, of the errors of a calibrated model with these predictions.
+    level : float or None
+        Coverage of `band` in each bin.
+    n : int
+        Number of instances.
+    """
+
+    left: np.ndarray[Any, Any]
+    right: np.ndarray[Any, Any]
+    weight: np.ndarray[Any, Any]
+    stated: np.ndarray[Any, Any]
+    observed: np.ndarray[Any, Any]
+    band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
+    level: float | None
+    n: int
+
+
+@dataclasses.dataclass(frozen=True)
 class CorpCurve(Result):
     """Predicted probability against isotonic recalibration, and the split of a proper score.
 

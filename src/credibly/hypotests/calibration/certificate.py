@@ -28,7 +28,15 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dataset,
+    Rows,
+    as_point,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceResult
@@ -90,6 +98,7 @@ def certificate(
     require_level(level)
     chosen = as_statistic(statistic)
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`certificate`")
     given = rows.sample.predictions
     chosen.require_predictions(given)
     assert isinstance(given, ClassPredictions)

@@ -34,7 +34,15 @@ from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import require_single_labels, require_target
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, as_rows
+from credibly.predictions import (
+    ClassPredictions,
+    Counts,
+    Dataset,
+    Labels,
+    Point,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
@@ -136,6 +144,7 @@ def corp_curve(
     """
     one_of("`score`", score, tuple(SCORES))
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`corp_curve`")
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
