@@ -16,7 +16,7 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, compare, joined, standing_rows
+from credibly.evaluation import Comparison, RealComparison, compare, joined, score_rows, standing_rows
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -116,6 +116,7 @@ def compare_files(
     alternative: Alternatives = None,
     scaled: Scaled = False,
     stability: Stability = False,
+    statistic: options.Statistics = None,
     n_resamples: Draws = 1000,
     n_bins: Bins = None,
     seed: options.Seed = 0,
@@ -128,6 +129,7 @@ def compare_files(
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
+    Real values are ranked by CRPS, interval score and log loss, or by --statistic.
     """
     readings = [
         Reading(
@@ -157,6 +159,7 @@ def compare_files(
     for name, value in named.items():
         flags += [] if value is None else [f"--{name}", value]
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
+    flags += [flag for one in statistic or () for flag in ("--statistic", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
@@ -172,6 +175,7 @@ def compare_files(
         alternatives=alternative or (),
         scaled=scaled,
         stability=stability,
+        statistics=statistic,
         n_resamples=n_resamples,
         n_bins=n_bins,
         rng=seed,
@@ -245,7 +249,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
     table = _table(comparison)
-    shown = ("tradeoff", "model", "place_best", "place_worst", "score", "interval")
+    shown = (table.columns[0], "model", "place_best", "place_worst", "score", "interval")
     output.table(table, shown=shown)
     if output.terminal:
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
@@ -255,6 +259,20 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
 
 
 def _table(comparison: Comparison) -> Table:
+    if isinstance(comparison, RealComparison):
+        scored: list[tuple[Cell, ...]] = [
+            (
+                one.statistic,
+                one.model,
+                one.place_best,
+                one.place_worst,
+                one.score,
+                one.difference,
+                None if one.low is None or one.high is None else (one.low, one.high),
+            )
+            for one in score_rows(comparison.ranking)
+        ]
+        return Table(("statistic", *COLUMNS[1:7]), scored, frozenset({"interval"}))
     rows: list[tuple[Cell, ...]] = [
         (
             one.tradeoff,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
 from credibly.evaluation.stages import Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
-from credibly.evaluation.tidy import StandingRow, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range, source_warnings
-from credibly.predictions import Rows, matched_models
+from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
+from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.predictions import RealPredictions, Rows, as_rows, matched_models
 from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.ranking import TRADEOFFS
+from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.settings import Paper, ScoreMeasure
 from credibly.selection.standings import Ranking, Recommendation
 from credibly.statistics import Statistic
@@ -66,7 +67,7 @@ class Comparison(Reported):
 
     _page = "comparison.html"
     _rows_are = "All places"
-    _row = StandingRow
+    _row: ClassVar[type] = StandingRow
     _headings = ("trade-off", "place", "model", "score", "behind the first by")
     _logged = ("version", "rng", "n_resamples")
 
@@ -109,6 +110,38 @@ class Comparison(Reported):
         return {f"{row.model}/E at tradeoff {row.tradeoff:g}": row.score for row in self._rows()}
 
 
+@dataclasses.dataclass(frozen=True)
+class RealComparison(Comparison):
+    """All that :func:`compare` computed of models of real values.
+
+    Attributes
+    ----------
+    ranking : ScoreRanking
+        Standings by proper scores, with paired differences and ties.
+    recommendations : mapping
+        Empty: there is no imprecision to weigh.
+    """
+
+    _row: ClassVar[type] = ScoreRow
+    _headings = ("score", "place", "model", "mean", "behind the first by")
+
+    ranking: ScoreRanking  # type: ignore[assignment]
+
+    def _rows(self) -> tuple[ScoreRow, ...]:  # type: ignore[override]
+        return score_rows(self.ranking)
+
+    def _cells(self, row: ScoreRow) -> tuple[str, ...]:  # type: ignore[override]
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:
+            behind = shown_range((row.low, row.high))
+        return title(row.statistic), place, row.model, shown(row.score), behind
+
+    def _metrics(self) -> dict[str, float]:
+        return {f"{row.model}/{row.statistic}": row.score for row in self._rows()}
+
+
 @takes_rng
 def compare(
     models: Mapping[str, Any],
@@ -126,6 +159,7 @@ def compare(
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
+    statistics: Sequence[str | Statistic] | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
     source: Mapping[str, Any] | None = None,
@@ -135,7 +169,8 @@ def compare(
     Parameters
     ----------
     models : mapping of str to Predictions, array, Rows or Dask array
-        Class predictions by name.
+        Predictions by name: all of classes, or all of real values, where `Gaussian`, `Samples` and
+        `Quantiles` may stand side by side.
     labels : array (n,) or LabelCounts
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
@@ -162,6 +197,8 @@ def compare(
         Bootstrap draws behind ties.
     level : float
         Joint coverage of the intervals that decide about ties.
+    statistics : sequence of str or Statistic, optional
+        For real values: the scores to rank by; see :func:`rank_models`.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte.
     progress : callable, optional
@@ -193,6 +230,27 @@ def compare(
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
     one_of("`paper`", paper, (None, "C25"))
+    if statistics is not None or _are_real(models, labels):
+        ranked = rank_models(
+            models,
+            labels,
+            tradeoffs=tradeoffs,
+            measure=measure,
+            divergence=divergence,
+            budget=budget,
+            base=base,
+            scaled=scaled,
+            alternatives=alternatives,
+            stability=stability,
+            paper=paper,
+            n_resamples=n_resamples,
+            level=level,
+            statistics=statistics,
+            rng=rng,
+            progress=lambda done, total: tell("scores", done, total),
+        )
+        given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
+        return _compared_reals(ranked, given, origin(source), rng)
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     ranking = rank_models(
         models,
@@ -242,6 +300,52 @@ def compare(
         },
         source=recorded,
     )
+
+
+def _are_real(models: Any, labels: Any) -> bool:
+    """Tell whether the first model predicts real values; what is wrong with others is said later."""
+    if not isinstance(models, Mapping) or not models:
+        return False
+    return isinstance(as_rows(next(iter(models.values())), labels).sample.predictions, RealPredictions)
+
+
+def _compared_reals(
+    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any
+) -> RealComparison:
+    return RealComparison(
+        models={name: summarise(one) for name, one in given.items()},
+        ranking=ranking,
+        estimates=ranking.estimates,
+        recommendations={},
+        findings=tuple(_real_finding(one, ranking) for one in ranking.standings.values()),
+        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
+        notes=ranking.notes,
+        settings={
+            "version": version(),
+            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
+            "level": ranking.level,
+            **ranking.settings,
+        },
+        source=recorded,
+    )
+
+
+def _real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+    """Say who has the smallest score, by how much, and who is tied with it."""
+    first, *others = standing.names
+    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    if not others:
+        return f"{said}."
+    tied = standing.tied_with_first
+    if tied:
+        are = "are" if len(tied) > 1 else "is"
+        return (
+            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
+    low, high = standing.intervals[1].tolist()
+    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
+    return f"{said}, ahead of {others[0]}{ahead}."
 
 
 def _left_out(models: Mapping[str, Rows]) -> list[str]:

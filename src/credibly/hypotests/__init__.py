@@ -2,7 +2,7 @@
 
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
-from credibly.hypotests.calibration.corp import corp_curve
+from credibly.hypotests.calibration.corp import corp_curve, decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
 from credibly.hypotests.calibration.reliability import reliability_curve
 from credibly.hypotests.credal.credal_test import credal_test
@@ -18,6 +18,7 @@ __all__ = [
     "corp_curve",
     "coverage_curve",
     "credal_test",
+    "decompose_crps",
     "inflate",
     "member_functions",
     "observation_check",

@@ -9,7 +9,7 @@ from credibly.results.curves import (
     RiskCoverageCurve,
     SimplexMap,
 )
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -24,6 +24,7 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "CrpsDecomposition",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",

@@ -1,8 +1,9 @@
 """One score for every kind of prediction, and a fair choice between unlike models."""
 
 from credibly.selection.ranking import rank_models
+from credibly.selection.real_models import ScoreRanking
 from credibly.selection.score import epistemic_score
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import Ranking
 
-__all__ = ["Ranking", "epistemic_score", "rank_models", "score_stability"]
+__all__ = ["Ranking", "ScoreRanking", "epistemic_score", "rank_models", "score_stability"]

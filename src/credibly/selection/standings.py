@@ -71,8 +71,33 @@ class Crossing(Result):
     interval: tuple[float, float]
 
 
+class Places(Result):
+    """An order of models in which ties are called ties."""
+
+    names: tuple[str, ...]
+    best_ranks: HostArray
+    worst_ranks: HostArray
+
+    @property
+    def tied_with_first(self) -> tuple[str, ...]:
+        """The models that are not worse than the first beyond chance, the first left out."""
+        return tuple(
+            name for name, place in zip(self.names[1:], self.best_ranks[1:], strict=True) if place == 1
+        )
+
+    def place(self, name: str) -> str:
+        """Return the place of a model as text: "2", or "1 to 3" where it is tied."""
+        if name not in self.names:
+            raise InputError(
+                "`name`", "must be one of the models", f"got {name!r}", nearest(name, self.names)
+            )
+        at = self.names.index(name)
+        low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
+        return str(low) if low == high else f"{low} to {high}"
+
+
 @dataclasses.dataclass(frozen=True)
-class Standing(Result):
+class Standing(Places):
     """The models at one trade-off, best first.
 
     Attributes
@@ -102,23 +127,6 @@ class Standing(Result):
     differences: HostArray
     intervals: HostArray
     level: float
-
-    @property
-    def tied_with_first(self) -> tuple[str, ...]:
-        """The models that are not worse than the first beyond chance, the first left out."""
-        return tuple(
-            name for name, place in zip(self.names[1:], self.best_ranks[1:], strict=True) if place == 1
-        )
-
-    def place(self, name: str) -> str:
-        """Return the place of a model as text: "2", or "1 to 3" where it is tied."""
-        if name not in self.names:
-            raise InputError(
-                "`name`", "must be one of the models", f"got {name!r}", nearest(name, self.names)
-            )
-        at = self.names.index(name)
-        low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
-        return str(low) if low == high else f"{low} to {high}"
 
 
 @dataclasses.dataclass(frozen=True)
