@@ -48,7 +48,17 @@ ROOMS = {
     "results": "Results",
     "_arrays": "Errors and settings",
 }
-DISPLAYS = ("isotonic", "curves", "hypotests", "raters", "scores", "sets", "simplex", "studies")
+DISPLAYS = (
+    "isotonic",
+    "curves",
+    "differences",
+    "hypotests",
+    "raters",
+    "scores",
+    "sets",
+    "simplex",
+    "studies",
+)
 
 
 def setup(app: Any) -> None:

@@ -16,7 +16,16 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, RealComparison, compare, joined, score_rows, standing_rows
+from credibly.evaluation import (
+    Comparison,
+    RealComparison,
+    compare,
+    joined,
+    score_rows,
+    shown,
+    shown_range,
+    standing_rows,
+)
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -198,7 +207,7 @@ def run_comparison(
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
-) -> Comparison:
+) -> Comparison | RealComparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
     files = [reading.file for reading in readings]
     names = _names(files)
@@ -208,7 +217,7 @@ def run_comparison(
         samples = [one.sample for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        return compare(
+        found: Comparison | RealComparison = compare(
             {name: one.arguments[0] for name, one in zip(names, models, strict=True)},
             models[0].arguments[1],
             progress=tell,
@@ -221,6 +230,7 @@ def run_comparison(
             },
             **settings,
         )
+        return found
 
 
 @contextmanager
@@ -237,42 +247,82 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 
-def comparison_remarks(comparison: Comparison) -> Iterator[str]:
+def comparison_remarks(comparison: Comparison | RealComparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
     said = set(comparison.source["notes"])
     yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
     yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
-def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
+def _print(comparison: Comparison | RealComparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    table = _table(comparison)
-    shown = (table.columns[0], "model", "place_best", "place_worst", "score", "interval")
-    output.table(table, shown=shown)
-    if output.terminal:
+    if isinstance(comparison, RealComparison):
+        columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
+        output.table(_score_table(comparison), shown=columns)
+    elif not output.terminal:
+        output.table(_table(comparison))
+    else:
+        output.table(_leading(comparison))
+        if comparison.has_imprecision:
+            output.table(_places(comparison))
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
     output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
 
 
+def _leading(comparison: Comparison) -> Table:
+    """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
+    found = comparison.leading()
+    columns = ("model", *next(iter(found.values())))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            model,
+            *(
+                "\n".join(filter(None, (_beside(one.value, one.interval), one.standing)))
+                for one in own.values()
+            ),
+        )
+        for model, own in found.items()
+    ]
+    return Table(columns, rows)
+
+
+def _beside(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _places(comparison: Comparison) -> Table:
+    """Return the places at every trade-off as a person reads them, each difference with its interval."""
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in comparison.ranking.tradeoffs:
+        standing = comparison.ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            behind = standing.behind(name)
+            said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
+            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
+    return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
+
+
+def _score_table(comparison: RealComparison) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.statistic,
+            one.model,
+            one.place_best,
+            one.place_worst,
+            one.score,
+            one.difference,
+            None if one.low is None or one.high is None else (one.low, one.high),
+        )
+        for one in score_rows(comparison.ranking)
+    ]
+    return Table(("statistic", *COLUMNS[1:7]), rows, frozenset({"interval"}))
+
+
 def _table(comparison: Comparison) -> Table:
-    if isinstance(comparison, RealComparison):
-        scored: list[tuple[Cell, ...]] = [
-            (
-                one.statistic,
-                one.model,
-                one.place_best,
-                one.place_worst,
-                one.score,
-                one.difference,
-                None if one.low is None or one.high is None else (one.low, one.high),
-            )
-            for one in score_rows(comparison.ranking)
-        ]
-        return Table(("statistic", *COLUMNS[1:7]), scored, frozenset({"interval"}))
     rows: list[tuple[Cell, ...]] = [
         (
             one.tradeoff,

@@ -53,6 +53,9 @@ _ALIKE = (
     "paper",
     "hypothesis",
     "margin",
+    "width",
+    "gap",
+    "power",
 )
 _LONGER = (
     "member_axis",
@@ -63,6 +66,7 @@ _LONGER = (
     "skip_bad_shards",
     "ignore_label",
     "n_raters",
+    "labels_each",
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",

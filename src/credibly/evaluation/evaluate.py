@@ -13,6 +13,7 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
+    REAL_WIDTH,
     checked_rows,
     class_names,
     rows_for_pairs,
@@ -79,6 +80,8 @@ def evaluate(
     classes: Sequence[str] | None = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     tests: bool = True,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
@@ -107,6 +110,11 @@ def evaluate(
     features : array (n, d), optional
         Features of the instances, for weights of the set (default: the members' predictions) and for
         recalibrations that use them. Rows carry their own.
+    clusters : array (n,), optional
+        Ids of what rows share: a patient, an image, a day. Standard errors, tests and folds then take rows of
+        one cluster for dependent; what cannot is in ``not_run``. Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -162,7 +170,7 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features, classes)
+    rows = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -170,7 +178,7 @@ def evaluate(
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
-    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
+    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
     work = Work(
         summary=summarise(rows),
         single=single,

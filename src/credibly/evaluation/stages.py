@@ -20,7 +20,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.hypotests import coverage_curve, pit_test, predictive_check
+from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import (
@@ -36,7 +36,7 @@ from credibly.predictions import (
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.curves import CorpCurve, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -48,6 +48,9 @@ from credibly.statistics import Statistic, picp, risk_coverage_curve
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
+
+IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+"""Reason of parts that have no version for rows that belong together."""
 
 NOT_ASKED = ""
 """Reason that needs no words: with such data, or such settings, nobody expects this part."""
@@ -182,6 +185,10 @@ def version() -> str:
 
 MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
+MOST_ISOTONIC = 50_000
+"""Instances whose labels are ordered again and again for the band of the isotonic curve."""
+BAND_RESAMPLES = 199
+"""Replicates behind that band, at most: a picture."""
 KEPT_CURVES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
 
@@ -192,8 +199,12 @@ class Curves(Part):
 
     Attributes
     ----------
+    isotonic : CorpCurve
+        Confidence against accuracy, without bins.
+    worst_class : CorpCurve
+        The same of the class whose bins outside their band weigh most, or whose error is largest.
     top_label : ReliabilityCurve
-        Confidence against accuracy.
+        Confidence against accuracy, by bins.
     per_class : tuple of ReliabilityCurve
         One curve per class, in class order; of many classes only those with the largest error.
     class_errors : ndarray (k,)
@@ -203,20 +214,23 @@ class Curves(Part):
         ``"imprecision"``.
     """
 
-    drawn_as = ("top_label",)
+    drawn_as = ("isotonic",)
 
+    isotonic: CorpCurve
+    worst_class: CorpCurve
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
     risk_coverage: Mapping[str, RiskCoverageCurve]
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
-        """Return how many instances the risk-coverage curves are of, where they are not all."""
-        some, n = self.risk_coverage["confidence"].n, self.top_label.n
-        if some == n:
-            return ()
-        return (
-            f"risk-coverage curves: {some} of {n} instances, drawn at random under the seed, were ordered",
+        """Return how many instances curves are of, where they are not all."""
+        n = self.top_label.n
+        curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
+        return tuple(
+            f"{name} curves: {some} of {n} instances, drawn at random under the seed, were ordered"
+            for name, some in curves.items()
+            if some < n
         )
 
 
@@ -225,6 +239,16 @@ def mean_gap(curve: ReliabilityCurve) -> float:
     filled = curve.weight > 0
     gap = np.abs(curve.observed[filled] - curve.predicted[filled])
     return float(np.sum(curve.weight[filled] * gap) / curve.weight.sum())
+
+
+def error_outside(curve: ReliabilityCurve) -> float:
+    """Return the part of the binned error that bins outside their band bring; all of it without a band."""
+    if curve.band is None:
+        return mean_gap(curve)
+    with np.errstate(invalid="ignore"):  # empty bins hold nothing
+        far = (curve.observed < curve.band[0] - 1e-12) | (curve.observed > curve.band[1] + 1e-12)
+    gap = np.abs(curve.observed[far] - curve.predicted[far])
+    return float(np.sum(curve.weight[far] * gap) / curve.weight.sum())
 
 
 def _run_curves(rows: Rows, work: Work) -> Curves:
@@ -260,8 +284,21 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
+    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    isotonic, worst_class = (
+        corp_curve(
+            *part,
+            target=target,
+            level=top.level,
+            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
+            rng=work.seed,
+        )
+        for target in ("top_label", int(worst))
+    )
+    worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
-    return Curves(top, tuple(named[c] for c in kept), errors, orders)
+    return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
 
 
 CURVES = Stage("curves", _run_curves, to_classes)
@@ -286,7 +323,9 @@ class RealParts(Part):
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
+    if not work.tests or not isinstance(rows.sample.predictions, RealPredictions):
+        return NOT_ASKED
+    return None if rows.sample.clusters is None else IN_CLUSTERS
 
 
 def _run_reals(rows: Rows, work: Work) -> RealParts | None:
@@ -302,7 +341,9 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     return None if pit is None else RealParts(pit, coverage)
 
 
-REALS = Stage("reals", _run_reals, _reals_apply)
+REALS = Stage(
+    "reals", _run_reals, _reals_apply, "curves of the probability integral transform and of coverage"
+)
 
 
 MOST_STATISTICS = 6
@@ -315,6 +356,8 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
+    if rows.sample.clusters is not None:
+        return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 
 
@@ -479,6 +522,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             some,
             whole.observed,
             methods if asked is None else asked,
+            clusters=whole.clusters,
             cv=FOLDS,
             statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,

@@ -5,17 +5,19 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
+from credibly.evaluation.comparison import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
+    COUNTS_DEPTH,
     INK,
     ORANGE,
     SKY,
@@ -26,12 +28,15 @@ from credibly.plots.display import (
     diagonal,
     dots,
     draw_boxes,
+    hang_counts,
     line_style,
     model_line,
     models_on,
     panels,
+    picture,
     ranges,
     sorted_dots,
+    unit_square,
 )
 from credibly.results.curves import (
     EnvelopeCurve,
@@ -46,7 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROUNDING = 1e-12
-_COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
@@ -159,13 +163,6 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         return mean_gap(self.curve)
 
     @property
-    def error_outside(self) -> float:
-        """The part of the error that bins outside their band bring: what chance does not explain."""
-        own = self.bins
-        gap = np.abs(own.observed - own.predicted) * own.outside
-        return float(np.sum(own.count * gap) / own.count.sum())
-
-    @property
     def is_top_label(self) -> bool:
         """Whether confidence and accuracy are shown, not the probability of one class."""
         return self.curve.name == "top label"
@@ -214,25 +211,13 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, diagonal, points and counts."""
         self._draw_bins(ax, small, 1.0, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
-        self._draw_counts(ax, small)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-_COUNTS_DEPTH - (0.03 if small else 0.08), 1.03)
-        ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-
-    def _draw_counts(self, ax: Axes, small: bool) -> None:
-        """Bars that hang from zero, the numbers in one row below them."""
         own = self.bins
-        middle, half = (own.left + own.right) / 2, 0.45 * (own.right - own.left)
-        depth = _COUNTS_DEPTH * own.count / float(own.count.max())
-        ax.axhline(0, color=INK, linewidth=0.6)
-        style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
-        draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+        hang_counts(ax, own.left, own.right, own.count)
+        unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
         if small:
             return
-        for x, count in zip(middle, own.count, strict=True):
-            ax.text(x, -_COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
+        for x, count in zip((own.left + own.right) / 2, own.count, strict=True):
+            ax.text(x, -COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,6 +266,65 @@ class ClasswiseDisplay:
     def draw(self, *, columns: int = 4) -> Figure:
         """Draw all panels on a new figure."""
         return panels(self.panels, columns=columns)
+
+
+class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
+    """Confidence against accuracy of several models on the same instances.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        From `credibly.compare`.
+    most : int
+        How many models are drawn, those with the smallest log loss first.
+    """
+
+    words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
+
+    comparison: Any
+    most: int = 8
+
+    def _require(self) -> None:
+        require_positive("`most`", self.most, "Use 8.")
+
+    @property
+    def curves(self) -> dict[str, Display]:
+        """The diagrams of the models, the smallest log loss first."""
+        return {name: picture(self.comparison.curves[name]) for name in self.comparison.leading()}
+
+    @property
+    def drawn(self) -> dict[str, Display]:
+        """Those that are drawn."""
+        return dict(list(self.curves.items())[: self.most])
+
+    @property
+    def finding(self) -> str:
+        """The picture in one sentence."""
+        estimates = self.comparison.estimates
+        gaps = [
+            f"{name} {in_units('confidence_gap', estimates[name]['confidence_gap'].value)}"
+            for name in self.drawn
+        ]
+        left = len(self.curves) - len(self.drawn)
+        more = f" {left} models with a larger log loss are not drawn." if left else ""
+        return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
+
+    def _marks(self, ax: Axes, small: bool) -> None:
+        for name, one in self.drawn.items():
+            one._model(ax, name)
+
+    def _columns(self) -> dict[str, Any]:
+        tables = {name: one._columns() for name, one in self.drawn.items()}
+        first, *_ = tables.values()
+        columns: dict[str, Any] = {"model": [name for name, one in tables.items() for _ in _first(one)]}
+        for key in first:
+            columns[key] = [cell for one in tables.values() for cell in one[key]]
+        return columns
+
+
+def _first(columns: Mapping[str, Iterable[object]]) -> Iterable[object]:
+    """Return the first column of a table."""
+    return next(iter(columns.values()))
 
 
 def interval_or_nan(estimate: Estimate) -> tuple[float, float]:

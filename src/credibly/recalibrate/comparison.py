@@ -27,6 +27,7 @@ from credibly.predictions import (
     Predictions,
     RealPredictions,
     as_labels,
+    as_rows,
     paired,
 )
 from credibly.predictions.base import P
@@ -39,7 +40,7 @@ from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fitting import checked, fold_members
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -60,6 +61,7 @@ def statistic_changes(
     chosen: list[Statistic],
     tests_before: Mapping[str, HypotestResult],
     tests_after: Mapping[str, HypotestResult],
+    codes: HostArray | None = None,
 ) -> list[Change]:
     """Return the statistics that take these labels, before and after."""
     counted = isinstance(labels, LabelCounts)
@@ -69,8 +71,8 @@ def statistic_changes(
             continue
         if isinstance(after, RealPredictions) and not _says_enough(statistic, after):
             continue  # a Gaussian has become quantiles, which have no density
-        own, moved = statistic(before, labels), statistic(after, labels)
-        difference = _paired(statistic, before, after, labels, moved.value - own.value)
+        own, moved = (statistic(one, labels, clusters=codes) for one in (before, after))
+        difference = _paired(statistic, before, after, labels, moved.value - own.value, codes)
         if difference is None:
             reason = own.interval_refusal or moved.interval_refusal or "it has no standard error here"
             difference = _difference(statistic.name, own, moved, None, reason)
@@ -80,7 +82,12 @@ def statistic_changes(
 
 
 def _paired(
-    statistic: Statistic, before: Predictions, after: Predictions, labels: Any, value: float
+    statistic: Statistic,
+    before: Predictions,
+    after: Predictions,
+    labels: Any,
+    value: float,
+    codes: HostArray | None,
 ) -> Estimate | None:
     """Return the mean difference of contributions where the statistic is a mean over instances."""
     first, second = statistic.bind(before), statistic.bind(after)
@@ -88,25 +95,32 @@ def _paired(
         return None
     batch = as_labels(before, labels)
     change = second.contributions(batch)[0, :] - first.contributions(batch)[0, :]
-    return _mean_difference(statistic.name, change, value)
+    return _mean_difference(statistic.name, change, value, codes)
 
 
-def _mean_difference(name: str, change: Array, value: float) -> Estimate:
+def _mean_difference(name: str, change: Array, value: float, codes: HostArray | None) -> Estimate:
     n = int(change.shape[0])
     xp = namespace(change)
     if not bool(xp.any(change != 0.0)):
         return Estimate(name, value, 0.0, n, notes=("no instance changed",))
-    return Estimate(name, value, standard_error(change), n, interval_refusal=mean_refusal(change))
+    return Estimate(name, value, n=n, **mean_error(change, codes))
 
 
-def rater_changes(before: Predictions, after: Predictions, counts: LabelCounts, n_bins: int) -> list[Change]:
+def rater_changes(
+    before: Predictions,
+    after: Predictions,
+    counts: LabelCounts,
+    n_bins: int,
+    codes: HostArray | None = None,
+) -> list[Change]:
     """Return losses over raters and disagreement between them, before and after."""
     if int(namespace(counts.totals).max(counts.totals)) < 2:
         return []  # nobody to disagree with
     with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
         warnings.simplefilter("ignore", UserWarning)
-        losses = [decompose_loss(one, counts, n_bins=n_bins) for one in (before, after)]
-        pairs = [decompose_disagreement(one, counts, n_bins=n_bins) for one in (before, after)]
+        settings: dict[str, Any] = {"n_bins": n_bins, "clusters": codes}
+        losses = [decompose_loss(one, counts, **settings) for one in (before, after)]
+        pairs = [decompose_disagreement(one, counts, **settings) for one in (before, after)]
     keep = counts.totals >= 2
     kept = [Dataset(one[keep], counts[keep]) for one in (before, after)]
     moved = [
@@ -114,17 +128,20 @@ def rater_changes(before: Predictions, after: Predictions, counts: LabelCounts, 
         for evidence in (loss_evidence, overall_evidence)
     ]
     rows = [namespace(one).sum(one, axis=0) for one in moved]
+    kept_codes = None if codes is None else codes[to_host(keep)]
     return [
-        *_loss_changes(losses[0], losses[1], rows[0]),
-        *_disagreement_changes(pairs[0], pairs[1], rows[1]),
+        *_loss_changes(losses[0], losses[1], rows[0], kept_codes),
+        *_disagreement_changes(pairs[0], pairs[1], rows[1], kept_codes),
     ]
 
 
-def _loss_changes(before: LossDecomposition, after: LossDecomposition, change: Array) -> list[Change]:
+def _loss_changes(
+    before: LossDecomposition, after: LossDecomposition, change: Array, codes: HostArray | None
+) -> list[Change]:
     found = []
     for name in ("expected", "epistemic"):  # irreducible loss is the same before and after
         own, moved = getattr(before, name), getattr(after, name)
-        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value)
+        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value, codes)
         found.append(Change(f"{name}_loss", own, moved, difference))
     found += [
         _unpaired(f"{name}_loss", getattr(before, name), getattr(after, name))
@@ -134,14 +151,17 @@ def _loss_changes(before: LossDecomposition, after: LossDecomposition, change: A
 
 
 def _disagreement_changes(
-    before: DisagreementDecomposition, after: DisagreementDecomposition, change: Array
+    before: DisagreementDecomposition,
+    after: DisagreementDecomposition,
+    change: Array,
+    codes: HostArray | None,
 ) -> list[Change]:
     value = after.expected.value - before.expected.value
     loss = Change(
         "disagreement_loss",
         before.expected,
         after.expected,
-        _mean_difference("disagreement_loss", change, value),
+        _mean_difference("disagreement_loss", change, value, codes),
     )
     squared = _unpaired("disagreement_calibration_loss", before.calibration, after.calibration)
     roots = before.calibration_error, after.calibration_error
@@ -170,7 +190,17 @@ def _difference(
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     value = after.value - before.value
-    return Estimate(name, value, stderr, before.n, notes=notes, interval_refusal=refusal)
+    degrees = [one.degrees_of_freedom for one in (before, after) if one.degrees_of_freedom is not None]
+    return Estimate(
+        name,
+        value,
+        stderr,
+        before.n,
+        notes=notes,
+        interval_refusal=refusal,
+        n_clusters=before.n_clusters,
+        degrees_of_freedom=min(degrees, default=None),
+    )
 
 
 STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
@@ -195,6 +225,8 @@ def recalibration_report(
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
 ) -> RecalibrationReport:
@@ -222,6 +254,11 @@ def recalibration_report(
         Bins of binned errors, curves and rater losses.
     n_resamples : int
         Replicates of the tests and of the bands of curves; 0 leaves these out, and the curves of real values.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): folds keep clusters whole, and standard errors and tests
+        are those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed of folds and replicates.
     progress : callable, optional
@@ -260,6 +297,7 @@ def recalibration_report(
     >>> change.difference.interval()[1] < 0
     True
     """
+    ids = _cluster_ids(predictions, labels, clusters, blocks)
     predictions, labels = paired(predictions, labels)
     given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
     real = isinstance(given, RealPredictions)
@@ -278,15 +316,17 @@ def recalibration_report(
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
     asked = _named((REAL_METHODS if real else METHODS) if methods is None else methods)
-    parts = fold_members(len(given), folds, seed)
+    codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
+    parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
     untested = counted or not n_resamples
 
     def curve(predictions: Predictions) -> ReliabilityCurve | EnvelopeCurve | None:
         if isinstance(predictions, RealPredictions):
-            return _coverage(predictions, labels, n_resamples, seed) if n_resamples else None
-        drawn = {"level": None} if untested else {"level": 0.95, "n_resamples": n_resamples}
-        return reliability_curve(predictions, labels, n_bins=n_bins, rng=seed, **drawn)
+            drawn = n_resamples and ids is None  # no band of clusters is known
+            return _coverage(predictions, labels, n_resamples, seed) if drawn else None
+        band = {"level": None} if untested else {"level": 0.95, "n_resamples": n_resamples}
+        return reliability_curve(predictions, labels, n_bins=n_bins, clusters=ids, rng=seed, **band)
 
     made: dict[str, tuple[Recalibration, Predictions]] = {}
     failed: dict[str, str] = {}
@@ -296,16 +336,16 @@ def recalibration_report(
         except CrediblyError as error:
             failed[name] = str(error)
     before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
-    tests = {} if untested else _tests(given, labels, chosen, n_resamples, seed)
+    tests = {} if untested else _tests(given, labels, chosen, n_resamples, seed, ids)
     found: dict[str, MethodChanges] = {}
     for done, name in enumerate(asked, start=1):
         if name in failed:
             found[name] = MethodChanges(name, "", {}, None, failure=failed[name])
         else:
             whole, own = made[name]
-            moved = {} if untested else _tests(own, labels, chosen, n_resamples, seed)
-            changes = statistic_changes(before, after[name], labels, chosen, tests, moved)
-            changes += rater_changes(given, own, labels, n_bins) if counted else []
+            moved = {} if untested else _tests(own, labels, chosen, n_resamples, seed, ids)
+            changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
+            changes += rater_changes(given, own, labels, n_bins, codes) if counted else []
             found[name] = MethodChanges(
                 name,
                 whole.describe(),
@@ -323,6 +363,27 @@ def recalibration_report(
         {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)},
         (*given.notes, *notes),
     )
+
+
+def _cluster_ids(predictions: Any, labels: Any, clusters: Any, blocks: int | None) -> HostArray | None:
+    """Return which rows belong together, as they are given or as data that were read bring it."""
+    if clusters is None and blocks is None and not isinstance(predictions, Dataset):
+        return None
+    found: HostArray | None = as_rows(predictions, labels, clusters=clusters, blocks=blocks).sample.clusters
+    return found
+
+
+def _whole_folds(codes: HostArray, folds: int, seed: Any) -> list[HostArray]:
+    """Return the held-out rows of every fold, all rows of a cluster in the same."""
+    number = int(codes.max()) + 1
+    if number < folds:
+        raise InputError(
+            "`cv`",
+            "must leave a cluster to every fold",
+            f"got {folds} folds for {number} clusters",
+            "Use fewer folds.",
+        )
+    return [np.flatnonzero(np.isin(codes, part)) for part in fold_members(number, folds, seed)]
 
 
 def _in_same_terms(
@@ -395,20 +456,27 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
 
 
 def _tests(
-    predictions: Predictions, labels: Any, chosen: list[Statistic], n_resamples: int, seed: Any
+    predictions: Predictions,
+    labels: Any,
+    chosen: list[Statistic],
+    n_resamples: int,
+    seed: Any,
+    clusters: HostArray | None,
 ) -> dict[str, HypotestResult]:
     if isinstance(predictions, RealPredictions):
-        chosen = [one for one in chosen if _can_be_drawn(one, predictions)]
+        chosen = [one for one in chosen if clusters is None and _can_be_drawn(one, predictions)]
         if not chosen:
             return {}
-    result = calibration_test(predictions, labels, statistics=chosen, n_resamples=n_resamples, rng=seed)
+    result = calibration_test(
+        predictions, labels, statistics=chosen, n_resamples=n_resamples, clusters=clusters, rng=seed
+    )
     return dict(result.components) or {chosen[0].name: result}
 
 
 def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
     """Tell whether labels can be drawn for a statistic: of quantiles only the cell of a label can."""
     try:
-        require_drawable(predictions, [statistic.bind(predictions[:1])])
+        require_drawable(predictions, [statistic])
     except UnsupportedError:
         return False
     return True

@@ -69,23 +69,36 @@ _TILE = 64
 
 
 def bootstrap_means(
-    values: HostArray, n_resamples: int, seed: Seed, progress: Progress | None = None
+    values: HostArray,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    codes: HostArray | None = None,
 ) -> HostArray:
-    """Return column means (b, c) of values (n, c) over rows drawn with replacement.
+    """Return column means (b, c) of values (n, c) over rows drawn with replacement, or over whole clusters.
 
     Row counts times values is one product per tile of draws. An infinite entry makes the means of the draws
-    that hold its row infinite.
+    that hold its row infinite. `codes` (n,) are the clusters of rows that belong together: a cluster is drawn
+    with all of its rows.
     """
-    n = len(values)
     infinite = np.isinf(values)
     finite = np.where(infinite, 0.0, values)
-    lost = infinite.any(axis=0)
+    sizes = None
+    if codes is not None:
+        finite, infinite = (
+            np.stack([np.bincount(codes, column) for column in table.T.astype(np.float64)], axis=1)
+            for table in (finite, infinite)
+        )
+        sizes = np.bincount(codes).astype(np.float64)
+    n = len(finite)
+    lost = (infinite > 0).any(axis=0)
     uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
         rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
         counts = count_cells(rows, n)
-        means[reps] = counts @ finite / n
+        drawn = n if sizes is None else (counts @ sizes)[:, None]
+        means[reps] = counts @ finite / drawn
         if lost.any():
             hit = counts @ infinite[:, lost].astype(np.float64) > 0
             means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
@@ -94,7 +107,9 @@ def bootstrap_means(
     return means
 
 
-def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
+def models_as_rows(
+    models: Mapping[str, Any], labels: Any, clusters: Any = None, blocks: int | None = None
+) -> dict[str, Rows]:
     """Return the rows of every model by name; all must be over the same instances and classes."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
@@ -108,7 +123,7 @@ def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
-        rows = as_rows(predictions, labels)
+        rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
         one = rows.sample.predictions
         if not isinstance(one, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
@@ -251,6 +266,8 @@ def rank_models(
     level: float = 0.95,
     paper: Paper | None = None,
     n_samples: int = DIRICHLET_SAMPLES,
+    clusters: Any = None,
+    blocks: int | None = None,
     statistics: Sequence[str | Statistic] | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
@@ -294,6 +311,11 @@ def rank_models(
         The published pipeline, with one budget for all models.
     n_samples : int
         Draws per instance where predictions are a Dirichlet.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): the bootstrap then draws clusters. Data that were read
+        bring their own, those of the first model.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     statistics : sequence of str or Statistic, optional
         For real values: the scores to rank by, means over instances, the first of which decides. Default:
         CRPS, interval score, and log loss where all models are Gaussian. They take the place of `tradeoffs`
@@ -339,7 +361,7 @@ def rank_models(
     >>> ranking.recommend(abstention=False).model
     'point'
     """
-    given = models_as_rows(models, labels)
+    given = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
     if isinstance(next(iter(given.values())).sample.predictions, RealPredictions):
@@ -395,8 +417,9 @@ def rank_models(
     values = np.stack(
         [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
     )
+    codes = next(iter(given.values())).cluster_codes()
     draws = bootstrap_means(
-        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress)
+        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress), codes
     )
     distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
     scale = _scale(given, scores, settings) if scaled else 1.0
@@ -419,8 +442,13 @@ def rank_models(
         },
         stability=_stabilities(given, settings) if stability else {},
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
-        notes=_notes(scores),
+        notes=(*_notes(scores), *_clusters_note(given)),
     )
+
+
+def _clusters_note(given: Models) -> tuple[str, ...]:
+    found = next(iter(given.values())).clusters
+    return () if found is None else (f"{found.note}, and ties are decided by drawing clusters",)
 
 
 def _scored_half(progress: Progress, n_resamples: int) -> Progress:

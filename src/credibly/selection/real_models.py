@@ -10,7 +10,6 @@ distribution they were drawn from.   Gneiting and Raftery 2007; Ferro 2014.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -24,9 +23,9 @@ from credibly._arrays.progress import Progress
 from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Rows, Samples
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.selection.ranking import bootstrap_means
-from credibly.selection.standings import Places, simultaneous_intervals
+from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
@@ -37,34 +36,15 @@ SCORES = ("crps", "interval_score", "gaussian_log_loss")
 
 @dataclasses.dataclass(frozen=True)
 class ScoreStanding(Places):
-    """The models by one score, best first.
+    """The models by one score, best first; smaller is better.
 
     Attributes
     ----------
     statistic : str
-        The score; smaller is better.
-    names : tuple of str
-        The models in order.
-    scores : ndarray (m,)
-        Mean scores in that order.
-    best_ranks, worst_ranks : ndarray (m,)
-        Places each model can have, given who is better beyond chance: equal ranges are ties.
-    differences : ndarray (m,)
-        Mean score minus that of the first; NaN where a mean is infinite.
-    intervals : ndarray (m, 2)
-        Simultaneous intervals of these differences; NaN where a mean is infinite, and with one instance.
-    level : float
-        Their joint coverage over all pairs.
+        The score.
     """
 
     statistic: str
-    names: tuple[str, ...]
-    scores: HostArray
-    best_ranks: HostArray
-    worst_ranks: HostArray
-    differences: HostArray
-    intervals: HostArray
-    level: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,12 +131,16 @@ def rank_real_models(
         if progress is not None:
             progress(done * n_resamples // len(given), 2 * n_resamples)
     names = tuple(given)
+    rows_of_first = next(iter(given.values()))
+    codes = rows_of_first.cluster_codes()
+    if rows_of_first.clusters is not None:
+        notes.append(f"{rows_of_first.clusters.note}, and ties are decided by drawing clusters")
     standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
     for at, statistic in enumerate(chosen):
         table = np.stack([values[name][at] for name in names], axis=1)
         for name, column in zip(names, table.T, strict=True):
-            estimates[name][statistic] = _estimate(chosen[statistic], column)
-        standings[statistic] = _standing(statistic, names, table, n_resamples, level, seed)
+            estimates[name][statistic] = _estimate(chosen[statistic], column, codes)
+        standings[statistic] = _standing(statistic, names, table, n_resamples, level, seed, codes)
         if progress is not None:
             progress(n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
     return ScoreRanking(
@@ -164,7 +148,7 @@ def rank_real_models(
         standings,
         estimates,
         float(level),
-        next(iter(given.values())).n,
+        rows_of_first.n,
         {
             "statistics": {name: one.settings() for name, one in chosen.items()},
             "n_resamples": n_resamples,
@@ -254,7 +238,7 @@ def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -
         )
 
 
-def _estimate(statistic: Statistic, values: HostArray) -> Estimate:
+def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
     n, finite = len(values), bool(np.isfinite(values).all())
     if n < 2 or not finite:
         reason = "one instance has no standard error" if finite else "some scores are infinite"
@@ -262,36 +246,24 @@ def _estimate(statistic: Statistic, values: HostArray) -> Estimate:
     return Estimate(
         statistic.name,
         float(values.mean()),
-        standard_error(values),
-        n,
-        statistic.settings(),
-        interval_refusal=mean_refusal(values),
+        n=n,
+        settings=statistic.settings(),
+        **mean_error(values, codes),
     )
 
 
 def _standing(
-    statistic: str, names: tuple[str, ...], table: HostArray, n_resamples: int, level: float, seed: Seed
+    statistic: str,
+    names: tuple[str, ...],
+    table: HostArray,
+    n_resamples: int,
+    level: float,
+    seed: Seed,
+    codes: HostArray | None,
 ) -> ScoreStanding:
     """Return the order by the means of columns (n, m), and who is better beyond chance."""
-    means = table.mean(axis=0)
-    order = np.argsort(means, kind="stable")
-    draws = bootstrap_means(table[:, order], n_resamples, seed)
-    value = means[order]
-    low, high = simultaneous_intervals(value, draws, level)
-    finite = np.isfinite(value)
-    infinite = finite[None, :] & ~finite[:, None]
-    worse = (low > 0) | infinite  # [i, j]: i is worse than j
-    differences = 0.5 * (low[:, 0] + high[:, 0]) + 0.0
-    if len(table) == 1:  # always the same instance: that nothing moves says nothing
-        worse = infinite
-        low, high = np.full_like(low, math.nan), np.full_like(high, math.nan)
+    draws = bootstrap_means(table, n_resamples, seed, None, codes)
+    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest")
     return ScoreStanding(
-        statistic,
-        tuple(names[i] for i in order),
-        value,
-        1 + worse.sum(axis=1),
-        len(names) - worse.sum(axis=0),
-        differences,
-        np.stack([low[:, 0], high[:, 0]], axis=1),
-        float(level),
+        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic
     )

@@ -39,7 +39,7 @@ from credibly.predictions import (
     paired,
 )
 from credibly.results.base import require_level
-from credibly.statistics.proper import share_moments
+from credibly.statistics.proper import MeanBound, share_moments
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
@@ -52,6 +52,14 @@ class ShareBound(LossBound):
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
         return "wilson" if labels.weights is None else "normal"
+
+    def expectation(self) -> Array:
+        """Return the share that the interval is said to hold."""
+        return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the stated share, and per cluster how many more labels are inside."""
+        return MeanBound.wild_sums(self, labels, codes, number)
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the moments of labels inside and outside, which their numbers tell."""
@@ -209,6 +217,22 @@ class QuantileErrorBound(CoverageShares):
     def places(self, values: Array) -> dict[str, Array]:
         """Return the cell between neighbouring quantiles."""
         return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the expected counts between neighbouring levels, and per cluster what the labels add."""
+        steps = np.diff(to_host(self.levels), prepend=0.0, append=1.0)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        cells = to_host(self.places(labels.values)["cells"])[0].astype(np.intp)
+        counts = np.bincount(codes * steps.size + cells, weight, minlength=number * steps.size)
+        total = np.bincount(codes, weight, minlength=number)
+        added = counts.reshape(number, steps.size) - total[:, None] * steps
+        return State(cells=weight.sum() * steps[None, :], weight=np.array([weight.sum()])), State(cells=added)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels, on the host."""
+        counts = expected["cells"] + signs @ added["cells"]
+        shares = np.cumsum(counts, axis=1)[:, :-1] / expected["weight"][:, None]
+        return np.sum((shares - to_host(self.levels)) ** 2, axis=1)
 
     def shares(self, state: State) -> Array:
         """Return the share of labels at most as large as each quantile, or below it."""

@@ -29,11 +29,20 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
+from credibly.hypotests.resampling.choices import drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target, replicated
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
+from credibly.predictions import (
+    Gaussian,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Rows,
+    Samples,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
@@ -220,6 +229,7 @@ def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
 def _checked(predictions: Any, labels: Any, name: str) -> Rows:
     """Return rows of real-valued predictions with one number observed for each."""
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, name)
     given = rows.sample.predictions
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
@@ -257,7 +267,7 @@ def _curve(
     assert isinstance(few, RealPredictions)
     if hypothesis == "bayesian":
         require_members(few)
-    require_drawable(few, [bind(few)])
+    require_cells(few, bind(few))
     seed = as_seed(rng)
     sources = LabelSource.each(hypothesis, seed, n_resamples, few)
     target = Target(bind, finish=_shares)
