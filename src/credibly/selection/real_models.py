@@ -131,7 +131,8 @@ def rank_real_models(
         if progress is not None:
             progress(done * n_resamples // len(given), 2 * n_resamples)
     names = tuple(given)
-    codes = next(iter(given.values())).cluster_codes()
+    rows_of_first = next(iter(given.values()))
+    codes = rows_of_first.cluster_codes()
     notes += clusters_note(given)
     standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
     for at, statistic in enumerate(chosen):
