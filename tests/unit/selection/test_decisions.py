@@ -129,3 +129,15 @@ def test_bad_input() -> None:
         VALUE(probs, counts, costs=COSTS)
     with pytest.raises(cr.InputTypeError, match="needs class predictions"):
         MURPHY(cr.Gaussian(np.zeros(3), np.ones(3)), np.zeros(3))
+
+
+def test_errors_are_those_of_clusters() -> None:
+    """Every row twice, as a cluster: the error is that of half as many rows."""
+    probs, labels = world(200, 8)
+    twice = np.repeat(np.arange(200), 2)
+    rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
+    once, found = VALUE(probs, labels, costs=COSTS), VALUE(rows, costs=COSTS)
+    assert found.gap.stderr == pytest.approx(once.gap.stderr, rel=0.02)
+    assert found.gap.n_clusters == 200
+    with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+        MURPHY(rows)
