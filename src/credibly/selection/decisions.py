@@ -246,7 +246,7 @@ def _of(codes: HostArray | None, chosen: HostArray) -> HostArray | None:
 
 def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray | None) -> Estimate:
     n = len(values)
-    error = mean_error(values, codes) if n > 1 else {"stderr": None}
+    error: dict[str, Any] = mean_error(values, codes) if n > 1 else {"stderr": None}
     if n < FEWEST:
         error["interval_refusal"] = f"intervals need {FEWEST} instances, here are {n}"
     return Estimate(name, float(values.mean()), n=n, notes=notes, **error)
