@@ -73,7 +73,15 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--given",
         "--margin",
     ),
-    "plan": (*READING, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
+    "plan": (
+        *(name for name in READING if name not in ("--clusters", "--blocks")),
+        "--drop-invalid",
+        "--width",
+        "--gap",
+        "--margin",
+        "--labels-each",
+        "--power",
+    ),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
         *STREAMING,
