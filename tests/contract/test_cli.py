@@ -30,6 +30,7 @@ VERBS = (
     "inspect",
     "evaluate",
     "test",
+    "plan",
     "check",
     "raters",
     "compare",
@@ -69,7 +70,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--paper",
         "--method",
         "--given",
+        "--margin",
     ),
+    "plan": (*READING, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (

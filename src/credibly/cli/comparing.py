@@ -16,7 +16,7 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, compare, joined, standing_rows
+from credibly.evaluation import Comparison, compare, joined, shown, shown_range, standing_rows
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -255,14 +255,49 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    table = _table(comparison)
-    shown = ("tradeoff", "model", "place_best", "place_worst", "score", "interval")
-    output.table(table, shown=shown)
-    if output.terminal:
+    if not output.terminal:
+        output.table(_table(comparison))
+    else:
+        output.table(_leading(comparison))
+        if comparison.has_imprecision:
+            output.table(_places(comparison))
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
     output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
+
+
+def _leading(comparison: Comparison) -> Table:
+    """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
+    found = comparison.leading()
+    columns = ("model", *next(iter(found.values())))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            model,
+            *(
+                "\n".join(filter(None, (_beside(one.value, one.interval), one.standing)))
+                for one in own.values()
+            ),
+        )
+        for model, own in found.items()
+    ]
+    return Table(columns, rows)
+
+
+def _beside(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _places(comparison: Comparison) -> Table:
+    """Return the places at every trade-off as a person reads them, each difference with its interval."""
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in comparison.ranking.tradeoffs:
+        standing = comparison.ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            behind = standing.behind(name)
+            said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
+            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
+    return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
 def _table(comparison: Comparison) -> Table:

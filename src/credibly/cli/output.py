@@ -55,6 +55,9 @@ _ALIKE = (
     "paper",
     "hypothesis",
     "margin",
+    "width",
+    "gap",
+    "power",
 )
 _LONGER = (
     "member_axis",
@@ -65,6 +68,7 @@ _LONGER = (
     "skip_bad_shards",
     "ignore_label",
     "n_raters",
+    "labels_each",
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",

@@ -14,6 +14,7 @@ from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
+    REAL_WIDTH,
     checked_rows,
     class_names,
     rows_for_pairs,
@@ -138,8 +139,8 @@ def evaluate(
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
-        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature. An empty
-        list leaves them out.
+        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature, or one
+        scale of real values. An empty list leaves them out.
 
     Returns
     -------
@@ -178,7 +179,7 @@ def evaluate(
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     chosen, unsuited = choose(rows, statistics, n_bins, tests)
-    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or 1)
+    most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
     work = Work(
         summary=summarise(rows),
         single=single,

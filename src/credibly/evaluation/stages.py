@@ -20,14 +20,23 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.hypotests import coverage_curve, pit_test, predictive_check
+from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, RealPredictions, Rows
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Dirichlet,
+    Ensemble,
+    Point,
+    Predictions,
+    RealPredictions,
+    Rows,
+)
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.curves import CorpCurve, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -35,7 +44,7 @@ from credibly.results.recalibration import RecalibrationReport
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
-from credibly.statistics import Statistic, risk_coverage_curve
+from credibly.statistics import Statistic, picp, risk_coverage_curve
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
@@ -176,6 +185,10 @@ def version() -> str:
 
 MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
+MOST_ISOTONIC = 50_000
+"""Instances whose labels are ordered again and again for the band of the isotonic curve."""
+BAND_RESAMPLES = 199
+"""Replicates behind that band, at most: a picture."""
 KEPT_CURVES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
 
@@ -186,8 +199,12 @@ class Curves(Part):
 
     Attributes
     ----------
+    isotonic : CorpCurve
+        Confidence against accuracy, without bins.
+    worst_class : CorpCurve
+        The same of the class whose bins outside their band weigh most, or whose error is largest.
     top_label : ReliabilityCurve
-        Confidence against accuracy.
+        Confidence against accuracy, by bins.
     per_class : tuple of ReliabilityCurve
         One curve per class, in class order; of many classes only those with the largest error.
     class_errors : ndarray (k,)
@@ -197,20 +214,23 @@ class Curves(Part):
         ``"imprecision"``.
     """
 
-    drawn_as = ("top_label",)
+    drawn_as = ("isotonic",)
 
+    isotonic: CorpCurve
+    worst_class: CorpCurve
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
     risk_coverage: Mapping[str, RiskCoverageCurve]
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
-        """Return how many instances the risk-coverage curves are of, where they are not all."""
-        some, n = self.risk_coverage["confidence"].n, self.top_label.n
-        if some == n:
-            return ()
-        return (
-            f"risk-coverage curves: {some} of {n} instances, drawn at random under the seed, were ordered",
+        """Return how many instances curves are of, where they are not all."""
+        n = self.top_label.n
+        curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
+        return tuple(
+            f"{name} curves: {some} of {n} instances, drawn at random under the seed, were ordered"
+            for name, some in curves.items()
+            if some < n
         )
 
 
@@ -219,6 +239,16 @@ def mean_gap(curve: ReliabilityCurve) -> float:
     filled = curve.weight > 0
     gap = np.abs(curve.observed[filled] - curve.predicted[filled])
     return float(np.sum(curve.weight[filled] * gap) / curve.weight.sum())
+
+
+def error_outside(curve: ReliabilityCurve) -> float:
+    """Return the part of the binned error that bins outside their band bring; all of it without a band."""
+    if curve.band is None:
+        return mean_gap(curve)
+    with np.errstate(invalid="ignore"):  # empty bins hold nothing
+        far = (curve.observed < curve.band[0] - 1e-12) | (curve.observed > curve.band[1] + 1e-12)
+    gap = np.abs(curve.observed[far] - curve.predicted[far])
+    return float(np.sum(curve.weight[far] * gap) / curve.weight.sum())
 
 
 def _run_curves(rows: Rows, work: Work) -> Curves:
@@ -254,8 +284,21 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
+    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    isotonic, worst_class = (
+        corp_curve(
+            *part,
+            target=target,
+            level=top.level if rows.sample.clusters is None else None,
+            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
+            rng=work.seed,
+        )
+        for target in ("top_label", int(worst))
+    )
+    worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
-    return Curves(top, tuple(named[c] for c in kept), errors, orders)
+    return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
 
 
 CURVES = Stage("curves", _run_curves, to_classes)
@@ -424,8 +467,9 @@ MOST_FITTED = 20_000
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
-    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
-        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
+        kinds = (Point, Ensemble, Dirichlet, RealPredictions)
+        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -437,8 +481,6 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         )
     if not methods:
         return NOT_ASKED
-    if not isinstance(some, ClassPredictions):
-        return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
     if rows.loaded(MOST_FITTED) is None:
@@ -446,21 +488,45 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     return None
 
 
+def _preview(predictions: Predictions, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
+    """Return the method that is tried unasked, and what is measured of it."""
+    if not isinstance(predictions, RealPredictions):
+        return ("temperature",), PREVIEW
+    level = stated_coverage(work.found["reals"])
+    return ("scale",), ("crps",) if level is None else (picp.with_(level=level), "crps")
+
+
+INTERVAL = 0.9
+"""Central interval that the headline of real values speaks of."""
+
+
+def stated_coverage(parts: RealParts | None) -> float | None:
+    """Return the stated coverage next to 90 % of which intervals are known."""
+    if parts is None or parts.coverage is None:
+        return None
+    return float(parts.coverage.levels[int(np.abs(parts.coverage.levels - INTERVAL).argmin())])
+
+
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
+    some = whole.predictions
+    methods, measured = _preview(some, work)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
-            whole.predictions,
+            some,
             whole.observed,
-            ("temperature",) if asked is None else asked,
+            methods if asked is None else asked,
             clusters=whole.clusters,
             cv=FOLDS,
-            statistics=PREVIEW if asked is None else None,
+            statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
+            groups=None if asked is None else whole.groups,
             n_bins=work.n_bins,
-            **work.drawn,
+            # what is tested of real values is tested already, and quantiles of mixtures cost
+            n_resamples=0 if asked is None and not isinstance(some, ClassPredictions) else work.n_resamples,
+            rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
     for name, one in found.methods.items():

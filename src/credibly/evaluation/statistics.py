@@ -75,9 +75,9 @@ def choose(
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
     """Return the names of the statistics of classes, or of real values, that need not be asked for."""
-    real = isinstance(predictions, RealPredictions)
+    kind = "reals" if isinstance(predictions, RealPredictions) else "classes"
     unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
-    return [name for name, one in unasked if ("reals" in one.traits.labels) == real]
+    return [name for name, one in unasked if kind in one.traits.labels]
 
 
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
@@ -93,7 +93,7 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
     if kind not in statistic.traits.labels:
         return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
-    if isinstance(predictions, RealPredictions):
+    if isinstance(predictions, RealPredictions) and not compares_pairs(statistic):
         try:
             statistic.bind(predictions[:1])  # one row tells whether such quantiles have what it needs
         except CrediblyError as error:
@@ -206,7 +206,6 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
-    some = rows.sample.predictions
     if rows.sample.clusters is not None:
         few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
         try:
@@ -215,12 +214,11 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
             work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
             return False
         return True
-    if isinstance(some, RealPredictions):
-        try:
-            require_drawable(some, [statistic.bind(some[:1])])
-        except UnsupportedError as error:
-            work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
-            return False
+    try:
+        require_drawable(rows.sample.predictions, [statistic])
+    except UnsupportedError as error:
+        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+        return False
     return True
 
 

@@ -99,13 +99,17 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=said.columns)
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
-    content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
+    unordered = lines or content.named_by == "lines"
+    content.named_by = wide.named_by and ("lines" if unordered else wide.named_by)
     content.id_name, content.positive = roles.get("id"), wide.positive
     content.clusters_found = "cluster" in roles
     if named:
         _note_repeated(content, roles)
     content.feature_names = wide.feature_names
     content.table = None
+    if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
+        content.member_axis = 1
+        content.note(f"the columns of the means are read as {wide.arrays['mean'].shape[1]} members")
     for note in (*notes, *wide.notes):
         content.note(note)
     if members is not None:

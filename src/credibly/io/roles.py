@@ -146,13 +146,13 @@ ROLES: dict[str, Role] = {
     "lower": Role("lower bounds", "(n, k)", ("lower_bounds",), prefixes=("lower",), over_classes=True),
     "upper": Role("upper bounds", "(n, k)", ("upper_bounds",), prefixes=("upper",), over_classes=True),
     "mean": Role(
-        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean",)
+        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean", "mu")
     ),
     "std": Role(
         "standard deviations",
         "(n,) or (n, m)",
         ("sigma", "stds", "y_std", "pred_std", "sd", "stddev", "y_sigma"),
-        prefixes=("std",),
+        prefixes=("std", "sigma", "sd"),
     ),
     "samples": Role("draws", "(n, s) or (n, m, s)", ("draws",), prefixes=("sample", "samples", "draw")),
     "values": Role("quantiles", "(n, s)", ("quantiles", "y_quantiles"), prefixes=("q", "quantile")),
@@ -169,10 +169,18 @@ ROLES: dict[str, Role] = {
         becomes="probs",
     ),
     "variance": Role(
-        "variances", "(n,) or (n, m)", ("var", "variances", "y_var", "pred_var", "sigma2"), becomes="std"
+        "variances",
+        "(n,) or (n, m)",
+        ("var", "variances", "y_var", "pred_var", "sigma2"),
+        prefixes=("var", "variance"),
+        becomes="std",
     ),
     "log_variance": Role(
-        "logarithms of the variances", "(n,) or (n, m)", ("logvar", "log_var", "logvars"), becomes="std"
+        "logarithms of the variances",
+        "(n,) or (n, m)",
+        ("logvar", "log_var", "logvars"),
+        prefixes=("logvar", "log_var"),
+        becomes="std",
     ),
     # beside the predictions
     "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),

@@ -293,6 +293,10 @@ class Rows(ABC):
         """Return the rows of a group, of which there are `size`."""
         return GroupRows(self, size, group)
 
+    @abstractmethod
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, one entry per row, each chunk with its own."""
+
     @property
     def arguments(self) -> tuple[Any, Any]:
         """Predictions and labels as public functions take them: these rows, which bring everything."""
@@ -412,6 +416,10 @@ class InMemory(Rows):
         """Return the same rows, in clusters of consecutive ones."""
         return InMemory(_blocked(blocks, self.n, self.whole))
 
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups."""
+        return InMemory(dataclasses.replace(self.whole, groups=groups))
+
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group."""
         own = group_rows(group, self.whole)
@@ -479,6 +487,11 @@ class RowChoice(Rows):
     def sample(self) -> Dataset:
         """The first rows of the whole: kinds and sizes are the same everywhere."""
         return self.whole.sample
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups; those of chosen rows are not known here."""
+        assert self.n == self.whole.n
+        return dataclasses.replace(self, whole=self.whole.with_groups(groups))
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chosen rows)`` for all chunks that have some."""

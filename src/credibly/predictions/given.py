@@ -18,7 +18,14 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.clusters import as_ids, require_one
-from credibly.predictions.convert import as_predictions, is_frame, is_source, loaded, require_order
+from credibly.predictions.convert import (
+    as_predictions,
+    is_frame,
+    is_source,
+    loaded,
+    require_no_confidence,
+    require_order,
+)
 from credibly.predictions.dataset import Dataset, InMemory, Rows, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
@@ -122,6 +129,8 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
             return predictions.predictions, predictions.labels
         return named(predictions.predictions, predictions.classes, predictions.index), labels
     if isinstance(predictions, Predictions) or number_of_axes(predictions) != 3:
+        if is_array(predictions) and (predictions.ndim == 1 or predictions.shape[1:] == (1,)):
+            require_no_confidence(predictions, labels)
         return as_predictions(predictions), labels
     shape, n = _shape(predictions), _length_of(labels)
     if is_list_of_members(predictions) or shape is None or n is None:
@@ -147,10 +156,12 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
     Dataset
         The same rows, joined by their ids, and the same classes, matched by name.
     """
-    order, notes = None, []
+    order: Any = None
+    notes: list[str] = []
     if first.ids is not None and data.ids is not None:
         remedy = "Predict one test set with all models."
-        order = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        order, said = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        notes += said
         notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
     elif first.index is not None and data.index is not None:
         order, said = order_by_index(first.index, data.index, what=name)

@@ -466,7 +466,7 @@ def _change_finding(found: RecalibrationReport) -> str:
         if one.failure is not None:
             sentences.append(f"{name} could not be fitted: {one.failure}")
             continue
-        change = one.changes.get("log_loss") or next(iter(one.changes.values()))
+        change = one.changes.get("log_loss") or one.changes.get("crps") or next(iter(one.changes.values()))
         within = ""
         if change.difference.has_interval:
             within = f" (95 % interval of the change {interval_text(change.difference)})"
@@ -499,14 +499,19 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
     curves = RecalibratedCurvesDisplay(found)
-    first = report_figure(curves, "Confidence against accuracy, before and after", "recalibrated-curves")
+    first: tuple[ReportFigure, ...] = ()
+    if curves.curves:
+        stated, observed = curves.words.xlabel.capitalize(), curves.words.ylabel
+        caption = f"{stated} against {observed}, before and after"
+        first = (report_figure(curves, caption, "recalibrated-curves"),)
     names = next(one.changes for one in found.methods.values() if one.changes)
-    statistic = "disagreement_calibration_loss" if "disagreement_calibration_loss" in names else "log_loss"
-    if statistic not in names:
-        return (first,)
+    known = ("disagreement_calibration_loss", "log_loss", "crps")
+    statistic = next((name for name in known if name in names), None)
+    if statistic is None:
+        return first
     changes = RecalibrationChangesDisplay(found, statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
-        first,
+        *first,
         report_figure(changes, f"Change of {title(statistic)}", "changes", size=(4.6, 2.8), margins=margins),
     )

@@ -1,6 +1,7 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
-from credibly.results.certificates import Certificate
+from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -11,7 +12,7 @@ from credibly.results.curves import (
 )
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.power import PowerCurve, PowerStudy
+from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import EpistemicScore, ScoreStability
@@ -19,6 +20,8 @@ from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "AuditGroup",
+    "AuditResult",
     "Certificate",
     "Change",
     "CheckResult",
@@ -27,10 +30,12 @@ __all__ = [
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
+    "EquivalenceResult",
     "Estimate",
     "Estimates",
     "HypotestResult",
     "HypothesisCheck",
+    "LabelPlan",
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",

@@ -61,6 +61,8 @@ class CorpCurve(Result):
         The curve there: the observed frequency of the piece.
     weight : ndarray (b,)
         Instances of the piece.
+    counts : ndarray (20,)
+        Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
         Predictions at which bands are told, evenly over the instances.
     score : {"brier", "log_loss"}
@@ -97,6 +99,7 @@ class CorpCurve(Result):
     high: HostArray
     recalibrated: HostArray
     weight: HostArray
+    counts: HostArray
     at: HostArray
     score: str
     loss: Estimate
@@ -118,6 +121,14 @@ class CorpCurve(Result):
         """The curve at the predictions `at`, linear between its pieces."""
         ends = np.stack([self.low, self.high], axis=1).ravel()
         return np.asarray(np.interp(self.at, ends, np.repeat(self.recalibrated, 2)))
+
+    @property
+    def beyond(self) -> HostArray:
+        """At which predictions the curve is beyond what chance explains there: -1 below `band`, 1 above."""
+        if self.band is None:
+            return np.zeros(self.at.shape, dtype=np.int64)
+        values = self.values
+        return (values > self.band[1] + 1e-12).astype(np.int64) - (values < self.band[0] - 1e-12)
 
     def __str__(self) -> str:
         return (

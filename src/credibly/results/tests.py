@@ -41,8 +41,8 @@ class HypotestResult(Tested, Result):
         Probability, under the hypothesis, of a statistic at least as extreme.
     pvalue_interval : tuple of float or None
         95 % Monte-Carlo interval of the p-value; None where it is not simulated.
-    tail : {"greater", "two-sided"}
-        Which deviations count as extreme.
+    tail : {"greater", "two-sided", "less"}
+        Which deviations count as extreme; "less" of the test that an error is within a margin.
     null_distribution : ndarray or None
         The replicates' statistics.
     acceptance_region : tuple of float

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.pieces import Piece
@@ -105,6 +106,11 @@ class Scan(Rows):
             yield found
             if progress is not None:
                 progress(piece.stop, self.n)
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, each piece with its own."""
+        pieces = (dataclasses.replace(one, groups=groups[one.start : one.stop]) for one in self.pieces)
+        return dataclasses.replace(self, pieces=tuple(pieces))
 
     def gather(self) -> tuple[Any, Any]:
         """Return mean predictions and labels of all rows in memory, for what compares pairs of instances."""

@@ -24,11 +24,13 @@ from credibly._arrays.namespace import Array, HostArray, moved, rows_within_budg
 from credibly._arrays.progress import Progress
 from credibly.predictions import (
     ClassPredictions,
+    Counts,
     Dataset,
     InMemory,
     Labels,
     Point,
     Predictions,
+    RealPredictions,
     Rows,
     as_point,
 )
@@ -74,7 +76,15 @@ def require_rows(statistic: Statistic, rows: Rows) -> None:
     """Raise unless the statistic is defined for predictions and labels of this kind."""
     sample = rows.sample
     statistic.require_predictions(sample.predictions)
-    statistic.require_labels(sample.batch)
+    batch = statistic.require_labels(sample.batch)
+    if isinstance(sample.predictions, RealPredictions) and isinstance(batch, Counts):
+        raise UnsupportedError(
+            f"`{statistic.name}` of real-valued predictions",
+            "takes reals",
+            "got counts",
+            "Pass one number per instance.",
+            argument="labels",
+        )
 
 
 def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
@@ -248,6 +258,15 @@ def estimate_at_once(bound: Bound, labels: Labels) -> Estimate:
     return bound.estimate(bound.observed_sums(labels), labels)
 
 
+def for_pairs(rows: Rows) -> Dataset:
+    """Return all rows in memory, as statistics that compare pairs need them: of classes the means."""
+    if isinstance(rows.sample.predictions, ClassPredictions):
+        return Dataset(*gathered(rows))
+    whole = rows.loaded(rows.n)
+    assert whole is not None
+    return whole
+
+
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
     parts = list(rows.map(_mean_and_labels))
@@ -303,8 +322,9 @@ Vectors = Callable[[Block], Labels]
 
 
 def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
-    """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
-    return chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
+    """Tell whether pairs are to meet in tasks: in one process they meet in memory, and so do real values."""
+    classes = isinstance(chunks.sample.predictions, ClassPredictions)
+    return classes and chunks.engine.name != "serial" and bool(getattr(statistic, "meets_in_blocks", False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -401,13 +421,12 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
     """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
     require_rows(statistic, rows)
     if not meets_in_blocks(statistic, rows):
-        point, labels = gathered(rows)
-        plan = statistic.plan(InMemory(Dataset(point, labels)))
-        bound, codes = statistic.bind(point, plan), rows.cluster_codes()
-        found = estimate_at_once(bound, labels)
+        whole, codes = for_pairs(rows), rows.cluster_codes()
+        bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
+        found = estimate_at_once(bound, whole.batch)
         if codes is None or statistic.traits.reduction != "pairwise":
             return found
-        return between_clusters(found, bound, labels, codes)
+        return between_clusters(found, bound, whole.batch, codes)
     pairs = Pairs.over(Planned(statistic, statistic.plan(rows)), rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound

@@ -431,9 +431,14 @@ class Statistic(ABC):
 
     def require_predictions(self, predictions: Predictions) -> None:
         """Raise unless the statistic is defined for this type of prediction."""
-        real = "reals" in self.traits.labels
-        if not isinstance(predictions, RealPredictions if real else ClassPredictions):
-            what = "real-valued predictions" if real else "class probabilities"
+        taken = self.traits.labels
+        kinds = {"real-valued predictions": RealPredictions, "class probabilities": ClassPredictions}
+        if "reals" not in taken:
+            del kinds["real-valued predictions"]
+        elif not taken & CLASS_LABELS:
+            del kinds["class probabilities"]
+        if not isinstance(predictions, tuple(kinds.values())):
+            what = " or ".join(kinds)
             raise InputTypeError(
                 f"`{self.name}`",
                 f"needs {what}",
@@ -495,6 +500,7 @@ class Statistic(ABC):
 
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
+ALL_LABELS = CLASS_LABELS | REAL_LABELS
 
 
 def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:

@@ -79,6 +79,7 @@ class SubsampledBound(Bound):
         resolved = dataclasses.replace(statistic, inner=inner.statistic)
         super().__init__(resolved, inner.n, (*inner.notes, note))
         self.inner, self.chosen, self.term_size = inner, statistic.chosen, inner.term_size
+        self.statistic: Subsampled
 
     def _part(self, labels: Labels) -> Labels:
         xp = namespace(labels.values)

@@ -24,6 +24,7 @@ from credibly._arrays.namespace import HostArray, device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
+from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import (
     Resampled,
@@ -52,7 +53,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.over_rows import gathered
+from credibly.statistics.over_rows import for_pairs
 from credibly.statistics.registry import as_statistic
 
 MOST_RESAMPLES = 10_000_000
@@ -69,6 +70,7 @@ def calibration_test(
     statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
+    margin: float | None = None,
     n_resamples: int = 999,
     sample_weight: Any = None,
     clusters: Any = None,
@@ -77,6 +79,8 @@ def calibration_test(
     progress: Progress | Literal[True] | None = None,
 ) -> HypotestResult:
     """Test whether the observed labels could have been drawn from the predictions.
+
+    With a margin the question is turned round: is the calibration error smaller than that, for sure?
 
     Parameters
     ----------
@@ -101,6 +105,10 @@ def calibration_test(
     resample : {"labels", "instances"}
         What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
         is not exact.
+    margin : float, optional
+        Test that the error is smaller than this share, 0.02 for two points: the equivalence test. The result
+        says "within 2 points, 95 % sure" or "not shown". Statistics are those that `hypotests.certificate`
+        bounds, `confidence_gap` where none is given; of several all must be within. Nothing is drawn.
     n_resamples : int
         Number of replicates.
     sample_weight : array (n,), optional
@@ -118,7 +126,8 @@ def calibration_test(
     Returns
     -------
     HypotestResult
-        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
+        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size; with
+        a margin an `EquivalenceResult`, which has a `sentence`.
 
     Notes
     -----
@@ -146,6 +155,8 @@ def calibration_test(
     >>> labels = (rng.random((500, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     >>> cr.calibration_test(overconfident, labels, rng=0).pvalue
     0.001
+    >>> print(cr.calibration_test(probs, labels, margin=0.1).sentence())
+    confidence_gap is within 10 points, 95 % sure: it is at most 8.38 points.
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
@@ -154,12 +165,16 @@ def calibration_test(
     rows, said = one_rater(
         detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)), seed
     )
-    asked = default_statistic(rows.sample.predictions) if statistics is None else statistics
+    default = "confidence_gap" if margin is not None else default_statistic(rows.sample.predictions)
+    asked = default if statistics is None else statistics
     asked = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
     require_resamples(n_resamples)
+    if margin is not None:
+        _require_no_draws(method, resample)
+        return equivalence_test(rows, chosen, margin, said)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     exact = method == "resample" and resample == "labels"
     together = rows.clusters
@@ -191,8 +206,7 @@ def calibration_test(
         )
         return dataclasses.replace(result, notes=(*result.notes, *said))
     if resample == "labels":
-        if isinstance(given, RealPredictions):
-            require_drawable(given, [one.bind(given[:1]) for one in chosen])
+        require_drawable(given, chosen)
         found = resampled(chosen, rows, consistent(seed), n_resamples, report)
     else:
         pairs = bootstrapped(given, rows.sample.batch, seed, n_resamples)
@@ -212,6 +226,17 @@ def calibration_test(
         for one in found
     ]
     return omnibus(results, np.stack([one.values for one in found]), settings) if several else results[0]
+
+
+def _require_no_draws(method: str, resample: str) -> None:
+    """Raise where an equivalence test, which has a bound of its own, was told how to draw."""
+    if (method, resample) != ("resample", "labels"):
+        raise UnsupportedError(
+            "`margin`",
+            "asks for an upper bound of the error, for which nothing is drawn",
+            f"got method={method!r} and resample={resample!r}",
+            "Leave them out.",
+        )
 
 
 def _clustered(
@@ -241,7 +266,7 @@ def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:
     whole = rows.loaded()
     if whole is None:
         _require_means(chosen, rows)
-        whole = Dataset(*gathered(rows))
+        whole = for_pairs(rows)
     return whole
 
 

@@ -29,7 +29,7 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
+from credibly.hypotests.resampling.choices import drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target, replicated
 from credibly.hypotests.resampling.pvalues import (
     CLUSTERED,
@@ -288,7 +288,7 @@ def _curve(
     assert isinstance(few, RealPredictions)
     if hypothesis == "bayesian":
         require_members(few)
-    require_drawable(few, [bind(few)])
+    require_cells(few, bind(few))
     seed, clusters = as_seed(rng), rows.clusters
     if clusters is not None and hypothesis == "bayesian":
         raise UnsupportedError(

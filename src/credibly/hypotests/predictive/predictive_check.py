@@ -229,8 +229,7 @@ def predictive_check(
     chosen, left_out = _chosen(given, statistics, paper)
     for statistic in chosen:
         statistic.require_predictions(given)
-    if isinstance(given, RealPredictions):
-        require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
+    require_drawable(given, chosen)
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)
