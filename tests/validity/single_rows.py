@@ -72,6 +72,23 @@ def reliability_bands(exponent: float) -> Callable[[int], Numbers]:
     return run
 
 
+def at_the_margin(n: int, k: int) -> Callable[[int], Numbers]:
+    """The mean gap is the margin itself: all other probability of a class went to the top one's neighbour."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([3, seed])
+        probs = worlds.predictions(n, k, rng)
+        top, rows = probs.argmax(axis=1), np.arange(n)
+        truth = probs.copy()
+        truth[rows, top] -= 0.05
+        truth[rows, (top + 1) % k] += 0.05
+        labels = worlds.draw(truth, rng)
+        names = ["confidence_gap", "confidence_ece", "ecce"]  # binned errors are 5 points at least, too
+        return components(cr.calibration_test(probs, labels, statistics=names, margin=0.05))
+
+    return run
+
+
 DISCRETE = frozenset({"accuracy", "picp"})
 BOUNDS = frozenset({"skce, bound", "linear skce, asymptotic"})
 
@@ -98,6 +115,10 @@ CLASS_ROWS = [
     Row("calibration_test", "calibrated, other methods", "null", other_methods(worlds.tempered(1.0)), BOUNDS),
     Row(
         "calibration_test", "overconfident, other methods", "alternative", other_methods(worlds.tempered(0.5))
+    ),
+    *(
+        Row("calibration_test", f"gap = margin, n = {n}, k = {k}", "null", at_the_margin(n, k), True, few=few)
+        for n, k, few in ((100, 2, 8), (400, 5, 0), (2000, 10, 0))
     ),
     Row("reliability_curve", "calibrated", "interval", reliability_bands(1.0), True),
 ]

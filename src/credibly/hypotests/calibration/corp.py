@@ -452,7 +452,9 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     True
     """
     require_level(level)
-    data = detached(as_rows(predictions, labels)).at_once("a decomposition of the CRPS")
+    rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "a decomposition of the CRPS")
+    data = rows.at_once("a decomposition of the CRPS")
     given, batch = data.predictions, data.batch
     crps.require_predictions(given)
     assert isinstance(given, RealPredictions)
