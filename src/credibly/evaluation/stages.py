@@ -302,7 +302,7 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         corp_curve(
             *part,
             target=target,
-            level=None if rows.sample.clusters is not None else top.level,
+            level=top.level if rows.sample.clusters is None else None,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),
             rng=work.seed,
         )

@@ -155,8 +155,8 @@ def corp_curve(
     assert isinstance(given, ClassPredictions)
     require_target(target, given.n_classes)
     if level is not None:
+        require_independent(rows, "a band of `corp_curve`", "is drawn for rows that are independent")
         require_single_labels(rows.sample.batch, "a band")
-        require_independent(rows, "a band of `corp_curve`")
         require_level(level)
         require_resamples(n_resamples)
     point, batch = gathered(rows)
@@ -296,8 +296,8 @@ def _split(
             "uncertainty": constant,
             "skill": constant - said,
         }
-    within = None if codes is None else codes[groups.order]
-    return {name: _estimate(name, one, score, notes, within) for name, one in parts.items()}
+    own = None if codes is None else codes[groups.order]
+    return {name: _estimate(name, one, score, notes, own) for name, one in parts.items()}
 
 
 def _estimate(
@@ -309,9 +309,8 @@ def _estimate(
         reason = "one instance has no standard error" if n < 2 else "some losses are infinite"
         return Estimate(name, float(values.mean()), None, n, settings, notes, reason)
     error = mean_error(values, codes)
-    why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name)
-    if why is not None:
-        error["interval_refusal"] = why
+    why = {"miscalibration": _BIASED, "discrimination": _OPTIMISTIC}.get(name) or error["interval_refusal"]
+    error["interval_refusal"] = why
     return Estimate(name, float(values.mean()), n=n, settings=settings, notes=notes, **error)
 
 
@@ -453,7 +452,9 @@ def decompose_crps(predictions: Any, labels: Any = None, *, level: float = 0.95)
     True
     """
     require_level(level)
-    data = detached(as_rows(predictions, labels)).at_once("a decomposition of the CRPS")
+    rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "a decomposition of the CRPS")
+    data = rows.at_once("a decomposition of the CRPS")
     given, batch = data.predictions, data.batch
     crps.require_predictions(given)
     assert isinstance(given, RealPredictions)
