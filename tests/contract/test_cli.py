@@ -52,6 +52,8 @@ SETTLING = (
     "--id",
     "--classes",
     "--levels",
+    "--clusters",
+    "--blocks",
 )
 READING = ("--labels", "--kind", "--member-axis", *SETTLING)
 COMPUTING = ("--drop-invalid", "--statistic", "--n-resamples", "--n-bins", "--seed", "--fail-on")
@@ -84,7 +86,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
     "audit": (
-        *STREAMING,
+        *(name for name in STREAMING if name != "--blocks"),
         *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
         "--by",
         "--depth",
