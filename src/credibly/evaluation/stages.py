@@ -413,6 +413,8 @@ FOLDS = 5
 FEWEST = 50
 """Instances below which no recalibration is fitted unasked."""
 PREVIEW = ("confidence_gap", "log_loss", "confidence_ece")
+PREVIEW_RESAMPLES = 199
+"""Replicates of a recalibration that nobody asked for: its p-values are exact with any number."""
 MOST_FITTED = 20_000
 """Rows that are taken into memory to fit recalibrations to them."""
 
@@ -454,13 +456,18 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             statistics=PREVIEW if asked is None else None,
             features=None if asked is None else whole.features,
             n_bins=work.n_bins,
-            **work.drawn,
+            **(work.drawn if asked is not None else _few_draws(work)),
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
     for name, one in found.methods.items():
         if one.failure:
             work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
     return found
+
+
+def _few_draws(work: Work) -> dict[str, Any]:
+    """Return the draws of a preview, whose size is read more than its p-values."""
+    return {**work.drawn, "n_resamples": min(work.n_resamples, PREVIEW_RESAMPLES)}
 
 
 RECALIBRATION = Stage("recalibration", _run_recalibration, _recalibration_applies, "recalibration")
