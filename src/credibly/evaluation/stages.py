@@ -351,7 +351,7 @@ class RaterParts(Part):
     Attributes
     ----------
     loss : LossDecomposition
-        Whose loss it is.
+        The loss, split into the raters' part and the model's.
     disagreement : DisagreementDecomposition
         Whether raters disagree as much as predicted.
     """
