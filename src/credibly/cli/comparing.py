@@ -103,6 +103,8 @@ def compare_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -144,6 +146,8 @@ def compare_files(
             id_column,
             classes,
             levels,
+            clusters,
+            blocks,
         )
         for file in files
     ]
@@ -205,8 +209,9 @@ def run_comparison(
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
         return compare(
-            {name: one.arguments[0] for name, one in zip(names, models, strict=True)},
-            models[0].arguments[1],
+            {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
+            _without_clusters(models[0]).arguments[1],
+            **models[0].also("clusters"),
             progress=tell,
             source={
                 "paths": [one.source for one in samples],
@@ -217,6 +222,12 @@ def run_comparison(
             },
             **settings,
         )
+
+
+def _without_clusters(rows: Rows) -> Rows:
+    """Return rows in memory without their clusters, which are those of the first model for all."""
+    whole = rows.loaded()
+    return rows if whole is None else InMemory(dataclasses.replace(whole, clusters=None))
 
 
 @contextmanager

@@ -190,6 +190,8 @@ def compare(
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
     progress: StageProgress | Literal[True] | None = True,
     source: Mapping[str, Any] | None = None,
@@ -226,6 +228,10 @@ def compare(
         Bootstrap draws behind ties.
     level : float
         Joint coverage of the intervals that decide about ties.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
     progress : True, callable or None
@@ -269,6 +275,8 @@ def compare(
         "n_resamples": n_resamples,
         "level": level,
         "paper": paper,
+        "clusters": clusters,
+        "blocks": blocks,
         "rng": rng,
     }
     with stage_progress(progress) as tell:
@@ -293,7 +301,8 @@ def _compared(
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
-    given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
+    together = {name: asked[name] for name in ("clusters", "blocks")}
+    given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     estimates, curves, means = {}, {}, []
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)

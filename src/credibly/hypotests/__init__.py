@@ -1,10 +1,13 @@
 """A null hypothesis, a statistic, a p-value."""
 
+from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
 from credibly.hypotests.calibration.corp import corp_curve
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
+from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve
+from credibly.hypotests.calibration.spread import spread_curve
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
 from credibly.hypotests.credal.validity import validity_test
@@ -13,6 +16,7 @@ from credibly.hypotests.predictive.predictive_check import predictive_check
 
 __all__ = [
     "Inflation",
+    "audit",
     "calibration_test",
     "certificate",
     "corp_curve",
@@ -22,7 +26,9 @@ __all__ = [
     "member_functions",
     "observation_check",
     "pit_test",
+    "plan_labels",
     "predictive_check",
     "reliability_curve",
+    "spread_curve",
     "validity_test",
 ]

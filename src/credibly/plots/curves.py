@@ -17,6 +17,7 @@ from credibly.evaluation.comparison import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
+    COUNTS_DEPTH,
     INK,
     ORANGE,
     SKY,
@@ -27,6 +28,7 @@ from credibly.plots.display import (
     diagonal,
     dots,
     draw_boxes,
+    hang_counts,
     line_style,
     model_line,
     models_on,
@@ -34,6 +36,7 @@ from credibly.plots.display import (
     picture,
     ranges,
     sorted_dots,
+    unit_square,
 )
 from credibly.results.curves import (
     EnvelopeCurve,
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROUNDING = 1e-12
-_COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
@@ -162,13 +164,6 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         return mean_gap(self.curve)
 
     @property
-    def error_outside(self) -> float:
-        """The part of the error that bins outside their band bring: what chance does not explain."""
-        own = self.bins
-        gap = np.abs(own.observed - own.predicted) * own.outside
-        return float(np.sum(own.count * gap) / own.count.sum())
-
-    @property
     def is_top_label(self) -> bool:
         """Whether confidence and accuracy are shown, not the probability of one class."""
         return self.curve.name == "top label"
@@ -217,25 +212,13 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, diagonal, points and counts."""
         self._draw_bins(ax, small, 1.0, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
-        self._draw_counts(ax, small)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-_COUNTS_DEPTH - (0.03 if small else 0.08), 1.03)
-        ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-
-    def _draw_counts(self, ax: Axes, small: bool) -> None:
-        """Bars that hang from zero, the numbers in one row below them."""
         own = self.bins
-        middle, half = (own.left + own.right) / 2, 0.45 * (own.right - own.left)
-        depth = _COUNTS_DEPTH * own.count / float(own.count.max())
-        ax.axhline(0, color=INK, linewidth=0.6)
-        style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
-        draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+        hang_counts(ax, own.left, own.right, own.count)
+        unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
         if small:
             return
-        for x, count in zip(middle, own.count, strict=True):
-            ax.text(x, -_COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
+        for x, count in zip((own.left + own.right) / 2, own.count, strict=True):
+            ax.text(x, -COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -287,7 +270,7 @@ class ClasswiseDisplay:
 
 
 class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
-    """Confidence against accuracy, before and after every recalibration that could be fitted.
+    """Confidence against accuracy, or stated against observed coverage, before and after recalibrations.
 
     Attributes
     ----------
@@ -295,25 +278,39 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
         From `credibly.recalibration_report`.
     """
 
-    words = Words("Before and after", "confidence", "accuracy")
-
     report: RecalibrationReport
 
     @property
-    def curves(self) -> dict[str, ReliabilityDisplay]:
-        """The diagrams by name, "before" first."""
-        fitted = {name: one.curve for name, one in self.report.methods.items() if one.curve is not None}
+    def _is_real(self) -> bool:
+        return not isinstance(self.report.curve, ReliabilityCurve)
+
+    @property
+    def words(self) -> Words:
+        """Title and axis labels."""
+        axes = ("stated coverage", "observed coverage") if self._is_real else ("confidence", "accuracy")
+        return Words("Before and after", *axes)
+
+    @property
+    def curves(self) -> dict[str, ReliabilityDisplay | EnvelopeDisplay]:
+        """The diagrams by name, "before" first; of quantiles without symmetric levels there is none."""
+        found = {
+            "before": self.report.curve,
+            **{name: one.curve for name, one in self.report.methods.items()},
+        }
         return {
-            name: ReliabilityDisplay(one) for name, one in {"before": self.report.curve, **fitted}.items()
+            name: EnvelopeDisplay(one) if isinstance(one, EnvelopeCurve) else ReliabilityDisplay(one)
+            for name, one in found.items()
+            if one is not None
         }
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        before, *fitted = (shown(one.error) for one in self.curves.values())
-        names = list(self.curves)[1:]
-        after = " and ".join(f"{gap} after {name}" for name, gap in zip(names, fitted, strict=True))
-        return f"The mean gap between confidence and accuracy is {before} before recalibration, {after}."
+        gaps = {name: shown(_mean_distance(one)) for name, one in self.curves.items()}
+        before = gaps.pop("before", "unknown")
+        after = " and ".join(f"{gap} after {name}" for name, gap in gaps.items())
+        what = "stated and observed coverage" if self._is_real else "confidence and accuracy"
+        return f"The mean gap between {what} is {before} before recalibration, {after}."
 
     def _marks(self, ax: Axes, small: bool) -> None:
         for name, one in self.curves.items():
@@ -322,12 +319,19 @@ class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: one._columns() for name, one in self.curves.items()}
-        shared = ("bin", "instances", "predicted", "observed")
-        names = [name for name, one in tables.items() for _ in one["bin"]]
+        shared = ("level", "observed") if self._is_real else ("bin", "instances", "predicted", "observed")
+        names = [name for name, one in tables.items() for _ in one["observed"]]
         return {
             "curve": names,
             **{key: [cell for one in tables.values() for cell in one[key]] for key in shared},
         }
+
+
+def _mean_distance(display: ReliabilityDisplay | EnvelopeDisplay) -> float:
+    """Return the mean gap between what a curve states and what was observed."""
+    if isinstance(display, EnvelopeDisplay):
+        return float(np.abs(display.curve.difference).mean())
+    return display.error
 
 
 class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
@@ -396,18 +400,21 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
     ----------
     report : RecalibrationReport
         From `credibly.recalibration_report`.
-    statistic : str
-        What is compared.
+    statistic : str, optional
+        What is compared. Default: log loss, or of real values CRPS.
     """
 
     size = (5.0, 2.8)
     key_below = 0.3
 
     report: RecalibrationReport
-    statistic: str = "log_loss"
+    statistic: str | None = None
 
     def _require(self) -> None:
         known = {name for one in self.report.methods.values() for name in one.changes}
+        if self.statistic is None:
+            object.__setattr__(self, "statistic", "crps" if "crps" in known else "log_loss")
+            return
         if self.statistic not in known:
             remedy = nearest(self.statistic, known)
             raise InputError("`statistic`", "must be one of the report", f"got {self.statistic!r}", remedy)
@@ -415,8 +422,8 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
     @property
     def changes(self) -> dict[str, Any]:
         """The changes by method."""
-        methods = self.report.methods.items()
-        return {name: one.changes[self.statistic] for name, one in methods if self.statistic in one.changes}
+        methods, own = self.report.methods.items(), str(self.statistic)
+        return {name: one.changes[own] for name, one in methods if own in one.changes}
 
     @property
     def difference(self) -> HostArray:
@@ -436,12 +443,12 @@ class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationRepor
         (ends,) = ranges(*self.interval[best : best + 1].T)
         interval = "" if ends == "none" else f" (95 % interval of the change {ends})"
         moved = f"from {shown(change.before.value)} to {shown(change.after.value)}"
-        return f"{title(self.statistic)}: {name} moves it {moved}{interval}."
+        return f"{title(str(self.statistic))}: {name} moves it {moved}{interval}."
 
     @property
     def words(self) -> Words:
         """Title and axis labels."""
-        return Words(f"Change of {title(self.statistic)}", "after minus before")
+        return Words(f"Change of {title(str(self.statistic))}", "after minus before")
 
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw one point per method with its interval, and the line of no change."""

@@ -47,6 +47,9 @@ _SERIES = (
     (INK, "X", (0, (1, 1))),
 )
 
+COUNTS_DEPTH = 0.17
+"""How far bars of counts reach below zero, of axes from 0 to 1."""
+
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28
 
@@ -218,6 +221,24 @@ def draw_boxes(
         for x0, x1, y0, y1 in zip(left, right, bottom, top, strict=True)
     ]
     ax.add_patch(PathPatch(Path.make_compound_path(*corners), **style))
+
+
+def hang_counts(ax: Axes, left: HostArray, right: HostArray, count: HostArray) -> None:
+    """Draw numbers of instances as bars that hang from zero."""
+    middle, half = (left + right) / 2, 0.45 * (right - left)
+    depth = COUNTS_DEPTH * count / float(count.max())
+    ax.axhline(0, color=INK, linewidth=0.6)
+    style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
+    draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+
+
+def unit_square(ax: Axes, small: bool, below: float) -> None:
+    """Show shares from 0 to 1 on both axes, and what hangs below zero."""
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-below, 1.03)
+    ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
 def dots(ax: Axes, x: Any, y: Any, marker: str, color: str, label: str | None = None, **style: Any) -> None:

@@ -13,19 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import is_array, rows_within_budget, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
+from credibly.predictions.clusters import as_ids, require_one
 from credibly.predictions.convert import (
     as_predictions,
+    column_names,
     is_frame,
     is_source,
     loaded,
     require_no_confidence,
     require_order,
 )
-from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
@@ -44,6 +46,8 @@ def as_rows(
     groups: Any = None,
     features: Any = None,
     classes: Sequence[str] | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> Rows:
     """Return what a public function was given as a sequence of datasets.
 
@@ -55,19 +59,26 @@ def as_rows(
         What belongs to predictions in memory.
     classes : sequence of str, optional
         Names of the classes in order: labels may be such names.
+    clusters, blocks : optional
+        Which rows belong together: ids, or the length of blocks of consecutive rows.
 
     Returns
     -------
     Rows
         The rows.
     """
+    require_one(clusters, blocks)
+    if blocks is not None:
+        return as_rows(
+            predictions, labels, sample_weight, groups=groups, features=features, classes=classes
+        ).blocked(blocks)
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     if isinstance(predictions, Dataset):
-        return _of_dataset(predictions, labels, sample_weight, groups, features)
+        return _of_dataset(predictions, labels, sample_weight, groups, features, clusters)
     if isinstance(predictions, Rows):
         require_no_labels(labels, sample_weight)
-        for name, value in (("groups", groups), ("features", features)):
+        for name, value in (("groups", groups), ("features", features), ("clusters", clusters)):
             if value is not None:
                 raise InputError(
                     f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
@@ -75,14 +86,14 @@ def as_rows(
         return predictions
     if is_source(predictions):
         whole = loaded(predictions, labels, classes=classes)
-        return _of_dataset(whole, None, sample_weight, groups, features)
+        return _of_dataset(whole, None, sample_weight, groups, features, clusters)
     require_order(predictions, labels)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
     labels, notes = (labels, ()) if labels is None else _read(given, labels, ordered=classes is not None)
     index = given.index
-    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     found = {name: aligned(value, index, name) for name, value in beside.items() if value is not None}
     notes = (*notes, *(note for _, said in found.values() for note in said))
     plain = (
@@ -90,7 +101,7 @@ def as_rows(
         if given.classes or index is not None
         else with_notes(given, notes)
     )
-    arrays = {name: _plain(name, value) for name, (value, _) in found.items()}
+    arrays = {name: _plain(name, value, len(plain)) for name, (value, _) in found.items()}
     names = _feature_names(features)
     return InMemory(Dataset(plain, labels, classes=given.classes, index=index, feature_names=names, **arrays))
 
@@ -229,7 +240,9 @@ def _taken(data: Dataset, order: Any) -> Dataset:
 
     if isinstance(data.labels, (Classes, Counts)):
         return data.take(order)
-    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "groups", "ids", "weights")}
+    names = ("labels", "features", "ids", "weights", "clusters")
+    arrays = {one: taken(getattr(data, one)) for one in names}
+    arrays["groups"] = each_attribute(taken, data.groups)
     return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
 
 
@@ -277,8 +290,12 @@ def _feature_names(features: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in features.columns) if is_frame(features) else None
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
+def _plain(name: str, value: Any, n: int) -> Any:
+    """Return groups and clusters on the host, features as an array; weights are checked elsewhere."""
+    if name == "clusters":
+        return as_ids(value, n)
+    if name == "groups" and is_frame(value):
+        return {str(column): np.asarray(value[column]) for column in column_names(value)}
     if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value
@@ -317,7 +334,9 @@ def _read(predictions: Predictions, labels: Any, *, ordered: bool) -> tuple[Any,
     return read_labels(predictions, labels, ordered=ordered)
 
 
-def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any) -> Rows:
+def _of_dataset(
+    data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any, clusters: Any
+) -> Rows:
     """Return data that were read; what is given beside them takes the place of their own."""
     given = with_notes(
         data.predictions, [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
@@ -326,14 +345,26 @@ def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, fea
     if labels is not None:
         own, notes = _read(named(given, data.classes, index), labels, ordered=data.classes_ordered)
         given = with_notes(given, notes)
-    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     new = {
-        name: _plain(name, aligned(value, index, name)[0])
+        name: _plain(name, aligned(value, index, name)[0], len(data))
         for name, value in beside.items()
         if value is not None
     }
     names = data.feature_names if features is None else _feature_names(features)
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
+
+
+def require_independent(given: Any, what: str, why: str = "takes rows that are independent") -> None:
+    """Raise in the name of `what` where rows belong together, which it does not allow for."""
+    some = given.sample if isinstance(given, Rows) else given
+    if isinstance(some, Dataset) and some.clusters is not None:
+        raise UnsupportedError(
+            what,
+            why,
+            "these come in clusters",
+            "Take one row of every cluster, or use `calibration_test`, which takes clusters.",
+        )
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

@@ -11,6 +11,7 @@ its height in the outermost cell, which makes t a logarithm of u.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -239,3 +240,45 @@ class Quantiles(RealPredictions):
 
     def _facts(self) -> str:
         return f"n={len(self)}, q={self.values.shape[1]}"
+
+
+def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredictions], str | None]:
+    """Bring predictions of several kinds to what all of them say, so that one score means the same of each.
+
+    Parameters
+    ----------
+    models : sequence of RealPredictions
+        Predictions of the same instances.
+
+    Returns
+    -------
+    models : list of RealPredictions
+        As they are where none, or all with the same levels, are `Quantiles`. Else quantiles at the levels
+        that those have in common; where they have none, and are dense, at the levels of the first.
+    note : str or None
+        What was done.
+    """
+    given = [one for one in models if isinstance(one, Quantiles)]
+    heights = [to_host(as_float64(one.levels)) for one in given]
+    shared = heights[0] if heights else None
+    for other in heights[1:]:
+        assert shared is not None
+        shared = shared[(np.abs(shared[:, None] - other[None, :]) <= _SAME_LEVEL).any(axis=1)]
+    if shared is None or (len(given) == len(models) and all(len(one) == len(shared) for one in heights)):
+        return list(models), None
+    if not shared.size:
+        if not all(one.is_dense for one in given):
+            raise UnsupportedError(
+                "predictions by quantiles",
+                "must share a level to be compared, or have levels at most 0.05 apart",
+                f"got levels {heights[0][0]:g}, ... and {heights[1][0]:g}, ...",
+                "Predict the same levels.",
+            )
+        shared = heights[0]
+    made: list[RealPredictions] = []
+    for one in models:
+        quantiles = Quantiles(one.quantile(like(shared, one._leading)), like(shared, one._leading))
+        quantiles._set(notes=one.notes)
+        made.append(quantiles)
+    few = "1 level" if len(shared) == 1 else f"{len(shared)} levels"
+    return made, f"all were scored by their quantiles at {few}, which all of them have"

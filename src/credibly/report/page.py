@@ -22,6 +22,7 @@ from credibly.report.comparison import render_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
 from credibly.report.sections import (
+    audit_section,
     check_section,
     rater_section,
     real_section,
@@ -31,6 +32,7 @@ from credibly.report.sections import (
 )
 from credibly.report.sets import credal_section, validity_section
 from credibly.report.svg import summarised
+from credibly.results.audit import AuditResult
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
@@ -46,6 +48,7 @@ SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
     RealParts: real_section,
     CredalParts: credal_section,
     PredictiveCheck: check_section,
+    AuditResult: audit_section,
     ValidityParts: validity_section,
     Curves: risk_coverage_section,
     ScoreParts: score_section,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Tail = Literal["greater", "two-sided"]
+Tail = Literal["greater", "two-sided", "less"]
 Notion = Literal["confidence", "classwise", "distribution"]
 
 

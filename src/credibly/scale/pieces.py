@@ -30,6 +30,7 @@ class Piece(ABC):
     stop: int
     weight: Any = dataclasses.field(default=None, kw_only=True)
     groups: Any = dataclasses.field(default=None, kw_only=True)
+    clusters: Any = dataclasses.field(default=None, kw_only=True)
     features: Any = dataclasses.field(default=None, kw_only=True)
 
     @abstractmethod
@@ -64,10 +65,12 @@ class Piece(ABC):
                 "Do not write to the data during a run.",
             )
         groups = found.groups if self.groups is None else self.groups
+        clusters = found.clusters if self.clusters is None else self.clusters
         return dataclasses.replace(
             found,
             labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
             groups=None if groups is None else plain_names(groups),
+            clusters=None if clusters is None else plain_names(clusters),
             features=found.features if self.features is None else self.features,
             start=self.start,
         )

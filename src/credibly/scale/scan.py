@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.pieces import Piece
@@ -106,6 +107,11 @@ class Scan(Rows):
             if progress is not None:
                 progress(piece.stop, self.n)
 
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, each piece with its own."""
+        pieces = (dataclasses.replace(one, groups=groups[one.start : one.stop]) for one in self.pieces)
+        return dataclasses.replace(self, pieces=tuple(pieces))
+
     def gather(self) -> tuple[Any, Any]:
         """Return mean predictions and labels of all rows in memory, for what compares pairs of instances."""
         return gathered(self)
@@ -177,6 +183,7 @@ def scan(
     sample_weight: Any = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
@@ -211,6 +218,8 @@ def scan(
         Group of every instance, where the files do not hold them.
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
+    clusters : array (n,), optional
+        Ids of what rows share, where the files do not hold them; chunks may split a cluster.
     chunk_rows : int, optional
         Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
         of Dask arrays are chunks as they are.
@@ -243,6 +252,7 @@ def scan(
     True
     """
     chosen = as_engine(engine)
+    beside = {"groups": groups, "features": features, "clusters": clusters}
     options = {
         "drop_invalid": drop_invalid or None,
         "normalise": normalise or None,
@@ -258,14 +268,13 @@ def scan(
     if hasattr(predictions, "__dask_graph__") and not said:
         from credibly.scale.dask_arrays import scan_dask
 
-        beside = {"weight": sample_weight, "groups": groups, "features": features}
+        beside |= {"weight": sample_weight}
         return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
         sample_weight,
-        groups=groups,
-        features=features,
+        beside=beside,
         kind=kind,
         member_axis=member_axis,
         chunk_rows=chunk_rows,

@@ -33,8 +33,7 @@ def find_pieces(
     labels: Any,
     weight: Any,
     *,
-    groups: Any,
-    features: Any,
+    beside: Mapping[str, Any],
     kind: str | None,
     member_axis: int | None,
     chunk_rows: int | None,
@@ -68,33 +67,32 @@ def find_pieces(
         observed = _labels_of_files(labels, len(paths))
         pairing = _pairing(paths, observed)
         pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad, said)
-        if notes and not (groups is None and features is None):
+        if notes and any(one is not None for one in beside.values()):
             raise InputError(
-                "`groups` and `features`",
+                "`groups`, `features` and `clusters`",
                 "must belong to the rows that are left",
                 "files were left out, and with them unknown rows",
                 "Store them in the files.",
             )
-        return _with_beside(pieces, groups, features), [*pairing, *notes]
+        return _with_beside(pieces, beside), [*pairing, *notes]
     for name in said:
         raise InputError(
             f"`{name}`", "says how files are read", "got arrays", "Prepare the arrays, and leave it out."
         )
     held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
-    return _with_beside(held, groups, features), []
+    return _with_beside(held, beside), []
 
 
-def _with_beside(pieces: Sequence[Piece], groups: Any, features: Any) -> list[Piece]:
-    """Give every piece its own rows of groups and features."""
+def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piece]:
+    """Give every piece its own rows of groups, features and clusters."""
     n = pieces[-1].stop
-    given = {"groups": groups, "features": features}
     arrays = {
         name: array if is_array(array) else np.asarray(array)
         for name, array in given.items()
         if array is not None
     }
     for name, array in arrays.items():
-        if array.ndim != (1 if name == "groups" else 2) or array.shape[0] != n:
+        if array.ndim != (2 if name == "features" else 1) or array.shape[0] != n:
             raise InputError(
                 f"`{name}`",
                 f"must have one entry per prediction ({n})",

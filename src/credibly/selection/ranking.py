@@ -67,23 +67,36 @@ _TILE = 64
 
 
 def bootstrap_means(
-    values: HostArray, n_resamples: int, seed: Seed, progress: Progress | None = None
+    values: HostArray,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    codes: HostArray | None = None,
 ) -> HostArray:
-    """Return column means (b, c) of values (n, c) over rows drawn with replacement.
+    """Return column means (b, c) of values (n, c) over rows drawn with replacement, or over whole clusters.
 
     Row counts times values is one product per tile of draws. An infinite entry makes the means of the draws
-    that hold its row infinite.
+    that hold its row infinite. `codes` (n,) are the clusters of rows that belong together: a cluster is drawn
+    with all of its rows.
     """
-    n = len(values)
     infinite = np.isinf(values)
     finite = np.where(infinite, 0.0, values)
-    lost = infinite.any(axis=0)
+    sizes = None
+    if codes is not None:
+        finite, infinite = (
+            np.stack([np.bincount(codes, column) for column in table.T.astype(np.float64)], axis=1)
+            for table in (finite, infinite)
+        )
+        sizes = np.bincount(codes).astype(np.float64)
+    n = len(finite)
+    lost = (infinite > 0).any(axis=0)
     uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
         rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
         counts = count_cells(rows, n)
-        means[reps] = counts @ finite / n
+        drawn = n if sizes is None else (counts @ sizes)[:, None]
+        means[reps] = counts @ finite / drawn
         if lost.any():
             hit = counts @ infinite[:, lost].astype(np.float64) > 0
             means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
@@ -92,7 +105,9 @@ def bootstrap_means(
     return means
 
 
-def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
+def models_as_rows(
+    models: Mapping[str, Any], labels: Any, clusters: Any = None, blocks: int | None = None
+) -> dict[str, Rows]:
     """Return the rows of every model by name; all must be over the same instances and classes."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
@@ -106,7 +121,7 @@ def models_as_rows(models: Mapping[str, Any], labels: Any) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
-        rows = as_rows(predictions, labels)
+        rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
         one = rows.sample.predictions
         if not isinstance(one, ClassPredictions):
             raise InputTypeError(
@@ -223,6 +238,8 @@ def rank_models(
     level: float = 0.95,
     paper: Paper | None = None,
     n_samples: int = DIRICHLET_SAMPLES,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
 ) -> Ranking:
@@ -263,6 +280,11 @@ def rank_models(
         The published pipeline, with one budget for all models.
     n_samples : int
         Draws per instance where predictions are a Dirichlet.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): the bootstrap then draws clusters. Data that were read
+        bring their own, those of the first model.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed of everything drawn.
     progress : callable, optional
@@ -300,7 +322,7 @@ def rank_models(
     >>> ranking.recommend(abstention=False).model
     'point'
     """
-    given = models_as_rows(models, labels)
+    given = models_as_rows(models, labels, clusters, blocks)
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(
         tradeoff=1.0,
@@ -334,8 +356,9 @@ def rank_models(
     values = np.stack(
         [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
     )
+    codes = next(iter(given.values())).cluster_codes()
     draws = bootstrap_means(
-        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress)
+        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress), codes
     )
     distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
     scale = _scale(given, scores, settings) if scaled else 1.0
@@ -358,8 +381,13 @@ def rank_models(
         },
         stability=_stabilities(given, settings) if stability else {},
         settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
-        notes=_notes(scores),
+        notes=(*_notes(scores), *_clusters_note(given)),
     )
+
+
+def _clusters_note(given: Models) -> tuple[str, ...]:
+    found = next(iter(given.values())).clusters
+    return () if found is None else (f"ties are decided by drawing {found.levels.size} clusters of rows",)
 
 
 def _scored_half(progress: Progress, n_resamples: int) -> Progress:

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, device, namespace, ndtr, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.regression import LeftOut
@@ -52,6 +52,10 @@ class LossBound(MeanBound):
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
         return self.loss(labels.values)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Refuse: what a prediction expects of the loss is not known in closed form."""
+        return Bound.wild_sums(self, labels, codes, number)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,7 +34,15 @@ from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import require_single_labels, require_target
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, as_rows
+from credibly.predictions import (
+    ClassPredictions,
+    Counts,
+    Dataset,
+    Labels,
+    Point,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
@@ -45,6 +53,7 @@ from credibly.statistics.proper import top_label
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _POINTS = 200  # where bands are kept
+_RANGES = 20  # of predictions, whose instances are counted
 _CELLS = 4  # times the cube root of n: cells of neighbours, between which ranges of predictions begin and end
 _STEPS = 8
 
@@ -135,6 +144,7 @@ def corp_curve(
     """
     one_of("`score`", score, tuple(SCORES))
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`corp_curve`")
     given = rows.sample.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
@@ -151,6 +161,7 @@ def corp_curve(
     found = CorpCurve(
         name="top label" if target == "top_label" else f"class {target}",
         **_blocks(groups, fitted),
+        counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
         at=groups.predicted[groups.kept],
         score=score,
         gap=float(np.sum(groups.size * np.abs(groups.predicted - fitted)) / groups.n),
