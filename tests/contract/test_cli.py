@@ -95,6 +95,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--budget",
         "--paper",
         "--alternative",
+        "--statistic",
         "--scaled",
         "--stability",
         "--n-resamples",

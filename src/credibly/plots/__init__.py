@@ -18,6 +18,7 @@ from credibly.plots.curves import (
     ReliabilityDisplay,
     RiskCoverageDisplay,
 )
+from credibly.plots.differences import ScoreDifferencesDisplay
 from credibly.plots.display import (
     BLUE,
     INK,
@@ -132,6 +133,7 @@ __all__ = [
     "HeatDisplay",
     "RejectionDisplay",
     "SamplesDisplay",
+    "ScoreDifferencesDisplay",
     "SizeDisplay",
     "Table",
     "ViolinDisplay",

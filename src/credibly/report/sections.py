@@ -18,12 +18,8 @@ from credibly.evaluation import (
     title,
 )
 from credibly.plots import Table
-from credibly.plots.curves import (
-    EnvelopeDisplay,
-    RecalibratedCurvesDisplay,
-    RecalibrationChangesDisplay,
-    RiskCoverageDisplay,
-)
+from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay

@@ -12,7 +12,7 @@ from credibly.results.curves import (
     SimplexMap,
     SpreadCurve,
 )
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -29,6 +29,7 @@ __all__ = [
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "CrpsDecomposition",
     "DecisionCosts",
     "Detection",
     "DetectionScore",

@@ -3,12 +3,14 @@
 from credibly.selection.decisions import decision_costs, murphy_curve
 from credibly.selection.detection import detection
 from credibly.selection.ranking import rank_models
+from credibly.selection.real_models import ScoreRanking
 from credibly.selection.score import epistemic_score
 from credibly.selection.stability import score_stability
 from credibly.selection.standings import Ranking
 
 __all__ = [
     "Ranking",
+    "ScoreRanking",
     "decision_costs",
     "detection",
     "epistemic_score",
