@@ -18,13 +18,13 @@ from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
 from credibly.evaluation.headline import points
 from credibly.evaluation.results import Reported
-from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
+from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise, unclustered
 from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
 from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
 from credibly.hypotests import corp_curve
-from credibly.predictions import Dataset, InMemory, Rows, matched_models
+from credibly.predictions import Dataset, Rows, matched_models
 from credibly.predictions.passes import with_one_mean
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
@@ -389,7 +389,7 @@ def _compared(
         means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
         some = random_part(one, MOST_ORDERED, as_seed(rng))
-        curves[name] = corp_curve(*_apart(some).arguments, level=None)
+        curves[name] = corp_curve(*unclustered(some).arguments, level=None)
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
@@ -459,15 +459,6 @@ def _real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     low, high = standing.intervals[1].tolist()
     ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
     return f"{said}, ahead of {others[0]}{ahead}."
-
-
-def _apart(rows: Rows) -> Rows:
-    """Return rows without their clusters, for a curve that claims nothing about chance."""
-    if rows.sample.clusters is None:
-        return rows
-    whole = rows.loaded(MOST_ORDERED)
-    assert whole is not None
-    return InMemory(dataclasses.replace(whole, clusters=None))
 
 
 def _bins(statistics: Sequence[Statistic]) -> int:

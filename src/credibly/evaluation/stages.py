@@ -19,7 +19,7 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
-from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
+from credibly.evaluation.rows import PredictionSummary, has_counts, random_part, unclustered
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
 from credibly.hypotests.calibration.reliability import classwise_curves
@@ -297,12 +297,14 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
     worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
-    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    part = random_part(rows, MOST_ISOTONIC, work.seed)
+    if part.sample.clusters is not None:
+        work.leave_out("bands of the isotonic reliability curves", IN_CLUSTERS)
     isotonic, worst_class = (
         corp_curve(
-            *part,
+            *unclustered(part).arguments,
             target=target,
-            level=top.level,
+            level=top.level if part.sample.clusters is None else None,
             n_resamples=min(work.n_resamples, BAND_RESAMPLES),
             rng=work.seed,
         )
