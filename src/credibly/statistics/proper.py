@@ -323,7 +323,7 @@ class Brier(ProperScore):
 
     Notes
     -----
-    Of two classes it is the sum over both, twice `brier_score_loss` of scikit-learn, which takes one of them.
+    For two classes it is the sum over both, twice what `brier_score_loss` of scikit-learn gives for one.
 
     Examples
     --------

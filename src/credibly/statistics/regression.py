@@ -282,7 +282,7 @@ class ContinuousRankedProbabilityScore(RealMean):
     story: ClassVar[Story] = Story(
         title="CRPS",
         meaning="Distance between the predicted distribution and the label, in the label's unit; smaller is "
-        "better. Of quantiles: twice their mean pinball loss.",
+        "better. For quantiles: twice their mean pinball loss.",
         formula="mean of E|X − y| − ½ E|X − X′|",
         above="labels are further from the predicted distributions than these say",
         below="labels are closer to the predicted distributions than these say",
