@@ -230,7 +230,7 @@ def standardised(score: HostArray, skewness: HostArray) -> HostArray:
         middle = 0.5 * (low + high)
         short = np.abs(normal_scores(np.copysign(middle, score), skewness)) < np.abs(score)
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return np.copysign(high, score)
+    return np.asarray(np.copysign(high, score))
 
 
 def _scores(source: GroupSums, residual: HostArray) -> HostArray:
