@@ -136,9 +136,10 @@ class Scoring:
             apart = score - mean
             parts = (score, mean, variance, third, apart**2, apart**3)
             stacked = namespace(apart).stack([apart * 0.0 + one for one in parts])
-            many = self.n_cells > _MOST_COLUMNS
-            sums = (to_host(stacked), scores.cells) if many else (stacked, scores.places_of_cells)
-            found.append(to_host(group_sums(*sums, self.n_cells)))
+            cells = scores.places_of_cells
+            if self.n_cells > _MOST_COLUMNS:
+                stacked, cells = to_host(stacked), scores.cells
+            found.append(to_host(group_sums(stacked, cells, self.n_cells)))
         score, mean, variance, third, square, cube = np.stack(found, axis=1)
         rows = np.bincount(np.asarray(chunk.groups), minlength=self.n_cells)
         return Moments(score, mean, variance, third, square, cube, rows)
