@@ -1,4 +1,4 @@
-"""Which statistics are of classes and which of real values."""
+"""Which statistics are of classes and which of real values; some are of both."""
 
 from __future__ import annotations
 
@@ -7,4 +7,6 @@ import credibly as cr
 REAL_STATISTICS = tuple(
     name for name, one in cr.statistics.registered().items() if "reals" in one.traits.labels
 )
-CLASS_STATISTICS = tuple(name for name in cr.statistics.registered() if name not in REAL_STATISTICS)
+CLASS_STATISTICS = tuple(
+    name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels
+)

@@ -43,6 +43,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"norm": "tv", "bandwidth": 0.3},
     ],
     "mmd_ce": [{"label_kernel": tuple(tuple(row) for row in 0.5 * np.eye(K) + 0.5)}],
+    "ucme": [{"kernel": "gaussian"}, {"locations": 3, "bandwidth": 0.3}],
+    "ence": [{"n_bins": 4}],
     "kde_ce": [{"bandwidth": 0.02}, {"p": 1}, {"p": 3.5, "bandwidth": 0.1}],
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],
     "smooth_ece": [{"target": "classwise"}, {"bandwidth": 0.1}],
@@ -146,10 +148,9 @@ REAL_FORMS = (
 
 def forms(statistic: Statistic) -> Iterator[Form]:
     """Yield the forms of predictions that a statistic takes."""
-    if "reals" not in statistic.traits.labels:
+    if "classes" in statistic.traits.labels:
         yield POINT
-        return
-    for form in REAL_FORMS:
+    for form in REAL_FORMS if "reals" in statistic.traits.labels else ():
         try:
             statistic.require_predictions(form.example(2)[0])
         except cr.InputTypeError:
@@ -172,7 +173,7 @@ def row_order(statistic: Statistic) -> None:
 
 def class_relabelling(statistic: Statistic) -> None:
     """Renaming the classes, in predictions and labels alike, does not matter."""
-    if "reals" in statistic.traits.labels:
+    if "classes" not in statistic.traits.labels:
         return
     probs, labels = example()
     order = np.array([2, 0, 3, 1])  # new column j holds old class order[j]
@@ -182,7 +183,7 @@ def class_relabelling(statistic: Statistic) -> None:
 
 def member_order(statistic: Statistic) -> None:
     """The order of the members does not matter."""
-    if "reals" not in statistic.traits.labels:
+    if "classes" in statistic.traits.labels:
         members = np.stack([example(seed=seed)[0] for seed in range(MEMBERS)], axis=1)
         labels = example()[1]
         value = float(statistic(cr.Ensemble(members), labels))

@@ -87,7 +87,7 @@ def real_estimands() -> dict[str, float]:
     return {name: float(cr.statistics.registered()[name](given, labels)) for name in REAL_MEANS}
 
 
-REAL_MEANS = tuple(name for name in REAL_STATISTICS if name != "quantile_calibration_error")
+REAL_MEANS = tuple(name for name in REAL_STATISTICS if name not in ("quantile_calibration_error", "skce"))
 
 
 def real_estimates(seed: int) -> Numbers:

@@ -87,7 +87,7 @@ def test_one_drawn_member_is_no_mixture() -> None:
     assert rejected > trials / 2
 
 
-@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "crps", "rmse", "mae"])
+@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "crps", "rmse", "mae", "skce"])
 def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> None:
     """A perfect sampler with 20 draws. Labels drawn from the draws themselves would reject it."""
     rng = np.random.default_rng(4)
@@ -99,6 +99,8 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
         labels = centre[:, 0] + rng.normal(size=n)
         result = cr.calibration_test(given, labels, statistics=name, n_resamples=REPLICATES, rng=rng)
         rejected += result.rejects(LEVEL)
+        if name != "picp":
+            continue
         picked = rng.integers(draws, size=(REPLICATES, n))
         null = statistic.bind(given)(Reals(given.values[np.arange(n), picked]))
         naive += monte_carlo_pvalue(result.statistic, null, result.tail)[0] <= LEVEL
@@ -108,7 +110,7 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
         assert naive > 2 * high
 
 
-@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error"])
+@pytest.mark.parametrize("name", ["picp", "quantile_calibration_error", "skce"])
 def test_size_with_dense_quantiles(name: str) -> None:
     rng = np.random.default_rng(5)
     levels = np.arange(1, 100) / 100
@@ -125,6 +127,36 @@ def test_size_with_dense_quantiles(name: str) -> None:
     assert (0 if name in DISCRETE else low) <= rejected <= high
 
 
+@pytest.mark.parametrize("method", ["moments", "asymptotic"])
+@pytest.mark.parametrize("n", [100, 400])
+def test_size_of_a_kernel_error_without_replicates(method: str, n: int) -> None:
+    rng = np.random.default_rng(8)
+    trials, rejected = worlds.repetitions(30, 5000), 0
+    for _ in range(trials):
+        given = members(rng, n=n)
+        labels = labels_of(given, rng)
+        found = cr.calibration_test(given, labels, statistics="skce", method=method, n_resamples=199, rng=rng)
+        rejected += found.rejects(LEVEL)
+    low, high = worlds.bounds(trials, LEVEL)
+    assert low <= rejected <= high
+
+
+def test_a_kernel_error_sees_the_unfocused_forecaster() -> None:
+    """Its PIT is uniform although it never predicts the truth.   Gneiting et al. 2007, example 1."""
+    rng = np.random.default_rng(9)
+    n, trials, seen, overlooked = 600, worlds.repetitions(10, 500), 0, 0
+    for _ in range(trials):
+        centre, side = rng.normal(size=n), rng.choice([-1.0, 1.0], size=n)
+        labels = centre + rng.normal(size=n)
+        given = cr.Gaussian(np.stack([centre, centre + side], axis=1), np.ones((n, 2)))
+        seen += cr.calibration_test(given, labels, statistics="skce", method="asymptotic", rng=rng).rejects(
+            0.05
+        )
+        overlooked += not cr.pit_test(given, labels, n_resamples=99, rng=rng).rejects(0.05)
+    assert seen >= 0.7 * trials
+    assert overlooked >= 0.6 * trials
+
+
 @pytest.mark.parametrize("name", REAL_STATISTICS)
 def test_power_in_both_directions(name: str) -> None:
     """Labels twice as spread as predicted, and half as spread, are noticed by every statistic."""
@@ -135,7 +167,7 @@ def test_power_in_both_directions(name: str) -> None:
         assert cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng).rejects(0.05)
 
 
-@pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error"}))
+@pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - {"quantile_calibration_error", "skce"}))
 @pytest.mark.parametrize("n", [50, 300])
 def test_intervals_cover(name: str, n: int) -> None:
     """Of the 95 % intervals that are handed out, those that miss are about 5 %, and at most 8 %."""

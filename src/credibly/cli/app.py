@@ -55,6 +55,11 @@ VERBS = {
         "Test calibration: could chance explain the gap?",
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
+    "plan": Verb(
+        "testing:plan_file",
+        "How many labels are needed, from predictions alone.",
+        "credibly plan predictions.npz --margin 0.02",
+    ),
     "check": Verb(
         "predictive_checks:check_file",
         "Posterior predictive checks.",

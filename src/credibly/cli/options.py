@@ -82,6 +82,20 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="X,Y,...", help="Levels of quantiles, or of lower and upper bounds."),
 ]
+Clusters = Annotated[
+    str | None,
+    typer.Option(
+        "--clusters",
+        metavar="NAME",
+        help="Column or array that says which rows belong together, such as the patient.",
+    ),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        "--blocks", metavar="N", help="Rows are in time order: blocks of N consecutive rows belong together."
+    ),
+]
 Stream = Annotated[
     bool,
     typer.Option(

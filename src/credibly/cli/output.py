@@ -47,12 +47,17 @@ _ALIKE = (
     "classes",
     "levels",
     "id",
+    "clusters",
+    "blocks",
     "measure",
     "divergence",
     "budget",
     "paper",
     "hypothesis",
     "margin",
+    "width",
+    "gap",
+    "power",
 )
 _LONGER = (
     "member_axis",
@@ -63,6 +68,7 @@ _LONGER = (
     "skip_bad_shards",
     "ignore_label",
     "n_raters",
+    "labels_each",
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",
@@ -73,7 +79,7 @@ FLAGS: dict[str, str] = {
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "groups"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "groups"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100

@@ -63,6 +63,8 @@ def report_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     by: options.By = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
@@ -100,6 +102,8 @@ def report_files(
             id_column,
             classes,
             levels,
+            clusters,
+            blocks,
             by,
         )
         for one in file

@@ -30,6 +30,8 @@ MOST_ROWS_UNASKED = 1250
 """And where nobody named it, at ten classes: an evaluation then takes seconds, not minutes."""
 
 _CLASSES = 10
+REAL_WIDTH = 60
+"""Numbers that a kernel makes of a real label, about, where a class is one of them."""
 _TILE = 2**22
 
 
@@ -49,6 +51,8 @@ class PredictionSummary(Result):
         Stored precision.
     rated : bool
         Whether labels are counts over raters; tests then see one rater per instance.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
     """
 
     kind: str
@@ -57,6 +61,7 @@ class PredictionSummary(Result):
     k: int | None
     dtype: str
     rated: bool = False
+    n_clusters: int | None = None
 
     @property
     def whose(self) -> str:
@@ -78,13 +83,27 @@ def grouped_rows(rows: Rows) -> tuple[Rows, Any]:
 
 
 def checked_rows(
-    predictions: Any, labels: Any, groups: Any = None, features: Any = None, classes: Any = None
+    predictions: Any,
+    labels: Any,
+    groups: Any = None,
+    features: Any = None,
+    classes: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
-        predictions = scan(predictions, labels, groups=groups, features=features)
-        labels = groups = features = None
-    rows = as_rows(predictions, labels, groups=groups, features=features, classes=classes)
+        predictions = scan(predictions, labels, groups=groups, features=features, clusters=clusters)
+        labels = groups = features = clusters = None
+    rows = as_rows(
+        predictions,
+        labels,
+        groups=groups,
+        features=features,
+        classes=classes,
+        clusters=clusters,
+        blocks=blocks,
+    )
     if rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
@@ -113,7 +132,7 @@ def _unlike(name: str, what: str, n: int, shape: tuple[int, ...]) -> InputError:
 
 def summarise(rows: Rows) -> PredictionSummary:
     """Return type and sizes of the predictions."""
-    predictions = rows.sample.predictions
+    predictions, clusters = rows.sample.predictions, rows.clusters
     return PredictionSummary(
         kind=type(predictions).__name__,
         n=rows.n,
@@ -121,6 +140,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
         rated=has_counts(rows),
+        n_clusters=None if clusters is None else clusters.levels.size,
     )
 
 

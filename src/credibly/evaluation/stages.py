@@ -16,18 +16,35 @@ from typing import Any, cast
 import numpy as np
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.hypotests import coverage_curve, pit_test, predictive_check
+from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, RealPredictions, Rows
+from credibly.predictions import (
+    ClassPredictions,
+    Dataset,
+    Dirichlet,
+    Ensemble,
+    Gaussian,
+    Point,
+    Predictions,
+    RealPredictions,
+    Rows,
+)
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
+from credibly.results.curves import (
+    CorpCurve,
+    EnvelopeCurve,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    SpreadCurve,
+)
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -35,10 +52,14 @@ from credibly.results.recalibration import RecalibrationReport
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
-from credibly.statistics import Statistic, risk_coverage_curve
+from credibly.statistics import Statistic, picp, risk_coverage_curve
+from credibly.statistics.regression import central_interval
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
+
+IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+"""Reason of parts that have no version for rows that belong together."""
 
 NOT_ASKED = ""
 """Reason that needs no words: with such data, or such settings, nobody expects this part."""
@@ -176,6 +197,10 @@ def version() -> str:
 
 MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
+MOST_ISOTONIC = 50_000
+"""Instances whose labels are ordered again and again for the band of the isotonic curve."""
+BAND_RESAMPLES = 199
+"""Replicates behind that band, at most: a picture."""
 KEPT_CURVES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
 
@@ -186,8 +211,12 @@ class Curves(Part):
 
     Attributes
     ----------
+    isotonic : CorpCurve
+        Confidence against accuracy, without bins.
+    worst_class : CorpCurve
+        The same of the class whose bins outside their band weigh most, or whose error is largest.
     top_label : ReliabilityCurve
-        Confidence against accuracy.
+        Confidence against accuracy, by bins.
     per_class : tuple of ReliabilityCurve
         One curve per class, in class order; of many classes only those with the largest error.
     class_errors : ndarray (k,)
@@ -197,20 +226,23 @@ class Curves(Part):
         ``"imprecision"``.
     """
 
-    drawn_as = ("top_label",)
+    drawn_as = ("isotonic",)
 
+    isotonic: CorpCurve
+    worst_class: CorpCurve
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
     risk_coverage: Mapping[str, RiskCoverageCurve]
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
-        """Return how many instances the risk-coverage curves are of, where they are not all."""
-        some, n = self.risk_coverage["confidence"].n, self.top_label.n
-        if some == n:
-            return ()
-        return (
-            f"risk-coverage curves: {some} of {n} instances, drawn at random under the seed, were ordered",
+        """Return how many instances curves are of, where they are not all."""
+        n = self.top_label.n
+        curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
+        return tuple(
+            f"{name} curves: {some} of {n} instances, drawn at random under the seed, were ordered"
+            for name, some in curves.items()
+            if some < n
         )
 
 
@@ -219,6 +251,16 @@ def mean_gap(curve: ReliabilityCurve) -> float:
     filled = curve.weight > 0
     gap = np.abs(curve.observed[filled] - curve.predicted[filled])
     return float(np.sum(curve.weight[filled] * gap) / curve.weight.sum())
+
+
+def error_outside(curve: ReliabilityCurve) -> float:
+    """Return the part of the binned error that bins outside their band bring; all of it without a band."""
+    if curve.band is None:
+        return mean_gap(curve)
+    with np.errstate(invalid="ignore"):  # empty bins hold nothing
+        far = (curve.observed < curve.band[0] - 1e-12) | (curve.observed > curve.band[1] + 1e-12)
+    gap = np.abs(curve.observed[far] - curve.predicted[far])
+    return float(np.sum(curve.weight[far] * gap) / curve.weight.sum())
 
 
 def _run_curves(rows: Rows, work: Work) -> Curves:
@@ -254,8 +296,21 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
+    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    isotonic, worst_class = (
+        corp_curve(
+            *part,
+            target=target,
+            level=top.level,
+            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
+            rng=work.seed,
+        )
+        for target in ("top_label", int(worst))
+    )
+    worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
-    return Curves(top, tuple(named[c] for c in kept), errors, orders)
+    return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
 
 
 CURVES = Stage("curves", _run_curves, to_classes)
@@ -271,12 +326,20 @@ class RealParts(Part):
         Shares of labels at most as large as the quantiles.
     coverage : EnvelopeCurve or None
         Shares of labels inside central intervals; None where quantiles have no symmetric levels.
+    spread : SpreadCurve or None
+        Errors where a small and where a large spread is stated; None where no variance is stated.
+    width, label_width : float or None
+        Mean width of 90 % intervals, and of the one interval that holds the middle 90 % of all labels; None
+        where quantiles have no such ends.
     """
 
     drawn_as = ("pit",)
 
     pit: EnvelopeCurve
     coverage: EnvelopeCurve | None
+    spread: SpreadCurve | None = None
+    width: float | None = None
+    label_width: float | None = None
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
@@ -293,7 +356,34 @@ def _run_reals(rows: Rows, work: Work) -> RealParts | None:
     except UnsupportedError as error:
         work.leave_out(what, f"{error.subject} {error.rule}, {error.evidence}")
     work.tell("curves", 1, 1)
-    return None if pit is None else RealParts(pit, coverage)
+    if pit is None:
+        return None
+    spread = None
+    if isinstance(rows.sample.predictions, Gaussian):
+        spread = spread_curve(*rows.arguments, n_bins=work.n_bins, level=1 - work.level, **work.drawn)
+    return RealParts(pit, coverage, spread, *_widths(rows))
+
+
+INTERVAL = 0.9
+"""Central interval that headline and first screen of real values speak of."""
+
+
+def _widths(rows: Rows) -> tuple[float | None, float | None]:
+    """Return the mean width of the predicted intervals, and the width of that of all labels."""
+    try:
+        found = list(rows.map(_width_and_labels))
+    except UnsupportedError:
+        return None, None
+    labels = np.concatenate([own for _, own in found])
+    low, high = np.quantile(labels, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
+    return float(sum(width for width, _ in found) / rows.n), float(high - low)
+
+
+def _width_and_labels(rows: Dataset) -> tuple[float, HostArray]:
+    given = rows.predictions
+    assert isinstance(given, RealPredictions)
+    low, high = central_interval(given, INTERVAL)
+    return float(to_host(high - low).sum()), to_host(rows.batch.values)[0]
 
 
 REALS = Stage("reals", _run_reals, _reals_apply)
@@ -309,6 +399,8 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
+    if rows.sample.clusters is not None:
+        return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 
 
@@ -422,8 +514,9 @@ MOST_FITTED = 20_000
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
-    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
-        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
+        kinds = (Point, Ensemble, Dirichlet, RealPredictions)
+        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -435,8 +528,6 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         )
     if not methods:
         return NOT_ASKED
-    if not isinstance(some, ClassPredictions):
-        return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
     if rows.loaded(MOST_FITTED) is None:
@@ -444,20 +535,45 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     return None
 
 
+def _preview(predictions: Predictions, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
+    """Return the method that is tried unasked, and what is measured of it."""
+    if not isinstance(predictions, RealPredictions):
+        return ("temperature",), PREVIEW
+    level = stated_coverage(work.found["reals"])
+    return ("scale",), ("crps",) if level is None else (picp.with_(level=level), "crps")
+
+
+INTERVAL = 0.9
+"""Central interval that the headline of real values speaks of."""
+
+
+def stated_coverage(parts: RealParts | None) -> float | None:
+    """Return the stated coverage next to 90 % of which intervals are known."""
+    if parts is None or parts.coverage is None:
+        return None
+    return float(parts.coverage.levels[int(np.abs(parts.coverage.levels - INTERVAL).argmin())])
+
+
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
+    some = whole.predictions
+    methods, measured = _preview(some, work)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
-            whole.predictions,
+            some,
             whole.observed,
-            ("temperature",) if asked is None else asked,
+            methods if asked is None else asked,
+            clusters=whole.clusters,
             cv=FOLDS,
-            statistics=PREVIEW if asked is None else None,
+            statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
+            groups=None if asked is None else whole.groups,
             n_bins=work.n_bins,
-            **work.drawn,
+            # what is tested of real values is tested already, and quantiles of mixtures cost
+            n_resamples=0 if asked is None and not isinstance(some, ClassPredictions) else work.n_resamples,
+            rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
     for name, one in found.methods.items():

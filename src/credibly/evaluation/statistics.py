@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
@@ -30,6 +32,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over
 from credibly.statistics.registry import as_statistic
+from credibly.statistics.spread import states_one_spread
 from credibly.statistics.subsampled import Subsampled
 
 MOST_GROUPS = 100
@@ -57,7 +60,7 @@ def choose(
             statistic = statistic.with_(n_bins=n_bins)
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
-            reason = _why_not_unasked(statistic, rows.n)
+            reason = _why_not_unasked(statistic, rows)
         if reason is None:
             chosen.append(statistic)
         else:
@@ -74,9 +77,9 @@ def choose(
 
 def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
     """Return the names of the statistics of classes, or of real values, that need not be asked for."""
-    real = isinstance(predictions, RealPredictions)
+    kind = "reals" if isinstance(predictions, RealPredictions) else "classes"
     unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
-    return [name for name, one in unasked if ("reals" in one.traits.labels) == real]
+    return [name for name, one in unasked if kind in one.traits.labels]
 
 
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
@@ -92,7 +95,7 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     kind = "counts" if isinstance(labels, Counts) else "reals" if isinstance(labels, Reals) else "classes"
     if kind not in statistic.traits.labels:
         return f"it takes {' or '.join(sorted(statistic.traits.labels))}, and the labels are {kind}"
-    if isinstance(predictions, RealPredictions):
+    if isinstance(predictions, RealPredictions) and not compares_pairs(statistic):
         try:
             statistic.bind(predictions[:1])  # one row tells whether such quantiles have what it needs
         except CrediblyError as error:
@@ -100,11 +103,13 @@ def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
     return None
 
 
-def _why_not_unasked(statistic: Statistic, n: int) -> str | None:
+def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
-    if compares_pairs(statistic) and n < 2:
+    if statistic.name == "spread_slope" and states_one_spread(rows.sample.predictions):
+        return "all instances state one spread, and a slope needs two"
+    if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
     return None
 
@@ -120,11 +125,11 @@ def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dic
             key = one.chosen.tobytes()
             if key not in parts:
                 parts[key] = rows.take(one.chosen, report)
-            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
+            found[one.name] = one.of_part(parts[key], rows.n)
         elif one.traits.reduction != "sum":
             whole = rows.loaded(rows.n)
             assert whole is not None
-            found[one.name] = one(whole.predictions, whole.labels)
+            found[one.name] = one(whole.predictions, whole.labels, clusters=whole.clusters)
     return {one.name: found[one.name] for one in chosen}
 
 
@@ -228,14 +233,24 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
-    some = rows.sample.predictions
-    if isinstance(some, RealPredictions):
+    if rows.sample.clusters is not None:
+        few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
         try:
-            require_drawable(some, [statistic.bind(some[:1])])
+            _inner(statistic).bind(few.predictions).wild_sums(few.batch, np.arange(len(few)), len(few))
         except UnsupportedError as error:
             work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
             return False
+        return True
+    try:
+        require_drawable(rows.sample.predictions, [statistic])
+    except UnsupportedError as error:
+        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+        return False
     return True
+
+
+def _inner(statistic: Statistic) -> Statistic:
+    return statistic.inner if isinstance(statistic, Subsampled) else statistic
 
 
 ESTIMATES = Stage("estimates", _estimates)

@@ -54,6 +54,7 @@ def load(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    clusters: str | None = None,
     groups: Sequence[str] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
@@ -93,6 +94,9 @@ def load(
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, where the file does not tell.
+    clusters : str, optional
+        The column or array that says which rows belong together, such as the patient; a column `cluster` is
+        found by its name.
     groups : sequence of str, optional
         Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
 
@@ -134,7 +138,8 @@ def load(
         id,
         classes,
         levels,
-        groups,
+        clusters=clusters,
+        groups=groups,
     )
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
@@ -177,9 +182,25 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     if said.classes is not None:
         _name_classes(content, [str(name) for name in said.classes])
     use_canonical_names(content)
+    _name_clusters(content, said.clusters)
     if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
     return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
+
+
+def _name_clusters(content: Content, name: str | None) -> None:
+    """Take the array that was said to tell which rows belong together; of a table the column is found."""
+    if name is None or content.clusters_found:
+        return
+    if name not in content.arrays:
+        raise InputError(
+            "`clusters`",
+            "must name a column or array of the file",
+            f"there is no {name!r}",
+            nearest(name, content.arrays),
+        )
+    # ids that repeat may say both who an instance is and what it shares
+    content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
 
 
 def _set_attributes_aside(content: Content, said: Said) -> None:
@@ -274,6 +295,7 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         content.arrays.get("id"),
         classes=content.classes,
         classes_ordered=content.named_by is None,
+        clusters=content.arrays.get("cluster"),
         index=content.index if total == content.n else None,
         feature_names=content.feature_names,
         meta=content.meta,
@@ -336,7 +358,7 @@ def _make(content: Content, said: Said) -> Predictions:
 
 
 def _check_beside(content: Content, predictions: Predictions) -> None:
-    for name in ("features", "group", "id"):
+    for name in ("features", "group", "cluster", "id"):
         shape = tuple(content.arrays[name].shape) if name in content.arrays else ()
         if len(shape) > (2 if name == "features" else 1):
             remedy = "Flatten each instance." if name == "features" else "Use one column."

@@ -1,7 +1,8 @@
 """The one noun above predictions: rows with all that belongs to them, and a sequence of such rows.
 
-A `Dataset` is some consecutive rows: predictions, labels, weights, groups, features, ids and the index of the
-first of them. `Rows` is a sequence of datasets; data in memory are a sequence of length one (`InMemory`).
+A `Dataset` is some consecutive rows: predictions, labels, weights, groups, clusters, features, ids and the
+index of the first of them. `Rows` is a sequence of datasets; data in memory are a sequence of length one
+(`InMemory`).
 Whoever computes sums over instances asks for `map`, which yields one result per dataset in the order of the
 rows; where and when they are read is the business of the source.
 """
@@ -24,6 +25,7 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Labels, as_labels, check_sample_weight
 
@@ -51,6 +53,8 @@ class Dataset:
         Group of every instance, or several attributes by name.
     ids : array (n,) or None
         Name of every instance.
+    clusters : array (n,) or None
+        Which instances belong together: those of different clusters are independent.
     classes : tuple of str or None
         Names of the classes.
     meta : mapping
@@ -91,6 +95,7 @@ class Dataset:
     classes_ordered: bool = True
     index: Any = None
     feature_names: tuple[str, ...] | None = None
+    clusters: Any = None
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -128,6 +133,7 @@ class Dataset:
             weights=part(self.weights) if self.labels is None else None,
             groups=each_attribute(part, self.groups),
             ids=part(self.ids),
+            clusters=part(self.clusters),
             features=part(self.features),
             index=None,
             start=self.start + rows.start,
@@ -149,6 +155,7 @@ class Dataset:
             weights=None,
             groups=each_attribute(lambda column: column[rows], self.groups),
             ids=None if self.ids is None else self.ids[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
             features=taken(self.features),
             index=None,
         )
@@ -189,8 +196,9 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
         predictions=predictions,
         labels=labels,
         weights=None,
-        ids=None,
+        ids=None if any(one.ids is None for one in chunks) else together([one.ids for one in chunks], 0),
         groups=together([chunk.groups for chunk in chunks], 0),
+        clusters=together([chunk.clusters for chunk in chunks], 0),
         features=together([chunk.features for chunk in chunks], 0),
     )
 
@@ -273,6 +281,22 @@ class Rows(ABC):
     def ungrouped(self) -> Rows:
         """Return the same rows, of no groups."""
         return Ungrouped(self, self.n)
+
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of at least `blocks` consecutive ones."""
+        return Blocked(self, self.n, blocks)
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """Which rows belong together; None where all are independent."""
+        if self.sample.clusters is None:
+            return None
+        return clusters_of(list(self.map(_clusters)))
+
+    def cluster_codes(self) -> HostArray | None:
+        """Return the number of the cluster of every row, (n,); None where all are independent."""
+        found = self.clusters
+        return None if found is None else found.codes(np.concatenate(list(self.map(_clusters))))
 
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group, of which there are `size`."""
@@ -359,6 +383,10 @@ def _length(chunk: Dataset) -> int:
     return len(chunk.predictions)
 
 
+def _clusters(chunk: Dataset) -> HostArray:
+    return as_ids(chunk.clusters, len(chunk.predictions))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class InMemory(Rows):
     """All rows at once: a sequence of one dataset, on its device and with its graph."""
@@ -393,6 +421,10 @@ class InMemory(Rows):
         """Return the same rows, of no groups."""
         return InMemory(_ungrouped(self.whole))
 
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of consecutive ones."""
+        return InMemory(_blocked(blocks, self.n, self.whole))
+
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups."""
         return InMemory(dataclasses.replace(self.whole, groups=groups))
@@ -405,7 +437,9 @@ class InMemory(Rows):
 
     @property
     def arguments(self) -> tuple[Any, Any]:
-        """Predictions and labels as public functions take them."""
+        """Predictions and labels as public functions take them; rows that belong together bring both."""
+        if self.whole.clusters is not None:
+            return dataclasses.replace(self.whole, notes=()), None  # which the predictions have by now
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:
@@ -537,6 +571,33 @@ class Ungrouped(RowChoice):
     def sample(self) -> Dataset:
         """The first rows, without their groups."""
         return _ungrouped(self.whole.sample)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Blocked(RowChoice):
+    """All rows, in clusters of consecutive ones.
+
+    Attributes
+    ----------
+    blocks : int
+        Length of a block, at least.
+    """
+
+    blocks: int
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return partial(_blocked, self.blocks, self.n)
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, with their blocks."""
+        return _blocked(self.blocks, self.n, self.whole.sample)
+
+
+def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
+    return dataclasses.replace(chunk, clusters=block_ids(blocks, chunk.start, len(chunk.predictions), n))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -12,13 +12,14 @@ from credibly.evaluation import (
     Curves,
     Evaluation,
     RaterParts,
+    RealComparison,
     RealParts,
     Reported,
     ScoreParts,
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.comparison import render_comparison
+from credibly.report.comparison import render_comparison, render_real_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
 from credibly.report.sections import (
@@ -141,4 +142,8 @@ def write_report(result: Reported, path: str | Path, *, overwrite: bool = False)
     return write_text_atomically(path, render_report(result), overwrite=overwrite)
 
 
-PAGE_OF: dict[type, Callable[[Any], str]] = {Evaluation: _render_evaluation, Comparison: render_comparison}
+PAGE_OF: dict[type, Callable[[Any], str]] = {
+    Evaluation: _render_evaluation,
+    Comparison: render_comparison,
+    RealComparison: render_real_comparison,
+}

@@ -18,16 +18,13 @@ from credibly.evaluation import (
     title,
 )
 from credibly.plots import Table
-from credibly.plots.curves import (
-    EnvelopeDisplay,
-    RecalibratedCurvesDisplay,
-    RecalibrationChangesDisplay,
-    RiskCoverageDisplay,
-)
+from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
 from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
 from credibly.results.audit import AuditResult
 from credibly.results.curves import EnvelopeCurve
@@ -75,6 +72,9 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     if parts.coverage is not None:
         display = EnvelopeDisplay(parts.coverage)
         figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+    if parts.spread is not None and parts.spread.stated.size > 1:
+        spread = ErrorSpreadDisplay(parts.spread)
+        figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "Shares of labels stay inside what the hypothesis gives at all levels together."
     if left:
@@ -530,7 +530,7 @@ def _change_finding(found: RecalibrationReport) -> str:
         if one.failure is not None:
             sentences.append(f"{name} could not be fitted: {one.failure}")
             continue
-        change = one.changes.get("log_loss") or next(iter(one.changes.values()))
+        change = one.changes.get("log_loss") or one.changes.get("crps") or next(iter(one.changes.values()))
         within = ""
         if change.difference.has_interval:
             within = f" (95 % interval of the change {interval_text(change.difference)})"
@@ -563,14 +563,19 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
     curves = RecalibratedCurvesDisplay(found)
-    first = report_figure(curves, "Confidence against accuracy, before and after", "recalibrated-curves")
+    first: tuple[ReportFigure, ...] = ()
+    if curves.curves:
+        stated, observed = curves.words.xlabel.capitalize(), curves.words.ylabel
+        caption = f"{stated} against {observed}, before and after"
+        first = (report_figure(curves, caption, "recalibrated-curves"),)
     names = next(one.changes for one in found.methods.values() if one.changes)
-    statistic = "disagreement_calibration_loss" if "disagreement_calibration_loss" in names else "log_loss"
-    if statistic not in names:
-        return (first,)
+    known = ("disagreement_calibration_loss", "log_loss", "crps")
+    statistic = next((name for name in known if name in names), None)
+    if statistic is None:
+        return first
     changes = RecalibrationChangesDisplay(found, statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
-        first,
+        *first,
         report_figure(changes, f"Change of {title(statistic)}", "changes", size=(4.6, 2.8), margins=margins),
     )

@@ -31,7 +31,7 @@ class DaskScan(Rows):
     predictions, labels : dask.array
         All rows, cut at the same places.
     beside : dict of str to dask.array
-        ``weight``, ``groups`` and ``features`` of the rows, where there are some, cut alike.
+        ``weight``, ``groups``, ``features`` and ``clusters`` of the rows, where there are some, cut alike.
     kind : str or None
         What the numbers are.
     member_axis : int or None

@@ -45,14 +45,12 @@ def check_kernel(kernel: str, norm: str, bandwidth: Any, rule: str) -> None:
     check_bandwidth(bandwidth, rule)
 
 
-def check_bandwidth(bandwidth: Any, rule: str) -> None:
+def check_bandwidth(bandwidth: Any, rule: str, name: str = "`bandwidth`") -> None:
     """Raise unless the bandwidth is a positive number or the name of the rule."""
     if isinstance(bandwidth, str):
-        one_of("`bandwidth`", bandwidth, (rule,))
+        one_of(name, bandwidth, (rule,))
     elif isinstance(bandwidth, bool) or not (np.isfinite(float(bandwidth)) and float(bandwidth) > 0):
-        raise InputError(
-            "`bandwidth`", f"must be positive or {rule!r}", f"got {bandwidth!r}", "Try 0.1, or the rule."
-        )
+        raise InputError(name, f"must be positive or {rule!r}", f"got {bandwidth!r}", "Try 0.1, or the rule.")
 
 
 def distances(left: Array, right: Array, norm: Norm) -> Array:
@@ -137,12 +135,17 @@ def spaced_rows(rows: Rows, most: int) -> Array:
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
-    chosen = spaced(rows.n, most)
-    if rows.sample.checked_weights is not None:
-        chosen = _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
+    chosen = chosen_rows(rows, most)
     parts = list(rows.map(partial(_rows_among, chosen)))
     # of one dataset on its device, with its graph
     return parts[0] if len(parts) == 1 else np.concatenate([to_host(part) for part in parts])
+
+
+def chosen_rows(rows: Rows, most: int) -> np.ndarray[Any, Any]:
+    """Return the indices of at most `most` evenly spaced rows, as often as their weights say."""
+    if rows.sample.checked_weights is None:
+        return spaced(rows.n, most)
+    return _spaced_by_weight(np.concatenate(list(rows.map(_weights))), most)
 
 
 def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:

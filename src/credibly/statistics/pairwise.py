@@ -89,6 +89,11 @@ class PairwiseBound(Bound):
         self.probs = xp.astype(self.exact, self.dtype)  # (n, k)
         self._kept: dict[tuple[int, bool], Any] = {}
 
+    @property
+    def width(self) -> int:
+        """Numbers that a label becomes, one per class."""
+        return int(self.probs.shape[1])
+
     @abstractmethod
     def tile(self, rows: slice, weighted: bool) -> Any:
         """Return the matrix of these rows: all columns, or from the first row on where symmetric.
@@ -116,8 +121,7 @@ class PairwiseBound(Bound):
         blocks = [
             slice(max(first, t.start), min(last, t.stop)) for t in grid if t.start < last and first < t.stop
         ]
-        n_classes = self.probs.shape[1]
-        batches = list(tiles(len(labels), self._replicates_per_batch(n_classes)))
+        batches = list(tiles(len(labels), self._replicates_per_batch(self.width)))
         keep = self._keeps_tiles()
         # Whichever is dearer to make again stays in the outer loop.
         pairs = (

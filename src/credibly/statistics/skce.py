@@ -21,9 +21,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     device,
     is_numpy,
@@ -32,28 +33,41 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Labels, Predictions, Rows, as_point
+from credibly.predictions import (
+    Classes,
+    Labels,
+    Predictions,
+    RealPredictions,
+    Rows,
+    Samples,
+    as_point,
+    label_dtype,
+)
 from credibly.statistics.kernels import (
     MEDIAN_ROWS,
     KernelName,
     Norm,
+    check_bandwidth,
     check_kernel,
     kernel_matrix,
     largest_term,
     median_distance,
     spaced_rows,
+    taken,
 )
 from credibly.statistics.pairwise import (
     PRECISIONS,
     BandwidthPlan,
     PairwiseBound,
     Precision,
+    as_number,
     require_pairs,
     require_precision,
     require_same_n,
     set_diagonal,
 )
 from credibly.statistics.protocol import (
+    ALL_LABELS,
     CLASS_LABELS,
     Bound,
     Plan,
@@ -65,11 +79,29 @@ from credibly.statistics.protocol import (
     replicates,
     total_weight,
 )
+from credibly.statistics.real_kernels import RealPlan, Sides, of_pool, plan_of, sides_of
 
 Estimator = Literal["unbiased", "biased", "linear", "block"]
 ESTIMATORS = ("unbiased", "biased", "linear", "block")
 
 _DEGENERATE = "a quadratic estimate has no normal limit under calibration, so no normal interval covers there"
+
+
+def of_classes(probs: Array, label_kernel: Array | None) -> Sides:
+    """Return what a kernel error sees of classes: probabilities, and one-hot labels less these."""
+    exact = as_float64(probs)
+    xp = namespace(exact)
+    # classes first, like labels, and next to each other in memory
+    by_class = np.ascontiguousarray(exact.T) if is_numpy(exact) else exact.T
+
+    def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
+        found = label_values(labels, xp, dtype)
+        if is_numpy(found):
+            found -= by_class[:, rows]
+            return found
+        return found - xp.astype(by_class[:, rows], dtype)[None, :, :]
+
+    return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
 
 
 class QuadraticBound(PairwiseBound):
@@ -81,16 +113,19 @@ class QuadraticBound(PairwiseBound):
     def __init__(
         self,
         statistic: KernelError,
-        probs: Array,
+        sides: Sides,
         plan: BandwidthPlan,
         label_kernel: Array | None,
         notes: tuple[str, ...],
     ) -> None:
-        super().__init__(statistic, probs, plan, statistic.precision, notes)
-        self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
-        self.term_size = largest_term(label_kernel)
-        # classes first, like values, and next to each other in memory
-        self.by_class = np.ascontiguousarray(self.probs.T) if is_numpy(self.probs) else self.probs.T
+        super().__init__(statistic, sides.points, plan, statistic.precision, notes)
+        self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
+        self.term_size = sides.largest
+
+    @property
+    def width(self) -> int:
+        """Numbers per residual."""
+        return self.sides.width
 
     def tile(self, rows: slice, weighted: bool) -> Array:
         """Return the kernel of these rows with themselves and twice that with all later rows."""
@@ -107,11 +142,7 @@ class QuadraticBound(PairwiseBound):
     def _residuals(self, labels: Labels, rows: slice, weighted: bool) -> Array:
         xp = namespace(self.probs)
         chosen = labels.rows(rows)
-        residual = label_values(chosen, xp, self.dtype)
-        if is_numpy(residual):
-            residual -= self.by_class[:, rows]
-        else:
-            residual = residual - self.by_class[:, rows][None, :, :]
+        residual = self.sides.residuals(chosen, rows, self.dtype)
         if weighted and chosen.weights is not None:
             residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
         return xp.reshape(residual, (-1, residual.shape[-1]))
@@ -119,7 +150,7 @@ class QuadraticBound(PairwiseBound):
     def contribution(self, tile: Array, rows: slice, values: Array, labels: Labels) -> State:
         """Add <r_i, (K r)_i> over the rows, and the diagonal that the unbiased estimate leaves out."""
         xp = namespace(values)
-        b, k = len(labels), self.probs.shape[1]
+        b, k = len(labels), self.width
         own = values[:, rows]
         product = self.product(values[:, rows.start :], tile)
         product = self.between_labels(product, b)
@@ -159,7 +190,7 @@ class QuadraticBound(PairwiseBound):
         if self.label_kernel is None:
             return values
         xp = namespace(values)
-        apart = xp.reshape(values, (b, self.probs.shape[1], -1))
+        apart = xp.reshape(values, (b, self.width, -1))
         return xp.reshape(xp.matmul(xp.astype(self.label_kernel, self.dtype), apart), values.shape)
 
     def kernel_rows(self, rows: slice) -> Array:
@@ -168,27 +199,62 @@ class QuadraticBound(PairwiseBound):
         return kernel_matrix(self.probs[rows, :], self.probs, chosen.kernel, chosen.norm, self.bandwidth)
 
     def pair_terms(self, residual: Array, rows: slice) -> Array:
-        """Return h_ij of these rows with all rows for one label vector, (k, n) -> (rows, n)."""
-        return as_float64(self.kernel_rows(rows) * (residual[:, rows].T @ self.between_labels(residual, 1)))
+        """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
+        between = self.between_labels(residual, 1)[:, rows.start :]
+        return as_float64(self.tile(rows, False) * (residual[:, rows].T @ between))
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
+        self._require_unbiased()
+        residual, n = self.values(labels), self.n  # (k, n), times the weights
+        between = np.zeros((number, number))
+        order = np.argsort(codes, kind="stable")
+        present, starts = np.unique(codes[order], return_index=True)
+        for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
+            terms = to_host(self.pair_terms(residual, rows))
+            sums = np.add.reduceat(terms[:, order], starts, axis=1)
+            np.add.at(between, (codes[rows, None], present[None, :]), sums)
+        np.fill_diagonal(between, 0.0)
+        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        own = np.bincount(codes, weight, minlength=number)
+        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=between)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return s' B s over the number of pairs."""
+        return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
+
+    def _require_unbiased(self) -> None:
+        if self.statistic.estimator != "unbiased":
+            raise UnsupportedError(
+                f"`{self.statistic.name}` with clusters",
+                "leaves out pairs of rows inside a cluster",
+                f"got estimator={self.statistic.estimator!r}",
+                'Use estimator="unbiased".',
+            )
 
     def finish(self, state: State) -> Array:
         """Divide by the number of pairs."""
-        weight = state["weight"]
-        if self.statistic.estimator == "biased":
-            return state["pairs"] / (weight * weight)
-        xp = namespace(weight)
-        if bool(xp.any(weight <= 1)):
-            raise InputError(
-                "`sample_weight`",
-                f"counts occurrences; the unbiased `{self.statistic.name}` needs a sum above 1",
-                f"got a sum of {float(xp.min(weight)):.6g}",
-                'Give multiplicities, or use estimator="biased".',
-            )
-        return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
+        return divided(self.statistic, state)
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse: U- and V-statistics are degenerate under calibration."""
         return None, _DEGENERATE
+
+
+def divided(statistic: KernelError, state: State) -> Array:
+    """Return sums over pairs divided by the number of pairs."""
+    weight = state["weight"]
+    if statistic.estimator == "biased":
+        return state["pairs"] / (weight * weight)
+    xp = namespace(weight)
+    if bool(xp.any(weight <= 1)):
+        raise InputError(
+            "`sample_weight`",
+            f"counts occurrences; the unbiased `{statistic.name}` needs a sum above 1",
+            f"got a sum of {float(xp.min(weight)):.6g}",
+            'Give multiplicities, or use estimator="biased".',
+        )
+    return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
 
 def _doubled(tile: Array, n_rows: int) -> Array:
@@ -256,15 +322,26 @@ class KernelError(Statistic):
         return self.bound(point.probs, plan, (*notes, *plan.notes))
 
     def bound(self, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]) -> Bound:
-        """Return the statistic bound to predictions."""
+        """Return the statistic bound to probabilities of classes."""
+        labels = self.label_kernel_matrix(probs)
+        return self.bound_to_sides(of_classes(probs, labels), plan, labels, notes)
+
+    def bound_to_sides(
+        self,
+        sides: Sides,
+        plan: BandwidthPlan,
+        label_kernel: Array | None,
+        notes: tuple[str, ...],
+        **settings: Any,
+    ) -> Bound:
+        """Return the statistic bound to places of predictions; `settings` are what rules became."""
         size = self.block_size
         if self.estimator == "block" and size is None:
             size = max(2, math.isqrt(plan.n))
-        resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size)
-        labels = self.label_kernel_matrix(probs)
+        resolved = dataclasses.replace(self, bandwidth=plan.number, block_size=size, **settings)
         if self.estimator in ("linear", "block"):
-            return BlockBound(resolved, probs, plan, labels, notes)
-        return QuadraticBound(resolved, probs, plan, labels, notes)
+            return BlockBound(resolved, sides, plan, label_kernel, notes)
+        return QuadraticBound(resolved, sides, plan, label_kernel, notes)
 
 
 KERNEL_TRAITS = Traits(
@@ -290,16 +367,26 @@ class Skce(KernelError):
     kernel : {"exponential", "gaussian"}
         exp(-d / bandwidth), or exp(-d^2 / (2 bandwidth^2)).
     norm : {"euclidean", "l1", "tv"}
-        What distance d between predictions means; total variation is half of l1.
+        What distance d between predictions means; total variation is half of l1. Real values have
+        "euclidean" alone: the Wasserstein distance of Gaussians and quantiles, MMD of several members and of
+        draws.
     bandwidth : float or "median"
         "median" takes the median distance of at most 1000 evenly spaced rows.
     block_size : int, optional
         Rows per block of ``estimator="block"``; default: the square root of n.
     precision : {"float64", "float32", "tf32"}
         Of the matrix product; "tf32" needs torch on CUDA. Sums are always double.
+    label_bandwidth : float or "median"
+        Of real labels, which are compared by a Gaussian kernel: its standard deviation. "median" takes the
+        median distance of predicted labels. `Quantiles` compare cells of labels and need none.
 
     Notes
     -----
+    Real labels take the place of one-hot labels by their kernel: r = f(y) - E f(Y), Y drawn from the
+    prediction. Of `Samples` the mean over the draws stands for E f(Y), and label and draws together give a
+    prediction its place, which makes the unbiased estimate of calibrated draws 0 on average for any number
+    of them. A label beyond everything predicted counts as if it were at the end of that range.
+
     Costs one (n, n) matrix product per class and label vector, in tiles; "linear" and "block" cost n and n
     times the block size. Weights of instances are multiplicities: a weight of 2 is the instance listed twice.
 
@@ -308,10 +395,14 @@ class Skce(KernelError):
     >>> import credibly as cr
     >>> round(float(cr.skce([[0.8, 0.2], [0.8, 0.2], [0.1, 0.9]], [1, 1, 1], bandwidth=1.0)), 6)
     0.466304
+    >>> normal = cr.Gaussian([0.0, 0.0], [1.0, 1.0])
+    >>> round(float(cr.skce(normal, [0.0, 0.0], label_bandwidth=1.0)), 6)  # 1 - sqrt(2) + 1 / sqrt(3)
+    0.163137
     """
 
+    label_bandwidth: float | Literal["median"] = "median"
     name: ClassVar[str] = "skce"
-    traits: ClassVar[Traits] = KERNEL_TRAITS
+    traits: ClassVar[Traits] = dataclasses.replace(KERNEL_TRAITS, labels=ALL_LABELS)
     reference: ClassVar[str] = "Widmann et al. 2019"
     story: ClassVar[Story] = Story(
         title="SKCE",
@@ -327,8 +418,117 @@ class Skce(KernelError):
         "M23": {"estimator": "linear", "kernel": "exponential", "norm": "tv", "bandwidth": 2.0}
     }
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bandwidth(self.label_bandwidth, "median", "`label_bandwidth`")
+
+    def require_predictions(self, predictions: Predictions) -> None:
+        """Raise unless the distance is one between predictions of this type."""
+        super().require_predictions(predictions)
+        if isinstance(predictions, RealPredictions) and self.norm != "euclidean":
+            raise InputTypeError(
+                f"`{self.name}` with norm={self.norm!r}",
+                "needs class probabilities",
+                f"got {type(predictions).__name__}",
+                'Use norm="euclidean".',
+                argument="predictions",
+            )
+
+    def _plan(self, rows: Rows) -> BandwidthPlan:
+        """Return the number of instances and the bandwidths."""
+        if not isinstance(rows.sample.predictions, RealPredictions):
+            return super()._plan(rows)
+        return plan_of(rows, self.bandwidth, self.label_bandwidth, self.norm, self.precision)
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        if not isinstance(predictions, RealPredictions):
+            if self.label_bandwidth != "median":
+                raise UnsupportedError(
+                    "`label_bandwidth`",
+                    "is the bandwidth of real labels",
+                    f"got it for {type(predictions).__name__}, whose labels are classes",
+                    "Leave it out.",
+                    argument="label_bandwidth",
+                )
+            return super()._bind(predictions, plan)
+        assert isinstance(plan, RealPlan)
+        require_pairs(self.name, plan.n)
+        if isinstance(predictions, Samples):
+            return DrawsBound(self, predictions, plan)
+        sides = sides_of(predictions, plan, self.precision)
+        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if plan.high > plan.low else {}
+        return self.bound_to_sides(sides, plan, None, (*predictions.notes, *plan.notes), **found)
+
 
 skce = Skce()
+
+
+class DrawsBound(Bound):
+    """Draws, which get their places together with the labels: bound anew to every label vector."""
+
+    term_size = 2.0
+
+    def __init__(self, statistic: Skce, predictions: Samples, plan: RealPlan) -> None:
+        require_precision(statistic.precision, predictions.values)
+        super().__init__(statistic, plan.n, predictions.notes)
+        self.asked = statistic
+        xp = namespace(predictions.values)
+        self.draws = xp.reshape(as_float64(predictions.values), (len(predictions), -1))
+        self._last: Bound | None = None
+
+    def of_pool(self, values: Array, labels: Array | None = None, weights: Array | None = None) -> Bound:
+        """Bind to pools (n, p), of which a choice is the label, or what `labels` (n, p) has in its place."""
+        asked = self.asked
+        sides, label_bandwidth = of_pool(
+            values, values if labels is None else labels, asked.label_bandwidth, asked.precision, weights
+        )
+        bandwidth, notes = asked.bandwidth, self.notes
+        if isinstance(bandwidth, str):
+            points = sides.points
+            if weights is not None:
+                points = taken(points, np.flatnonzero(to_host(weights)[0] > 0))
+            bandwidth, told = median_distance(points, asked.norm)
+            notes = (*notes, *told)
+        plan = BandwidthPlan(self.n, None, bandwidth)
+        return asked.bound_to_sides(sides, plan, None, notes, label_bandwidth=as_number(label_bandwidth))
+
+    def with_labels(self, labels: Labels) -> tuple[Bound, Labels]:
+        """Return the statistic bound to draws and one label vector, and that vector as a choice."""
+        xp, n = namespace(self.draws), self.draws.shape[0]
+        pool = xp.concat([xp.reshape(as_float64(labels.values), (n, 1)), self.draws], axis=1)
+        p = pool.shape[1]
+        first = xp.zeros((1, n), dtype=label_dtype(xp, p), device=device(pool))
+        return self.of_pool(pool, None, labels.weights), Classes(first, p, labels.weights)
+
+    def state(self, labels: Labels, rows: slice | None = None) -> State:
+        """Return the sums of every label vector, each with the places that it gives the predictions."""
+        require_same_n(labels, self.n)
+        states = []
+        for at in range(len(labels)):
+            bound, choice = self.with_labels(replicates(labels, slice(at, at + 1)))
+            states.append(bound.state(choice, rows=rows))  # type: ignore[call-arg]
+            self._last = bound
+        assert self._last is not None
+        self.statistic, self.notes = self._last.statistic, self._last.notes  # what the rules became
+        xp = namespace(self.draws)
+        return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+
+    def finish(self, state: State) -> Array:
+        """Divide by the number of pairs or blocks."""
+        if "blocks" in state:
+            return state["total"] / state["blocks"]
+        return divided(self.asked, state)
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the state, with what the standard error of blocks needs."""
+        bound, choice = self.with_labels(labels)
+        self.statistic, self.notes, self._last = bound.statistic, bound.notes, bound
+        return bound.observed_sums(choice)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return what the statistic bound to pools says."""
+        assert self._last is not None
+        return self._last.stderr(sums, labels)
 
 
 _FEWEST_BLOCKS = 50  # the normal interval was checked from here on
@@ -342,12 +542,12 @@ class BlockBound(Bound):
     def __init__(
         self,
         statistic: KernelError,
-        probs: Array,
+        sides: Sides,
         plan: BandwidthPlan,
         label_kernel: Array | None,
         notes: tuple[str, ...],
     ) -> None:
-        require_precision(statistic.precision, probs)
+        require_precision(statistic.precision, sides.points)
         self.size = statistic.block_size or 2
         self.n_blocks = plan.n // self.size
         if not self.n_blocks:
@@ -361,11 +561,11 @@ class BlockBound(Bound):
         if left:
             notes = (*notes, f"{left} rows fill no block of {self.size} and are left out")
         super().__init__(statistic, plan.n, notes)
-        xp = namespace(probs)
+        xp = namespace(sides.points)
         self.dtype = xp.float64 if statistic.precision == "float64" else xp.float32
-        self.probs = xp.astype(as_float64(probs), self.dtype)
-        self.bandwidth, self.label_kernel = plan.bandwidth, label_kernel
-        self.term_size = largest_term(label_kernel)
+        self.probs = xp.astype(sides.points, self.dtype)
+        self.bandwidth, self.label_kernel, self.sides = plan.bandwidth, label_kernel, sides
+        self.width, self.term_size = sides.width, sides.largest
         self.kernels = self._kernels()  # (blocks, size, size), zero diagonal
 
     def _kernels(self) -> Array:
@@ -396,7 +596,7 @@ class BlockBound(Bound):
             )
         first, last, _ = slice(None).indices(self.n) if rows is None else rows.indices(self.n)
         blocks = slice(-(-first // self.size), min(self.n_blocks, -(-last // self.size)))
-        per_replicate = 4 * self.n * self.probs.shape[1] * 8
+        per_replicate = 4 * self.n * self.width * 8
         parts = [
             self._values(replicates(labels, reps), blocks)
             for reps in tiles(len(labels), rows_within_budget(per_replicate, 0.5))
@@ -405,9 +605,9 @@ class BlockBound(Bound):
 
     def _values(self, labels: Labels, blocks: slice) -> Array:
         xp = namespace(self.probs)
-        count, size, k = max(0, blocks.stop - blocks.start), self.size, self.probs.shape[1]
+        count, size, k = max(0, blocks.stop - blocks.start), self.size, self.width
         rows = slice(blocks.start * size, (blocks.start + count) * size)
-        residual = label_values(labels.rows(rows), xp, self.dtype) - self.probs[rows, :].T[None, :, :]
+        residual = self.sides.residuals(labels.rows(rows), rows, self.dtype)
         residual = xp.reshape(residual, (len(labels), k, count, size))
         apart = xp.permute_dims(residual, (2, 0, 1, 3))  # (blocks, b, k, size)
         flat = xp.reshape(apart, (count, len(labels) * k, size))

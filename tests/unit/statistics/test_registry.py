@@ -52,6 +52,7 @@ def test_names_are_those_of_the_public_functions() -> None:
         "hosmer_lemeshow",
         "skce",
         "mmd_ce",
+        "ucme",
         "kde_ce",
         "kl_ce",
         "smooth_ece",
@@ -66,10 +67,14 @@ def test_names_are_those_of_the_public_functions() -> None:
         "interval_score",
         "rmse",
         "mae",
+        "spread_ratio",
+        "spread_slope",
+        "ence",
     ]
     for name, statistic in cr.statistics.registered().items():
         assert statistic.name == name
-        assert getattr(cr, name) is statistic
+        assert getattr(cr.statistics, name) is statistic
+        assert name not in cr.__all__ or getattr(cr, name) is statistic
 
 
 def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> None:
@@ -180,12 +185,12 @@ def test_help_shows_what_a_call_takes(name: str) -> None:
     """Predictions, labels and every setting, in the signature and in words."""
     statistic = cr.statistics.registered()[name]
     settings = [field.name for field in dataclasses.fields(statistic)]
-    wanted = ["predictions", "labels", "sample_weight", "paper", *settings]
+    wanted = ["predictions", "labels", "sample_weight", "clusters", "blocks", "paper", *settings]
     signature = inspect.signature(statistic)
     assert list(signature.parameters) == wanted
     assert {one: signature.parameters[one].default for one in settings} == statistic.settings()
     shown = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
-    assert f"{name}(predictions, labels=None, *, sample_weight=None, paper=None" in shown
+    assert f"{name}(predictions, labels=None, *, sample_weight=None, clusters=None" in shown
     section = (inspect.getdoc(statistic) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     assert re.findall(r"^(\w+) : ", section, re.MULTILINE) == wanted
 

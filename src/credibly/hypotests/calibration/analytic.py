@@ -24,7 +24,8 @@ Given predictions, labels are independent, so with S_i = diag(p_i) - p_i p_i' an
 for T = sum_{i != j} k_ij <r_i, r_j>, which is close to sum_a w_a (Z_a^2 - 1) with the eigenvalues w of the
 matrix of blocks k_ij S_i^(1/2) S_j^(1/2). The largest few are taken as they are and a Pearson III
 distribution stands for the rest, such that all three moments of the whole are exact. Pearson III for the
-whole is off by up to 0.1 where one eigenvalue carries most of the variance (two classes).
+whole is off by up to 0.1 where one eigenvalue carries most of the variance (two classes). Of real values r is
+a longer vector with a covariance S_i of its own; E T^2 is the same sum, and E T^3 is simulated.
 
 The limit distribution of a degenerate U-statistic, by random signs.
 
@@ -38,6 +39,7 @@ rejects 3 % at a nominal 5 %, signs 4.7 %.   Chwialkowski, Sejdinovic and Gretto
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -55,10 +57,10 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue
-from credibly.predictions import Classes, Labels
+from credibly.predictions import Labels
 from credibly.results.tests import HypotestResult
 from credibly.statistics.protocol import Bound
-from credibly.statistics.skce import BlockBound, QuadraticBound
+from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
 
 
 def independent_pairs(bound: Any) -> int:
@@ -87,6 +89,8 @@ def bound_upper(level: float, bound: Any, largest: float) -> float:
 
 
 LEADING = 6
+
+_SIGNED_ROWS = 256  # of a tile: pairs below the diagonal, which it leaves out, are then few
 
 _TOLERANCE = 1e-6  # of eigenvectors, relative; the error of an eigenvalue is of the order of its square
 
@@ -172,8 +176,6 @@ def leading_eigenvalues(kernel: HostArray, probs: HostArray, count: int = LEADIN
     By Lanczos steps from a fixed random vector, on the host: ARPACK has no device. The matrix is never made:
     it has (n k)^2 entries, and a product with it costs one n x n matrix times n x k.
     """
-    from scipy.sparse.linalg import LinearOperator, eigsh  # slow to load, and only this method needs it
-
     n, k = probs.shape
     size = n * k
     off = kernel.copy()
@@ -187,6 +189,13 @@ def leading_eigenvalues(kernel: HostArray, probs: HostArray, count: int = LEADIN
 
     def applied(vector: HostArray) -> HostArray:
         return inner(root * (off @ (root * inner(vector.reshape(n, k))))).reshape(size)
+
+    return _lanczos(applied, size, count)
+
+
+def _lanczos(applied: Callable[[HostArray], HostArray], size: int, count: int) -> HostArray:
+    """Return the largest positive eigenvalues of a symmetric matrix, given what it makes of a vector."""
+    from scipy.sparse.linalg import LinearOperator, eigsh  # slow to load, and only this method needs it
 
     start = np.random.default_rng(0).standard_normal(size)
     if not np.any(applied(start)):  # the matrix is 0: no row, or no pair, has anything left to chance
@@ -270,7 +279,7 @@ def pearson3_survival(value: float, variance: float, third: float) -> float:
 
 
 def wild_null(
-    bound: QuadraticBound, observed: Classes, n_resamples: int, seed: Seed
+    bound: QuadraticBound, observed: Labels, n_resamples: int, seed: Seed
 ) -> np.ndarray[Any, np.dtype[Any]]:
     """Return replicates of the unbiased statistic under random signs.
 
@@ -278,7 +287,7 @@ def wild_null(
     ----------
     bound : QuadraticBound
         The unbiased kernel error of the predictions.
-    observed : Classes
+    observed : Labels
         The observed labels.
     n_resamples : int
         Number of replicates.
@@ -299,9 +308,9 @@ def wild_null(
         uniform = uniforms.block(reps, slice(0, n), reference=residual)
         signs = as_float64(xp.where(uniform < 0.5, -xp.ones_like(uniform), xp.ones_like(uniform)))
         total = 0.0
-        for rows in tiles(n, rows_within_budget(32 * n, 0.25)):
+        for rows in tiles(n, min(_SIGNED_ROWS, rows_within_budget(32 * n, 0.25))):
             terms = bound.pair_terms(residual, rows)
-            total = total + xp.sum((signs @ terms.T) * signs[:, rows], axis=1)
+            total = total + xp.vecdot(signs[:, rows.start :] @ terms.T, signs[:, rows])
         values[reps] = to_host(_off_diagonal(total, residual, bound)) / (n * (n - 1))
     return values
 
@@ -317,6 +326,8 @@ Method = Literal["moments", "asymptotic", "bound"]
 LEVEL = 0.05
 
 _MOMENT_ARRAYS = 8  # (n, n) arrays alive at once
+
+_NEGLIGIBLE = 1e-12  # share of the largest eigenvalue below which an axis carries nothing
 
 
 def analytic_test(
@@ -336,6 +347,8 @@ def analytic_test(
             "it is known for instances that count once",
             'Use method="resample", which is exact with weights too.',
         )
+    if isinstance(bound, DrawsBound):
+        bound, observed = bound.with_labels(observed)
     value = float(to_host(bound(observed))[0])
     found: dict[str, Any] = {"pvalue_interval": None, "null_distribution": None, "n_resamples": 0}
     if method == "moments":
@@ -385,8 +398,13 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
             f'Use method="resample", or `with memory_limit({need})`.',
         )
     kernel = to_host(bound.kernel_rows(slice(0, n))).astype(np.float64, copy=False)
-    probs = to_host(bound.exact)
-    null = QuadraticForm(leading_eigenvalues(kernel, probs), *quadratic_null_moments(kernel, probs))
+    if bound.sides.covariances is None:
+        probs = to_host(bound.exact)
+        null = QuadraticForm(leading_eigenvalues(kernel, probs), *quadratic_null_moments(kernel, probs))
+        note = "p-value from a quadratic form with the exact mean, variance and third moment"
+    else:
+        null = QuadraticForm(*_vector_moments(kernel, _roots(bound)))
+        note = "p-value from a quadratic form with the exact mean and variance, and a simulated third moment"
     pairs = n * (n - 1)
     scale = null.scale / pairs
     return {
@@ -395,8 +413,58 @@ def _moments(bound: Bound, value: float) -> dict[str, Any]:
         "acceptance_region": (_lowest(bound), null.upper(LEVEL) / pairs),
         "effect_size": value,
         "z_score": value / scale if scale > 0 else math.nan,
-        "note": "p-value from a quadratic form with the exact mean, variance and third moment",
+        "note": note,
     }
+
+
+def _roots(bound: QuadraticBound) -> HostArray:
+    """Return roots G (n, d, d) of covariances, G G', on the axes that carry all but rounding of them."""
+    assert bound.sides.covariances is not None
+    need = 3 * 8 * bound.width**3
+    if need > memory_budget():
+        raise UnsupportedError(
+            'method="moments"',
+            f"keeps products of {bound.width} numbers that a label becomes",
+            f"they need {need} bytes, more than the memory budget",
+            f'Use method="resample", or `with memory_limit({need})`.',
+        )
+    every = bound.sides.covariances()
+    size, axes = np.linalg.eigh(every.mean())
+    values, vectors = np.linalg.eigh(every.on(axes[:, size > _NEGLIGIBLE * size[-1]]))
+    found: HostArray = vectors * np.sqrt(np.clip(values, 0.0, None))[:, None, :]
+    return found
+
+
+def _vector_moments(kernel: HostArray, roots: HostArray) -> tuple[HostArray, float, float]:
+    """Return leading eigenvalues, variance and third moment of sum_{i != j} k_ij <r_i, r_j>.
+
+    The sum over triples is the mean of tr H^3, H_ij = k_ij <x_i, x_j>, over any x with the covariances of r;
+    random signs times roots make some. The sum over pairs, smaller by a factor of n, is left out.
+    """
+    n, d, _ = roots.shape
+    off = kernel.copy()
+    np.fill_diagonal(off, 0.0)
+    above = np.triu_indices(d)
+    flat = (roots @ roots.transpose(0, 2, 1))[:, above[0], above[1]]
+    flat = flat * np.where(above[0] == above[1], 1.0, math.sqrt(2.0))
+    variance = 2.0 * float(np.vdot(off * off, flat @ flat.T))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, d))
+    drawn = (roots @ signs[:, :, None])[:, :, 0]
+    terms = off * (drawn @ drawn.T)
+    third = 8.0 * float(np.vdot(terms @ terms.T, terms))  # of a matrix with itself: half of the product
+    return _leading(off, roots), variance, third
+
+
+def _leading(off: HostArray, roots: HostArray) -> HostArray:
+    """Return the largest eigenvalues of the matrix with blocks k_ij G_i' G_j, i != j."""
+    n, d, _ = roots.shape
+
+    def applied(vector: HostArray) -> HostArray:
+        spread = off @ (roots @ vector.reshape(n, d, 1))[:, :, 0]
+        made: HostArray = (spread[:, None, :] @ roots).reshape(n * d)
+        return made
+
+    return _lanczos(applied, n * d, LEADING)
 
 
 def _bound(bound: Bound, value: float) -> dict[str, Any]:
@@ -438,7 +506,6 @@ def _signs(
 ) -> dict[str, Any]:
     if bound.statistic.estimator != "unbiased":
         raise _unknown(bound, "asymptotic", "known limit distribution")
-    assert isinstance(observed, Classes)  # kernel errors are of class predictions
     null = wild_null(bound, observed, n_resamples, seed)
     pvalue, interval = monte_carlo_pvalue(value, null, "greater")
     spread = float(null.std(ddof=1)) if null.size > 1 else math.nan

@@ -44,6 +44,7 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
+    require_independent,
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -216,6 +217,7 @@ def predictive_check(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
+    require_independent(rows, "`predictive_check`")
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)
@@ -227,8 +229,7 @@ def predictive_check(
     chosen, left_out = _chosen(given, statistics, paper)
     for statistic in chosen:
         statistic.require_predictions(given)
-    if isinstance(given, RealPredictions):
-        require_drawable(given, [statistic.bind(given[:1]) for statistic in chosen])
+    require_drawable(given, chosen)
 
     sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
     targets = targets_of(chosen, rows, () if grouping is None else grouping.sizes)

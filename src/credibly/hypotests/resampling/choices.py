@@ -18,7 +18,7 @@ bayesian     member j drew all labels: the label and the s draws of j are pooled
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +45,6 @@ from credibly.predictions import (
     Labels,
     Predictions,
     Quantiles,
-    RealPredictions,
     Reals,
     Samples,
     label_dtype,
@@ -53,8 +52,11 @@ from credibly.predictions import (
 from credibly.predictions.regression import LeftOut
 from credibly.statistics.coverage import CentralShares, CoverageShares, QuantileErrorBound, ShareBound
 from credibly.statistics.proper import MeanBound, gather
-from credibly.statistics.protocol import Bound, Plan, State
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.regression import LossBound
+from credibly.statistics.skce import BlockBound, DrawsBound, QuadraticBound
+from credibly.statistics.subsampled import Subsampled, SubsampledBound
+from credibly.statistics.ucme import LocationBound
 
 _TABLE_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
@@ -235,10 +237,31 @@ class ByChoice(Bound):
 def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
     """Bind to predictions; where labels are choices so that it takes choices."""
     if isinstance(predictions, Pool):
-        return PoolBound(bind, predictions)
+        drawn = bind(predictions.samples())
+        return _places_of_pools(drawn, predictions, labels.weights) or PoolBound(bind, predictions, drawn)
     if isinstance(predictions, Quantiles) and isinstance(labels, Classes):
-        return CellBound(bind(predictions), predictions)
+        found = bind(predictions)
+        return found if _takes_cells(found) else CellBound(found, predictions)
     return bind(predictions)
+
+
+def _places_of_pools(bound: Bound, pool: Pool, weights: Array | None) -> Bound | None:
+    """Bind a statistic of pairs to pools, which choices leave where they are; None for other statistics."""
+    if isinstance(bound, DrawsBound):
+        return bound.of_pool(pool.values, pool.moved, weights)
+    if isinstance(bound, SubsampledBound) and isinstance(bound.inner, DrawsBound):
+        xp, part = namespace(pool.values), like(bound.chosen, pool.values)
+        own = None if weights is None else xp.take(weights, part, axis=1)
+        some = pool[bound.chosen]
+        found = bound.inner.of_pool(some.values, some.moved, own)
+        return SubsampledBound(bound.statistic, found, len(pool))
+    return None
+
+
+def _takes_cells(bound: Bound) -> bool:
+    """Tell whether a statistic looks at the cells of labels itself."""
+    inner = bound.inner if isinstance(bound, SubsampledBound) else bound
+    return isinstance(inner, (QuadraticBound, BlockBound, LocationBound))
 
 
 def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, Any]:
@@ -251,8 +274,8 @@ def without_choices(bound: Bound, state: State | None = None) -> tuple[Bound, An
 class PoolBound(ByChoice):
     """A statistic of draws: what a choice adds is looked up; an opaque one is bound for every replicate."""
 
-    def __init__(self, bind: Bind, pool: Pool) -> None:
-        super().__init__(bind(pool.samples()))
+    def __init__(self, bind: Bind, pool: Pool, inner: Bound) -> None:
+        super().__init__(inner)
         self.bind, self.pool = bind, pool
         self.places: dict[str, Array] = {}
         self.mean: MeanBound | None = None
@@ -457,11 +480,18 @@ def _ends(bound: Bound, predictions: Quantiles) -> dict[str, HostArray]:
     return found
 
 
-def require_drawable(predictions: RealPredictions, bounds: list[Bound]) -> None:
-    """Raise where a statistic needs more of a label than quantiles say."""
-    if isinstance(predictions, Quantiles):
-        for bound in bounds:
-            _ends(bound, predictions)
+def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> None:
+    """Raise where a statistic needs more of a label than quantiles say; one row tells."""
+    for one in chosen if isinstance(predictions, Quantiles) else ():
+        whole = one.inner if isinstance(one, Subsampled) else one
+        if whole.traits.reduction != "pairwise":  # those of pairs look at cells
+            require_cells(predictions, whole.bind(predictions[:1]))
+
+
+def require_cells(predictions: Predictions, bound: Bound) -> None:
+    """Raise where a bound statistic needs more of a label than quantiles say."""
+    if isinstance(predictions, Quantiles) and not _takes_cells(bound):
+        _ends(bound, predictions)
 
 
 def drawing_notes(predictions: Predictions, shared: bool = False) -> tuple[str, ...]:

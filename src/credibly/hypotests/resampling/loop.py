@@ -35,7 +35,6 @@ from credibly.hypotests.resampling.choices import bound_to, without_choices
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
 from credibly.predictions import (
-    Classes,
     ClassPredictions,
     Dataset,
     GroupRows,
@@ -295,7 +294,7 @@ def _with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
 
 def resampled_values(
     bounds: Sequence[Bound],
-    observed: Classes | Reals,
+    observed: Labels,
     drawing: Drawing,
     n_resamples: int,
     progress: Progress | None = None,
@@ -348,10 +347,10 @@ def _pairwise(
     job: _Job, observed: Labels, drawing: Drawing, n_resamples: int, progress: Progress | None
 ) -> Iterator[HostArray]:
     """Evaluate a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
-    assert isinstance(observed, Classes)  # no statistic over pairs takes real labels
     bound: Any = job.bound
-    k = observed.n_classes
-    for reps in tiles(n_resamples, rows_within_budget(observed.n * (1 if k <= 256 else 4), 0.25)):
+    k = bound.width
+    per_label = 8 if isinstance(observed, Reals) else 1 if observed.n_classes <= 256 else 4
+    for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25)):
         batch = job.labels(_with_observed(observed, drawing, reps))
         blocks = [slice(0, batch.n)]
         if progress is not None:
@@ -536,7 +535,6 @@ def _of_parts(
         own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
         chosen = taken.take(own)
         bound, seen = part.bind_part(chosen.predictions, rows.n), chosen.batch
-        assert isinstance(seen, Classes)
         drawing = _Stored(seen, like(drawn[1:, own], seen.values))
         found[part.name] = Resampled(bound, resampled_values([bound], seen, drawing, len(drawn) - 1)[0])
     return found
@@ -546,11 +544,11 @@ def _of_parts(
 class _Stored:
     """Label vectors that were drawn before."""
 
-    observed: Classes
+    observed: Any
     drawn: Any
     on_device = False
 
-    def labels(self, reps: slice) -> Classes:
+    def labels(self, reps: slice) -> Any:
         """Return replicates `reps`."""
         return dataclasses.replace(self.observed, values=self.drawn[reps, ...])
 

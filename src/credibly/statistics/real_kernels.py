@@ -1,0 +1,469 @@
+"""What a kernel error sees of real values: a place for every prediction, a vector for every label.
+
+    h_ij = k(P_i, P_j) <r_i, r_j>,   r_i = f(y_i) - E f(Y_i),  Y_i drawn from P_i
+
+Labels are compared by a Gaussian kernel, l(y, y') = exp(-(y - y')^2 / (2 c^2)) = <f(y), f(y')>, where f holds
+the cosines and sines of its Fourier integral. The trapezoidal rule over J frequencies is exact to rounding
+once the period is longer than the range of the labels by eight bandwidths, so all label vectors meet in one
+matrix product, as classes do, and every expectation has a closed form:
+
+    E cos(w Y) = mean over members of exp(-(w s)^2 / 2) cos(w mu),  and the same for sines
+
+    kind            distance between predictions                    r_i
+    Gaussian        Wasserstein, sqrt((mu - mu')^2 + (s - s')^2)    f(y) - E f
+    several members MMD, |E f - E f'|                               f(y) - E f of the mixture
+    Samples         MMD between pools of label and draws            f(y) - mean of f over the draws
+    Quantiles       Wasserstein between their values                (1[y <= Q_j] - l_j) sqrt(weight_j)
+
+Of draws the label is part of the pool that gives a prediction its place: label and draws are exchangeable
+under the hypothesis, so the mean of r given the pools is exactly 0, for any number of draws.
+
+Widmann, Lindsten and Zachariah 2021 (calibration tests beyond classification).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputTypeError
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    as_float64,
+    device,
+    is_numpy,
+    like,
+    namespace,
+    to_host,
+)
+from credibly._arrays.row_search import count_at_most
+from credibly.predictions import (
+    Classes,
+    Dataset,
+    Gaussian,
+    Labels,
+    Predictions,
+    Quantiles,
+    RealPredictions,
+    Rows,
+    Samples,
+)
+from credibly.statistics.kernels import Norm, chosen_rows, median_distance, spaced, taken
+from credibly.statistics.pairwise import BandwidthPlan, as_number, tracks_gradient
+
+_REACH = {"float64": 8.0, "float32": 5.5, "tf32": 5.5}
+"""Bandwidths, and standard normal frequencies, beyond which the Gaussian kernel is 0 to rounding."""
+_SPREAD = 6.5
+"""Standard deviations around its mean that stand for all of a predicted distribution."""
+_MOST_NODES = 1024
+_BANDWIDTH_VALUES = 1000
+"""Numbers whose pairs make the bandwidth of labels: half a million."""
+_NORMAL_OCTILES = (-1.1503493803760079, -0.31863936396437514, 0.31863936396437514, 1.1503493803760079)
+"""Quantiles of the standard normal distribution at 1/8, 3/8, 5/8 and 7/8."""
+_MOST_OF_A_ROW = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class RealPlan(BandwidthPlan):
+    """Bandwidths of predictions and labels, and the range that labels were predicted in."""
+
+    label_bandwidth: Any = None
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelFeatures:
+    """The Gaussian kernel on labels as an inner product of `width` numbers.
+
+    Labels outside [low, high] count as if they were at its ends.
+
+    Attributes
+    ----------
+    bandwidth : float or array
+        Standard deviation of the kernel.
+    low, high : float
+        Range of the labels.
+    step : float
+        Distance of the frequencies, in units of 1 / bandwidth.
+    nodes : int
+        Number of frequencies.
+    """
+
+    bandwidth: Any
+    low: float
+    high: float
+    step: float
+    nodes: int
+
+    @classmethod
+    def over(cls, bandwidth: Any, low: float, high: float, precision: str) -> LabelFeatures:
+        """Choose frequencies for labels between `low` and `high`."""
+        reach = _REACH[precision]
+        period = (high - low) / as_number(bandwidth) + reach
+        nodes = min(_MOST_NODES, max(1, math.ceil(reach * period / (2.0 * math.pi))))
+        # beyond the largest number of frequencies the kernel repeats, and is a kernel still
+        step = 2.0 * math.pi / period if nodes < _MOST_NODES else reach / nodes
+        return cls(bandwidth, low, high, step, nodes)
+
+    @property
+    def width(self) -> int:
+        """Numbers per label; the constant term is the same for all labels and left out."""
+        return 2 * self.nodes
+
+    def _amplitudes(self) -> HostArray:
+        at = self.step * np.arange(1, self.nodes + 1)
+        found: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
+        return found
+
+    def _angle(self, values: Array) -> Array:
+        return (values - 0.5 * (self.low + self.high)) * (self.step / self.bandwidth)
+
+    def of(self, values: Array) -> Array:
+        """Return f of labels (b, n), (b, width, n)."""
+        xp = namespace(values)
+        angle = self._angle(xp.clip(as_float64(values), self.low, self.high))
+        cosine, sine = xp.cos(angle), xp.sin(angle)
+        amplitudes = self._amplitudes().tolist()
+        out = [np.empty((angle.shape[0], self.width, angle.shape[1]))] if is_numpy(angle) else []
+        cosines, sines = [], []
+        c, s = cosine, sine
+        for j, amplitude in enumerate(amplitudes):
+            if j:  # the next multiple of the angle, without another cosine
+                c, s = c * cosine - s * sine, s * cosine + c * sine
+            if out:
+                np.multiply(c, amplitude, out=out[0][:, j, :])
+                np.multiply(s, amplitude, out=out[0][:, self.nodes + j, :])
+            else:
+                cosines.append(amplitude * c)
+                sines.append(amplitude * s)
+        return out[0] if out else xp.stack([*cosines, *sines], axis=1)
+
+    def expected(self, mean: Array, std: Array) -> Array:
+        """Return E f under mixtures of normal members (n, m), (n, width)."""
+        xp = namespace(mean)
+        angle, spread = self._angle(mean), std * (self.step / self.bandwidth)
+        cosines, sines = [], []
+        for j, amplitude in enumerate(self._amplitudes().tolist(), start=1):
+            damped = amplitude * xp.exp(-0.5 * (j * spread) ** 2)
+            cosines.append(xp.mean(damped * xp.cos(j * angle), axis=1))
+            sines.append(xp.mean(damped * xp.sin(j * angle), axis=1))
+        return xp.stack([*cosines, *sines], axis=1)
+
+    def covariances(self, mean: Array, std: Array) -> Covariances:
+        """Return the covariances of f under mixtures of normal members (n, m)."""
+        scale = self.step / as_number(self.bandwidth)
+        at = np.arange(2 * self.nodes + 1)[:, None, None]
+        damped = np.exp(-0.5 * (at * to_host(std) * scale) ** 2)
+        angle = at * (to_host(mean) - 0.5 * (self.low + self.high)) * scale
+        cosine, sine = (np.mean(damped * one(angle), axis=2).T for one in (np.cos, np.sin))  # (n, 2 J + 1)
+        each = slice(1, self.nodes + 1)
+        weights = np.tile(self._amplitudes(), 2)
+        first = np.concatenate([cosine[:, each], sine[:, each]], axis=1) * weights
+        # products of cosines and sines are cosines and sines of sums and differences
+        unit = np.eye(2 * self.nodes + 1)
+        one, other = np.meshgrid(np.arange(1, self.nodes + 1), np.arange(1, self.nodes + 1), indexing="ij")
+        apart, both = 0.5 * unit[:, np.abs(one - other)], 0.5 * unit[:, one + other]
+        mixed, none = both - np.sign(one - other) * apart, np.zeros_like(both)
+        maps = np.concatenate(
+            [
+                np.block([[apart + both, none], [none, apart - both]]),
+                np.block([[none, mixed], [mixed.transpose(0, 2, 1), none]]),
+            ]
+        )
+        return Covariances(np.concatenate([cosine, sine], axis=1), maps * np.outer(weights, weights), first)
+
+
+@dataclasses.dataclass(frozen=True)
+class Covariances:
+    """Covariances of n residuals, sum_q table[i, q] maps[q] - first[i] first[i]'.
+
+    Attributes
+    ----------
+    table : ndarray (n, q)
+        Weights of the maps.
+    maps : ndarray (q, r, r)
+        Second moments.
+    first : ndarray (n, r)
+        Means.
+    """
+
+    table: HostArray
+    maps: HostArray
+    first: HostArray
+
+    def mean(self) -> HostArray:
+        """Return their mean, (r, r)."""
+        n = self.first.shape[0]
+        found: HostArray = np.tensordot(self.table.mean(axis=0), self.maps, 1) - self.first.T @ self.first / n
+        return found
+
+    def on(self, axes: HostArray) -> HostArray:
+        """Return them on axes (r, d), (n, d, d)."""
+        first = self.first @ axes
+        second = np.tensordot(self.table, axes.T @ self.maps @ axes, 1)
+        found: HostArray = second - first[:, :, None] * first[:, None, :]
+        return found
+
+
+class PoolCovariances(Covariances):
+    """Covariances of a choice with equal probabilities among vectors (n, p, r)."""
+
+    def __init__(self, vectors: HostArray) -> None:
+        object.__setattr__(self, "vectors", vectors - vectors.mean(axis=1, keepdims=True))
+
+    vectors: HostArray
+
+    def mean(self) -> HostArray:
+        """Return their mean, (r, r)."""
+        flat = self.vectors.reshape(-1, self.vectors.shape[2])
+        found: HostArray = flat.T @ flat / flat.shape[0]
+        return found
+
+    def on(self, axes: HostArray) -> HostArray:
+        """Return them on axes (r, d), (n, d, d)."""
+        seen = self.vectors @ axes
+        found: HostArray = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
+        return found
+
+
+class Sides:
+    """What a kernel error sees: places of predictions, residuals of labels.
+
+    Parameters
+    ----------
+    points : array (n, g)
+        Places of the predictions, double precision.
+    width : int
+        Numbers per residual.
+    residuals : callable
+        From labels of some rows, these rows and a dtype to (b, width, rows).
+    largest : float
+        Largest possible <r, r'>.
+    covariances : callable, optional
+        Returns the covariance of every residual under the hypothesis; classes have their own formulas.
+    """
+
+    def __init__(
+        self,
+        points: Array,
+        width: int,
+        residuals: Callable[[Labels, slice, Any], Array],
+        largest: float = 2.0,
+        covariances: Callable[[], Covariances] | None = None,
+    ) -> None:
+        self.points, self.width, self.residuals, self.largest = points, width, residuals, largest
+        self.covariances = covariances
+
+
+def of_gaussian(predictions: Gaussian, plan: RealPlan, precision: str) -> Sides:
+    """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
+    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, precision)
+    mean, std = predictions.members()
+    expected = features.expected(mean, std)
+    xp = namespace(mean)
+    points = xp.concat([mean, std], axis=1) if mean.shape[1] == 1 else expected
+
+    def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
+        return xp.astype(_less(features.of(labels.values), expected[rows, :]), dtype, copy=False)
+
+    return Sides(points, features.width, residuals, covariances=lambda: features.covariances(mean, std))
+
+
+def of_quantiles(predictions: Quantiles) -> Sides:
+    """Return places and residuals of quantiles, which need no more of a label than its cell."""
+    table, levels = as_float64(predictions.values), as_float64(predictions.levels)
+    xp, q = namespace(table), table.shape[1]
+    heights = to_host(levels)
+    gaps = np.diff(heights, prepend=0.0, append=1.0)
+    weights = 0.5 * (gaps[1:] + gaps[:-1])
+    root = like(np.sqrt(weights), table)
+    points = table * like(np.sqrt(weights / weights.sum()), table)
+
+    def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
+        if isinstance(labels, Classes):  # first (q + 1) + last cell
+            code = xp.astype(labels.values, xp.int64)
+            first, last = code // (q + 1), code % (q + 1)
+        else:
+            values = as_float64(labels.values)
+            first = count_at_most(table[rows, :], values, strict=True)
+            last = count_at_most(table[rows, :], values)
+        at = xp.arange(q, dtype=first.dtype, device=device(first))[None, :, None]
+        # on which side of its level a label lies that equals a quantile is open: there it fits
+        below = xp.where(last[:, None, :] <= at, xp.ones_like(levels[0]), xp.zeros_like(levels[0]))
+        level = levels[None, :, None]
+        gap = xp.where(
+            (first[:, None, :] <= at) & (at < last[:, None, :]), xp.zeros_like(level), below - level
+        )
+        return xp.astype(gap * root[None, :, None], dtype, copy=False)
+
+    # E 1[y <= Q_j] 1[y <= Q_k] is the smaller level, the same for all rows
+    second = np.minimum.outer(heights, heights) * np.sqrt(np.outer(weights, weights))
+    mean = np.broadcast_to(heights * np.sqrt(weights), (table.shape[0], q))
+    one = np.ones((table.shape[0], 1))
+    return Sides(points, q, residuals, 1.0, lambda: Covariances(one, second[None, ...], mean))
+
+
+def of_pool(
+    values: Array, labels: Array, bandwidth: Any, precision: str, weights: Array | None
+) -> tuple[Sides, Any]:
+    """Return places and residuals of pools (n, p), of which a choice is the label, and the label bandwidth.
+
+    `labels` (n, p) is what is seen where a number is chosen. Everything but the choice is a symmetric
+    function of the pool.
+    """
+    xp, p = namespace(values), values.shape[1]
+    if isinstance(bandwidth, str):
+        bandwidth = pool_bandwidth(values, weights)
+    low, high = float(to_host(xp.min(values))), float(to_host(xp.max(values)))
+    features = LabelFeatures.over(bandwidth, low, high, precision)
+    # the features of every number of the pool, a column at a time
+    mean = features.of(values[:, :1].T)[0, ...]
+    for j in range(1, p):
+        mean = mean + features.of(values[:, j : j + 1].T)[0, ...]
+    mean = (mean / p).T
+
+    def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:
+        at = xp.astype(chosen.values, xp.int64).T
+        seen = features.of(xp.take_along_axis(labels[rows, :], at, axis=1).T)
+        if labels is values:
+            return xp.astype(_less(seen, mean[rows, :]) * (p / (p - 1.0)), dtype, copy=False)
+        own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
+        found = _less(seen + own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
+        return xp.astype(found, dtype, copy=False)
+
+    def covariances() -> Covariances:
+        every = np.stack([to_host(features.of(values[:, j : j + 1].T)[0, ...].T) for j in range(p)], axis=1)
+        return PoolCovariances(every * (p / (p - 1.0)))
+
+    return Sides(mean, features.width, residuals, covariances=covariances), bandwidth
+
+
+def _less(values: Array, expected: Array) -> Array:
+    """Return (b, r, n) minus (n, r), in place where nothing else holds it."""
+    if is_numpy(values):
+        values -= expected.T
+        return values
+    return values - expected.T[None, :, :]
+
+
+def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, norm: Norm, precision: str) -> RealPlan:
+    """Plan a kernel error of Gaussians or quantiles; of draws all follows from pools with their labels."""
+    some = rows.sample.predictions
+    require_kind(some)
+    if isinstance(some, Samples):
+        return RealPlan(rows.n, None, bandwidth, (), label_bandwidth)
+    chosen = chosen_rows(rows, _BANDWIDTH_VALUES)
+    part = joined_part(list(rows.map(partial(rows_inside, chosen))))
+    low, high = 0.0, 0.0
+    notes: tuple[str, ...] = ()
+    if isinstance(part, Gaussian):
+        if isinstance(label_bandwidth, str):
+            label_bandwidth, notes = _member_bandwidth(part)
+        ends = list(rows.map(_extent))
+        low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+    if isinstance(bandwidth, str):
+        plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high)
+        points = sides_of(part, plan, precision).points
+        bandwidth, told = median_distance(points, norm)
+        notes = (*told, *notes)
+    return RealPlan(rows.n, None, bandwidth, notes, label_bandwidth, low, high)
+
+
+def sides_of(predictions: Predictions, plan: RealPlan, precision: str) -> Sides:
+    """Return what a kernel error sees of Gaussians and quantiles."""
+    if isinstance(predictions, Gaussian):
+        return of_gaussian(predictions, plan, precision)
+    assert isinstance(predictions, Quantiles)
+    return of_quantiles(predictions)
+
+
+def require_kind(predictions: Predictions) -> None:
+    """Raise unless kernels know this kind of real-valued prediction."""
+    if not isinstance(predictions, (Gaussian, Samples, Quantiles)):
+        raise InputTypeError(
+            "a kernel error of real values",
+            "needs Gaussian, Samples or Quantiles predictions",
+            f"got {type(predictions).__name__}",
+            "Convert them to one of these.",
+        )
+
+
+def rows_inside(chosen: HostArray, rows: Dataset) -> RealPredictions | None:
+    """Return those of some rows that are in a dataset; None where none is."""
+    first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
+    given = rows.predictions
+    assert isinstance(given, RealPredictions)
+    return given[chosen[first:last] - rows.start] if last > first else None
+
+
+def joined_part(parts: list[RealPredictions | None]) -> RealPredictions:
+    """Return the rows of several parts as one; of one dataset on its device, with its graph."""
+    found = [one for one in parts if one is not None]
+    if len(found) == 1:
+        return found[0]
+    together = {
+        name: np.concatenate([to_host(getattr(one, name)) for one in found]) for name in found[0].row_fields
+    }
+    return found[0].replace_rows(**together)
+
+
+def _extent(rows: Dataset) -> tuple[float, float]:
+    """Return the range in which some rows predict labels."""
+    given = rows.predictions
+    assert isinstance(given, Gaussian)
+    mean, std = given.members()
+    xp = namespace(mean)
+    low, high = xp.min(mean - _SPREAD * std), xp.max(mean + _SPREAD * std)
+    return float(to_host(low)), float(to_host(high))
+
+
+def _member_bandwidth(part: Gaussian) -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between octiles of the members of some rows."""
+    mean, std = part.members()
+    xp = namespace(mean)
+    octiles = like(np.asarray(_NORMAL_OCTILES), mean)
+    values = mean[:, :, None] + std[:, :, None] * octiles
+    values = xp.reshape(values, (values.shape[0], -1))
+    return median_label_distance(values, "predicted labels")
+
+
+def pool_bandwidth(values: Array, weights: Array | None) -> Any:
+    """Return the median distance between numbers of pools (n, p)."""
+    kept = values
+    if weights is not None:
+        kept = taken(values, np.flatnonzero(to_host(weights)[0] > 0))
+    return median_label_distance(kept, "draws")[0]
+
+
+def median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:
+    """Return the median distance between numbers of different and the same rows (n, p)."""
+    xp = namespace(values)
+    ordered = xp.sort(values, axis=1)
+    p = ordered.shape[1]
+    if p > _MOST_OF_A_ROW:
+        at = np.linspace(0, p - 1, _MOST_OF_A_ROW).round().astype(np.int64)
+        ordered = xp.take(ordered, like(at, ordered), axis=1)
+    # sorted, so that neither the order of the rows nor how often they occur matters
+    _, rows = np.unique(to_host(ordered), axis=0, return_index=True)
+    rows = rows[spaced(rows.size, max(2, _BANDWIDTH_VALUES // ordered.shape[1]))]
+    numbers = xp.reshape(taken(ordered, rows), (-1,))
+    if tracks_gradient(values):
+        apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
+        sorted_, middle = xp.sort(apart), apart.shape[0] // 2
+        found = sorted_[middle] if apart.shape[0] % 2 else 0.5 * (sorted_[middle - 1] + sorted_[middle])
+        largest = as_number(sorted_[-1])
+    else:
+        from scipy.spatial.distance import pdist
+
+        apart = pdist(to_host(numbers)[:, None].astype(np.float64), "cityblock")
+        found, largest = float(np.median(apart)), float(apart.max())
+    if not as_number(found) > 0:
+        found = largest if largest > 0 else 1.0
+    return found, (f"bandwidth {as_number(found):.4g} of labels is the median distance of {what}",)

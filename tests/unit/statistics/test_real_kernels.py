@@ -1,0 +1,198 @@
+"""Kernel errors of real values against slow double loops and numerical integration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import credibly as cr
+from credibly.predictions import Classes
+
+N = 9
+RNG = np.random.default_rng(3)
+MEAN, STD = RNG.normal(size=(N, 3)), RNG.uniform(0.4, 1.5, size=(N, 3))
+Y = RNG.normal(size=N)
+DRAWS = RNG.normal(size=(N, 4))
+LEVELS = np.array([0.1, 0.5, 0.7])
+C = 0.8
+
+
+def label_kernel(one: float, other: float) -> float:
+    return math.exp(-((one - other) ** 2) / (2 * C * C))
+
+
+def expected(function: object, row: int) -> float:
+    """Integrate a function under the mixture of a row."""
+
+    def weighted(y: float) -> float:
+        return function(y) * norm.pdf(y, MEAN[row], STD[row]).mean()  # type: ignore[operator]
+
+    return quad(weighted, -12, 12, epsabs=1e-12, limit=200)[0]
+
+
+def residual_product(i: int, j: int) -> float:
+    """<r_i, r_j> by integration over the labels that mixtures predict."""
+    first = label_kernel(Y[i], Y[j])
+    second = expected(lambda y: label_kernel(y, Y[j]), i) + expected(lambda y: label_kernel(y, Y[i]), j)
+    s = np.sqrt(C * C + STD[i][:, None] ** 2 + STD[j][None, :] ** 2)
+    both = C / s * np.exp(-((MEAN[i][:, None] - MEAN[j][None, :]) ** 2) / (2 * s * s))
+    return first - second + both.mean()
+
+
+def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
+    mixture = cr.Gaussian(MEAN, STD)
+    # with so wide a kernel all predictions are alike: the mean over pairs of <r_i, r_j>
+    found = cr.skce(mixture, Y, bandwidth=1e9, label_bandwidth=C)
+    pairs = [residual_product(i, j) for i in range(N) for j in range(i)]
+    assert found.value == pytest.approx(np.mean(pairs), abs=1e-8)
+
+
+def test_the_distance_between_mixtures_is_mmd() -> None:
+    bound = cr.skce.bind(cr.Gaussian(MEAN, STD), bandwidth=1.0, label_bandwidth=C)
+
+    def overlap(i: int, j: int) -> float:
+        s = np.sqrt(C * C + STD[i][:, None] ** 2 + STD[j][None, :] ** 2)
+        return float((C / s * np.exp(-((MEAN[i][:, None] - MEAN[j][None, :]) ** 2) / (2 * s * s))).mean())
+
+    mmd = math.sqrt(overlap(0, 0) + overlap(1, 1) - 2 * overlap(0, 1))
+    assert bound.kernel_rows(slice(0, 1))[0, 1] == pytest.approx(math.exp(-mmd), abs=1e-12)
+
+
+def test_one_member_is_a_gaussian() -> None:
+    one, members = cr.Gaussian(MEAN[:, 0], STD[:, 0]), cr.Gaussian(MEAN[:, :1], STD[:, :1])
+    assert cr.skce(one, Y).value == cr.skce(members, Y).value
+
+
+def test_draws_are_compared_with_the_label_left_out() -> None:
+    pool = np.concatenate([Y[:, None], DRAWS], axis=1)
+    kernel = np.exp(-((pool[:, None, :, None] - pool[None, :, None, :]) ** 2) / (2 * C * C))
+    # <f(y_i) - mean of the draws, f(y_j) - mean of the draws>, from kernels between all numbers
+    part = np.array([1.0, *[-1 / 4] * 4])
+    products = np.einsum("ijab,a,b->ij", kernel, part, part)
+    means = kernel.mean(axis=(2, 3))
+    apart = np.sqrt(np.clip(np.diag(means)[:, None] + np.diag(means)[None, :] - 2 * means, 0, None))
+    terms = np.exp(-apart / 0.3) * products
+    off = ~np.eye(N, dtype=bool)
+    found = cr.skce(cr.Samples(DRAWS), Y, bandwidth=0.3, label_bandwidth=C)
+    assert found.value == pytest.approx(terms[off].mean(), abs=1e-12)
+    biased = cr.skce(cr.Samples(DRAWS), Y, bandwidth=0.3, label_bandwidth=C, estimator="biased")
+    assert biased.value == pytest.approx(terms.mean(), abs=1e-12)
+
+
+def test_quantiles_compare_shares_below_each_level() -> None:
+    table = np.sort(DRAWS[:, :3], axis=1)
+    labels = np.array([*Y[:-1], table[-1, 1]])  # the last equals a quantile: there it fits
+    below = (labels[:, None] <= table).astype(float) - LEVELS
+    below[-1, 1] = 0.0
+    weights = np.array([0.25, 0.3, 0.25])  # half of both gaps: 0, .1, .5, .7, 1
+    products = (below * weights) @ below.T
+    apart = table[:, None, :] - table[None, :, :]
+    distance = np.sqrt(((apart**2) * weights / weights.sum()).sum(axis=2))
+    terms = np.exp(-distance / 0.5) * products
+    found = cr.skce(cr.Quantiles(table, LEVELS), labels, bandwidth=0.5)
+    assert found.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "mixture", "samples", "quantiles"])
+def test_covariances_are_those_of_drawn_residuals(kind: str) -> None:
+    """Second moments of residuals under the hypothesis, against many draws of their labels."""
+    from credibly.hypotests.resampling.replicates import consistent
+    from credibly.predictions import Dataset
+
+    predictions = {
+        "gaussian": cr.Gaussian(MEAN[:2, 0], STD[:2, 0]),
+        "mixture": cr.Gaussian(MEAN[:2], STD[:2]),
+        "samples": cr.Samples(DRAWS[:2]),
+        "quantiles": cr.Quantiles(np.sort(DRAWS[:2, :3], axis=1), LEVELS),
+    }[kind]
+    source = consistent((1, 2))
+    rows = source.pose(Dataset(predictions, Y[:2]))
+    bound = cr.skce.bind(predictions, bandwidth=1.0, label_bandwidth="median")
+    if kind == "samples":
+        bound = bound.of_pool(rows.predictions.values)
+    labels = source(rows).labels(slice(0, 40_000))
+    residuals = bound.sides.residuals(labels, slice(0, 2), np.float64)
+    assert np.abs(residuals.mean(axis=0)).max() < 0.02
+    found = np.einsum("brn,bsn->nrs", residuals, residuals) / len(labels)
+    made = bound.sides.covariances()
+    assert found == pytest.approx(made.on(np.eye(bound.width)), abs=0.01)
+    assert found.mean(axis=0) == pytest.approx(made.mean(), abs=0.01)
+
+
+def test_far_away_labels_and_predictions_stay_finite() -> None:
+    spread = cr.Gaussian([0.0, 1e6, -1e9, 3.0], [1.0, 1e-3, 10.0, 2.0])
+    value = cr.skce(spread, [0.0, 0.0, 1e12, 3.0], label_bandwidth=1.0).value
+    assert math.isfinite(value)
+
+
+def test_equal_predictions_have_a_bandwidth() -> None:
+    same = cr.Samples(np.zeros((4, 3)))
+    assert cr.skce(same, np.zeros(4)).value == 0.0
+    assert cr.skce(same, np.ones(4)).value > 0.0
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(cr.InputError, match="`label_bandwidth` must be positive or 'median'"):
+        cr.skce.with_(label_bandwidth=-1.0)
+    with pytest.raises(cr.UnsupportedError, match="`label_bandwidth` is the bandwidth of real labels"):
+        cr.skce([[0.5, 0.5], [0.1, 0.9]], [0, 1], label_bandwidth=1.0)
+    with pytest.raises(cr.InputTypeError, match="norm='l1' needs class probabilities; got Gaussian"):
+        cr.skce(cr.Gaussian(MEAN, STD), Y, norm="l1")
+    with pytest.raises(cr.UnsupportedError, match="takes reals; got counts"):
+        cr.skce(cr.Gaussian(MEAN, STD), cr.LabelCounts(np.ones((N, 2), dtype=int)))
+
+
+@pytest.mark.parametrize("method", ["moments", "asymptotic"])
+def test_analytic_pvalues_are_near_those_of_replicates(method: str) -> None:
+    rng = np.random.default_rng(8)
+    n = 120
+    mean, std = rng.normal(size=n), rng.uniform(0.5, 1.5, size=n)
+    labels = mean + std * rng.normal(size=n)
+    for given in (
+        cr.Gaussian(mean, 0.9 * std),
+        cr.Samples(mean[:, None] + std[:, None] * rng.normal(size=(n, 6))),
+    ):
+        near = cr.calibration_test(given, labels, statistics="skce", method=method, rng=1).pvalue
+        assert near == pytest.approx(
+            cr.calibration_test(given, labels, statistics="skce", rng=1).pvalue, abs=0.06
+        )
+
+
+def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
+    test = cr.calibration_test(cr.Samples(DRAWS), Y, statistics="skce", n_resamples=19, rng=0)
+    assert test.statistic == pytest.approx(cr.skce(cr.Samples(DRAWS), Y).value, abs=1e-15)
+    bound = cr.skce.bind(cr.Samples(DRAWS))
+    pool, choice = bound.with_labels(cr.skce.labels(cr.Samples(DRAWS), Y))
+    other = Classes(np.full_like(choice.values, 2), choice.n_classes)
+    # choosing the second draw exchanges it with the label
+    swapped = DRAWS.copy()
+    swapped[:, 1] = Y
+    assert float(pool(other)[0]) == pytest.approx(cr.skce(cr.Samples(swapped), DRAWS[:, 1]).value, abs=1e-14)
+
+
+def test_rows_in_chunks_are_gathered() -> None:
+    from credibly.predictions import Dataset, InMemory
+    from credibly.predictions.dataset import RowChoice
+
+    class Halves(RowChoice):
+        """The same rows in two datasets."""
+
+        def map(self, work, progress=None):  # type: ignore[no-untyped-def]
+            (whole,) = super().map(lambda rows: rows)
+            yield work(whole.rows(slice(0, 4)))
+            yield work(whole.rows(slice(4, N)))
+
+        @property
+        def choose(self):  # type: ignore[no-untyped-def]
+            return lambda rows: rows
+
+    given = cr.Gaussian(MEAN, STD)
+    halves = Halves(InMemory(Dataset(given, Y)), N)
+    assert cr.skce(halves).value == pytest.approx(cr.skce(given, Y).value, abs=1e-14)
+    whole = cr.calibration_test(given, Y, statistics="skce", n_resamples=19, rng=0)
+    parts = cr.calibration_test(halves, statistics="skce", n_resamples=19, rng=0)
+    assert parts.pvalue == whole.pvalue
