@@ -1,6 +1,7 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
 from credibly.results.certificates import Certificate
+from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
@@ -43,8 +44,11 @@ __all__ = [
     "RiskCoverageCurve",
     "RootEstimate",
     "ScoreStability",
+    "SetCoverage",
     "SimplexMap",
+    "Slab",
     "SpreadCurve",
+    "Strata",
     "ValidityResult",
     "WitnessDirection",
     "WitnessResult",
