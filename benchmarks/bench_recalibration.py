@@ -12,6 +12,7 @@ from harness import Row, best_of
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
 
 import credibly as cr
 
@@ -42,6 +43,7 @@ def rows(threads: int) -> Iterator[Row]:
     yield from _temperature(threads)
     if threads == 1:
         yield from _growth()
+        yield from _isotonic()
         yield from _rated()
 
 
@@ -89,6 +91,31 @@ def _growth() -> Iterator[Row]:
         "10 times n = 100,000",
         ">= 0.8 (linear)",
         found["large"] <= 12.5 * found["small"],
+        1,
+    )
+
+
+def _isotonic() -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    n = 10**6
+    mean = rng.normal(size=n)
+    labels = mean + 2.0 * rng.normal(size=n)
+    given = cr.Gaussian(mean, np.ones(n))
+
+    def theirs() -> None:
+        level = given.cdf(labels)
+        share = np.empty(n)
+        share[np.argsort(level)] = np.arange(1, n + 1) / n
+        IsotonicRegression().fit(level, share)
+
+    found = best_of(3, ours=lambda: cr.recalibrate.IsotonicRecalibration().fit(given, labels), theirs=theirs)
+    yield Row(
+        "IsotonicRecalibration of Gaussians, n = 1,000,000",
+        found["ours"],
+        found["theirs"],
+        "scikit-learn IsotonicRegression on the same levels and shares",
+        ">= 0.5",
+        found["ours"] <= 2.0 * found["theirs"],
         1,
     )
 

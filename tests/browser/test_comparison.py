@@ -83,15 +83,45 @@ def test_ten_models_are_ranked_on_the_first_screen(
 ) -> None:
     with chromium.page(written(ten, tmp_path), width=1280, height=800) as page:
         assert len(page.evaluate(ROWS)) == 20
-        for name in ("#ranking tbody tr", ".advice dd", "#tradeoff", ".picture svg"):
+        assert page.evaluate("document.querySelectorAll('.leading tbody tr').length") == 10
+        for name in (".headline h2", ".leading tbody tr", ".compared .picture svg"):
             assert page.evaluate(f"({BOTTOM})({name!r})") <= 800, name
+
+
+def test_points_alone_have_no_slider(chromium: Chromium, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.dirichlet(np.ones(3), size=200)
+    labels = (rng.random((200, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    models = {"truth": truth, "blurred": 0.5 * truth + 1 / 6}
+    with chromium.page(written(cr.compare(models, labels, n_resamples=100), tmp_path)) as page:
+        assert page.complaints() == []
+        assert page.evaluate("document.querySelector('#tradeoff, #ranking')") is None
+        assert page.evaluate("document.querySelectorAll('.leading tbody tr').length") == 2
+        assert page.evaluate("[...document.querySelectorAll('.leading .standing')].length") == 6
+        lines = page.evaluate("document.querySelectorAll('.compared .picture svg path').length")
+        assert lines >= 3  # two models and the diagonal
+
+
+def test_no_number_is_cut_off_and_each_has_its_interval_beside_it(
+    chromium: Chromium, comparison: cr.Comparison, tmp_path: Path
+) -> None:
+    fits = """[...document.querySelectorAll(".leading")].every((table) =>
+        table.scrollWidth <= table.closest(".scroll").clientWidth)"""
+    beside = """[...document.querySelectorAll(".leading td")].map((cell) => {
+        const [value, interval] = [".value", ".interval"].map((name) => cell.querySelector(name));
+        return Math.abs(value.getBoundingClientRect().bottom - interval.getBoundingClientRect().bottom);
+    })"""
+    with chromium.page(written(comparison, tmp_path), width=1280) as page:
+        assert page.evaluate(fits) is True
+        assert max(page.evaluate(beside)) < 6  # on one line
 
 
 def test_tables_are_not_squeezed_on_a_narrow_screen(
     chromium: Chromium, ten: cr.Comparison, tmp_path: Path
 ) -> None:
-    heights = """[...document.querySelector("#standings ~ .scroll").querySelectorAll("tbody td")]
+    heights = """[...document.querySelector("#standings .scroll").querySelectorAll("tbody td")]
         .map((cell) => cell.getBoundingClientRect().height)"""
     with chromium.page(written(ten, tmp_path), width=390) as page:
+        page.evaluate("document.querySelector('#standings').open = true")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert max(page.evaluate(heights)) < 70  # at most three lines, of a long name in the same row

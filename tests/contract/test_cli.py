@@ -30,7 +30,9 @@ VERBS = (
     "inspect",
     "evaluate",
     "test",
+    "plan",
     "check",
+    "audit",
     "raters",
     "compare",
     "report",
@@ -57,7 +59,7 @@ WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
     "inspect": READING,
-    "evaluate": (*STREAMING, *COMPUTING, "--margin"),
+    "evaluate": (*STREAMING, *COMPUTING, "--margin", "--by"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -69,8 +71,20 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--paper",
         "--method",
         "--given",
+        "--margin",
     ),
+    "plan": (*READING, "--drop-invalid", "--width", "--gap", "--margin", "--labels-each", "--power"),
     "check": (*STREAMING, *COMPUTING, "--hypothesis", "--adjustment", "--used", "--paper", "--power"),
+    "audit": (
+        *STREAMING,
+        *(name for name in COMPUTING if name not in ("--statistic", "--n-bins")),
+        "--by",
+        "--depth",
+        "--n-quantiles",
+        "--min-size",
+        "--clusters",
+        "--hypothesis",
+    ),
     "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--debias", "--weights"),
     "compare": (
         *STREAMING,
@@ -81,6 +95,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--budget",
         "--paper",
         "--alternative",
+        "--statistic",
         "--scaled",
         "--stability",
         "--n-resamples",
@@ -89,7 +104,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin"),
+    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", "--margin", "--by"),
     "convert": (*READING, "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
@@ -134,6 +149,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.savez(tmp_path / "members.npz", probs=members, y=labels)
     np.save(tmp_path / "predictions.npy", probs)
     np.save(tmp_path / "labels.npy", labels)
+    rows = (f"{20 + i},{'FM'[i % 2]},{'AB'[i // 30]},0.4,0.6,{i % 2}" for i in range(60))
+    (tmp_path / "patients.csv").write_text("\n".join(["age,sex,site,p_0,p_1,y", *rows]) + "\n")
     np.savetxt(tmp_path / "other.csv", probs, delimiter=",")
     np.savetxt(tmp_path / "logits.csv", np.log(probs), delimiter=",")
     monkeypatch.chdir(tmp_path)
@@ -211,6 +228,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "evaluate": (file, *fast),
         "test": (file, *fast),
         "check": (file, *fast),
+        "audit": ("patients.csv", "--by", "age,sex", *fast),
         "raters": ("rated.npz",),
         "compare": (file, "members.npz", "--n-resamples", "100"),
         "report": (file, *fast),

@@ -27,6 +27,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
+    "AuditGroup",
+    "AuditResult",
     "BrierDecomposition",
     "Certificate",
     "Change",
@@ -39,22 +41,29 @@ NOT_CALLED_BY_USERS = {
     "SpreadCurve",
     "Strata",
     "CredalTestResult",
+    "CrpsDecomposition",
     "Dataset",
+    "DecisionCosts",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
+    "EquivalenceResult",
     "Estimate",
     "Estimates",
     "Evaluation",
     "HypotestResult",
     "HypothesisCheck",
     "Inflation",
+    "LabelPlan",
     "Learner",
     "LogisticCalibration",
     "LossDecomposition",
     "MassFunction",
     "MemberFunctions",
     "MethodChanges",
+    "MurphyCurve",
     "NonspecificityEstimate",
     "PowerCurve",
     "PowerStudy",
@@ -66,6 +75,7 @@ NOT_CALLED_BY_USERS = {
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "RootEstimate",
+    "ScoreRanking",
     "ScoreStability",
     "SimplexMap",
     "Statistic",
@@ -95,7 +105,8 @@ def test_the_surface_is_the_snapshot() -> None:
 
 
 def test_the_top_is_short_and_rooms_are_sorted() -> None:
-    assert len(cr.__all__) <= 70  # nouns, the verbs of the README, statistics, errors
+    # nouns, the verbs of the README, statistics, errors; `audit` and `plan_labels` came after the cap of 70
+    assert len(cr.__all__) <= 72
     for room in ROOMS:
         names = importlib.import_module(f"credibly.{room}").__all__
         assert names == sorted(names)

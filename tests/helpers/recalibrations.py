@@ -37,6 +37,46 @@ def members(n: int = 400, m: int = 3, k: int = 3, seed: int = 0) -> tuple[np.nda
     return logits, draw(mean, rng)
 
 
+def narrow(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means, features (n, 2), and labels spread around the means by 1.5 exp(0.4 first feature)."""
+    rng = np.random.default_rng(seed)
+    mean, features = rng.normal(size=n), rng.normal(size=(n, 2))
+    return mean, features, mean + 1.5 * np.exp(0.4 * features[:, 0]) * rng.normal(size=n)
+
+
+def real_kinds(mean: np.ndarray, seed: int = 1) -> dict[str, cr.predictions.RealPredictions]:
+    """Predictions of spread 1 around the means, of every kind."""
+    rng = np.random.default_rng(seed)
+    one = cr.Gaussian(mean, np.ones(len(mean)))
+    levels = np.arange(1, 20) / 20
+    return {
+        "Gaussian": one,
+        "mixture": cr.Gaussian(
+            mean[:, None] + 0.3 * rng.normal(size=(len(mean), 3)), np.ones((len(mean), 3))
+        ),
+        "Samples": cr.Samples(mean[:, None] + rng.normal(size=(len(mean), 30))),
+        "Quantiles": cr.Quantiles(one.quantile(levels), levels),
+    }
+
+
+def real_cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
+    """Every method for real values unfitted, of every kind of prediction."""
+    mean, features, labels = narrow()
+    scaling = cr.recalibrate.SpreadScaling
+    methods = {
+        "scale": (scaling(), None),
+        "scale by features": (scaling(by="features"), features),
+        "isotonic": (cr.recalibrate.IsotonicRecalibration(), None),
+        "shift": (cr.recalibrate.QuantileShift(), None),
+        "scale, then shift": (scaling().then(cr.recalibrate.QuantileShift()), None),
+    }
+    return {
+        f"{name} of {kind}": (method, predictions, labels, own)
+        for kind, predictions in real_kinds(mean).items()
+        for name, (method, own) in methods.items()
+    }
+
+
 def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
     """Every method unfitted, with predictions, labels and features it takes."""
     probs, labels = world()
@@ -97,4 +137,5 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             histogram,
             features,
         ),
+        **real_cases(),
     }

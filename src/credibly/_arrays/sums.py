@@ -48,6 +48,32 @@ def group_sums(values: Array, groups: Array, n_groups: int) -> Array:
     return total
 
 
+def sums_in_order(events: Array, order: Array, ends: Array) -> Array:
+    """Count events (b, n) in groups of rows on a device, (b, groups), whole numbers in any order of adding.
+
+    Parameters
+    ----------
+    events : torch.Tensor of bool (b, n)
+        What happened.
+    order : torch.Tensor (n,)
+        Rows, those of one group after the other.
+    ends : torch.Tensor (groups,)
+        Rows of the groups up to each.
+
+    Returns
+    -------
+    torch.Tensor of int32 (b, groups)
+        One running sum over all replicates, read where groups end.
+    """
+    import torch
+
+    b, n = events.shape
+    running = torch.cumsum(events[:, order].reshape(-1), dim=0, dtype=torch.int32)
+    running = torch.cat([running.new_zeros(1), running])
+    places = torch.cat([ends.new_zeros(1), ends])[None, :] + n * torch.arange(b, device=ends.device)[:, None]
+    return torch.diff(running[places], dim=1)  # right even where the running sum has wrapped around
+
+
 def add_mask(total: Array, mask: Array) -> None:
     """Add a boolean host mask to whole numbers in place; bytes are added as bytes, not cast in pieces."""
     total += mask.view(np.uint8) if total.dtype == np.uint8 else mask

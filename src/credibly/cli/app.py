@@ -55,10 +55,20 @@ VERBS = {
         "Test calibration: could chance explain the gap?",
         "credibly test predictions.npz --statistic brier --statistic confidence_ece",
     ),
+    "plan": Verb(
+        "testing:plan_file",
+        "How many labels are needed, from predictions alone.",
+        "credibly plan predictions.npz --margin 0.02",
+    ),
     "check": Verb(
         "predictive_checks:check_file",
         "Posterior predictive checks.",
         "credibly check predictions.npz --statistic accuracy --statistic brier",
+    ),
+    "audit": Verb(
+        "auditing:audit_file",
+        "Is it calibrated for everyone? All groups of given attributes.",
+        "credibly audit patients.csv --by age,sex,site",
     ),
     "raters": Verb(
         "raters:raters_file",

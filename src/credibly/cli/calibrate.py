@@ -16,6 +16,7 @@ from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading
 from credibly.io import labels_beside, require_target, require_writable, save
+from credibly.predictions import RealPredictions
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration
@@ -23,7 +24,10 @@ from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
-METHODS = "temperature, vector, matrix, members, alpha, credal; joined by + for one after the other"
+METHODS = (
+    "temperature, vector, matrix, members, alpha, credal; for real values scale, scale_by_group, "
+    "scale_by_features, isotonic, shift; joined by + for one after the other"
+)
 COLUMNS = (
     "method",
     "statistic",
@@ -37,7 +41,14 @@ COLUMNS = (
     "n",
 )
 
-Method = Annotated[str, typer.Option("--method", metavar="NAME", help=f"What to fit: {METHODS}.")]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"What to fit: {METHODS}. Default: temperature, or scale for real values.",
+    ),
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", metavar="NAME", help=f"What to compare; repeat for several: {METHODS}."),
@@ -61,7 +72,9 @@ def fit_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
-    method: Method = "temperature",
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
+    method: Method = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -69,7 +82,7 @@ def fit_file(
 ) -> None:
     """Fit a recalibration on predictions and labels.
 
-    Features in the file are used by methods that take them.
+    Features and groups in the file are used by methods that take them.
     """
     reading = Reading(
         file,
@@ -85,18 +98,28 @@ def fit_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
-    chosen = named_recalibration(method)
+    chosen = None if method is None else named_recalibration(method)
     seed = require_integer(seed, "rng", 0)
-    for step in chosen.parts:
-        if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
-            step.rng = seed
     reading.require_elsewhere(out)
     require_writable(out, overwrite=force)
     data = reading.labelled(output)
+    if chosen is None:
+        real = isinstance(data.predictions, RealPredictions)
+        chosen = named_recalibration("scale" if real else "temperature")
+    for step in chosen.parts:
+        if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
+            step.rng = seed
     with _warnings_as_notes(output):
-        chosen.fit(data.predictions, data.labels, features=data.features if chosen.takes_features else None)
+        chosen.fit(
+            data.predictions,
+            data.labels,
+            features=data.features if chosen.takes_features else None,
+            groups=data.groups if chosen.takes_groups else None,
+        )
     written = chosen.save(out, overwrite=force)
     if output.as_json:
         output.json({**chosen.to_dict(), "written": str(written)})
@@ -134,6 +157,8 @@ def apply_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -156,6 +181,8 @@ def apply_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     reading.require_elsewhere(out, recalibration)
@@ -173,13 +200,18 @@ def apply_file(
     data = reading.dataset(output)
     with warnings.catch_warnings():  # the same words stand in the notes of what is made
         warnings.simplefilter("ignore", UserWarning)
-        made = chosen.apply(data.predictions, features=_features(chosen, data.features))
+        made = chosen.apply(
+            data.predictions,
+            features=_features(chosen, data.features),
+            groups=data.groups if chosen.takes_groups else None,
+        )
     written = save(
         out,
         made,
         data.labels,
         features=data.features,
         groups=data.groups,
+        clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,
         meta={**data.meta, "recalibration": chosen.describe()},
@@ -207,6 +239,8 @@ def compare_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     method: Methods = None,
     folds: Folds = 5,
     statistic: options.Statistics = None,
@@ -234,6 +268,8 @@ def compare_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     data = reading.labelled(output)
@@ -241,14 +277,16 @@ def compare_file(
         report = recalibration_report(
             data.predictions,
             data.labels,
-            method or ["temperature", "vector"],
+            method,
             cv=folds,
             features=data.features,
+            groups=data.groups,
             statistics=statistic,
             n_bins=n_bins,
             n_resamples=n_resamples,
             rng=seed,
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
+            clusters=data.clusters,
         )
     if output.as_json:
         output.json(report.to_dict())
@@ -263,7 +301,7 @@ def compare_file(
 
 def _features(chosen: Recalibration, features: Any) -> Any:
     """Return the features where the fit had some of its own."""
-    used = any(getattr(step, "own_features", False) for step in chosen.parts)
+    used = any(getattr(step, "own_features", step.takes_features) for step in chosen.parts)
     return features if used else None
 
 

@@ -16,7 +16,16 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, command
-from credibly.evaluation import Comparison, compare, joined, standing_rows
+from credibly.evaluation import (
+    Comparison,
+    RealComparison,
+    compare,
+    joined,
+    score_rows,
+    shown,
+    shown_range,
+    standing_rows,
+)
 from credibly.io import is_pattern, load_budget, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows, matched
 
@@ -103,6 +112,8 @@ def compare_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -116,6 +127,7 @@ def compare_files(
     alternative: Alternatives = None,
     scaled: Scaled = False,
     stability: Stability = False,
+    statistic: options.Statistics = None,
     n_resamples: Draws = 1000,
     n_bins: Bins = None,
     seed: options.Seed = 0,
@@ -128,6 +140,7 @@ def compare_files(
 
     Mean score = distance to the labels + trade-off x imprecision; smaller is better.
     Every set also takes part by its mean, as NAME Avg.
+    Real values are ranked by CRPS, interval score and log loss, or by --statistic.
     """
     readings = [
         Reading(
@@ -144,6 +157,8 @@ def compare_files(
             id_column,
             classes,
             levels,
+            clusters,
+            blocks,
         )
         for file in files
     ]
@@ -157,6 +172,7 @@ def compare_files(
     for name, value in named.items():
         flags += [] if value is None else [f"--{name}", value]
     flags += [flag for one in alternative or () for flag in ("--alternative", one)]
+    flags += [flag for one in statistic or () for flag in ("--statistic", one)]
     flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
     flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
@@ -172,6 +188,7 @@ def compare_files(
         alternatives=alternative or (),
         scaled=scaled,
         stability=stability,
+        statistics=statistic,
         n_resamples=n_resamples,
         n_bins=n_bins,
         rng=seed,
@@ -194,7 +211,7 @@ def run_comparison(
     output: Output,
     typed: tuple[str, Sequence[Any]],
     **settings: Any,
-) -> Comparison:
+) -> Comparison | RealComparison:
     """Compare the models in several files, with progress, and record the command that does it again."""
     files = [reading.file for reading in readings]
     names = _names(files)
@@ -204,9 +221,10 @@ def run_comparison(
         samples = [one.sample for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        return compare(
-            {name: one.arguments[0] for name, one in zip(names, models, strict=True)},
-            models[0].arguments[1],
+        found: Comparison | RealComparison = compare(
+            {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
+            _without_clusters(models[0]).arguments[1],
+            **models[0].also("clusters"),
             progress=tell,
             source={
                 "paths": [one.source for one in samples],
@@ -217,6 +235,13 @@ def run_comparison(
             },
             **settings,
         )
+        return found
+
+
+def _without_clusters(rows: Rows) -> Rows:
+    """Return rows in memory without their clusters, which are those of the first model for all."""
+    whole = rows.loaded()
+    return rows if whole is None else InMemory(dataclasses.replace(whole, clusters=None))
 
 
 @contextmanager
@@ -233,25 +258,79 @@ def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 
-def comparison_remarks(comparison: Comparison) -> Iterator[str]:
+def comparison_remarks(comparison: Comparison | RealComparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
     said = set(comparison.source["notes"])
     yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
     yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
-def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
+def _print(comparison: Comparison | RealComparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    table = _table(comparison)
-    shown = ("tradeoff", "model", "place_best", "place_worst", "score", "interval")
-    output.table(table, shown=shown)
-    if output.terminal:
+    if isinstance(comparison, RealComparison):
+        columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
+        output.table(_score_table(comparison), shown=columns)
+    elif not output.terminal:
+        output.table(_table(comparison))
+    else:
+        output.table(_leading(comparison))
+        if comparison.has_imprecision:
+            output.table(_places(comparison))
         output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
     output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
+
+
+def _leading(comparison: Comparison) -> Table:
+    """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
+    found = comparison.leading()
+    columns = ("model", *next(iter(found.values())))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            model,
+            *(
+                "\n".join(filter(None, (_beside(one.value, one.interval), one.standing)))
+                for one in own.values()
+            ),
+        )
+        for model, own in found.items()
+    ]
+    return Table(columns, rows)
+
+
+def _beside(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value
+
+
+def _places(comparison: Comparison) -> Table:
+    """Return the places at every trade-off as a person reads them, each difference with its interval."""
+    rows: list[tuple[Cell, ...]] = []
+    for tradeoff in comparison.ranking.tradeoffs:
+        standing = comparison.ranking.at(tradeoff)
+        for at, name in enumerate(standing.names):
+            behind = standing.behind(name)
+            said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
+            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
+    return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
+
+
+def _score_table(comparison: RealComparison) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.statistic,
+            one.model,
+            one.place_best,
+            one.place_worst,
+            one.score,
+            one.difference,
+            None if one.low is None or one.high is None else (one.low, one.high),
+        )
+        for one in score_rows(comparison.ranking)
+    ]
+    return Table(("statistic", *COLUMNS[1:7]), rows, frozenset({"interval"}))
 
 
 def _table(comparison: Comparison) -> Table:

@@ -32,6 +32,8 @@ def inspect_files(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -54,6 +56,8 @@ def inspect_files(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
@@ -96,6 +100,8 @@ def convert_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -115,6 +121,8 @@ def convert_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     output = Output(as_json, quiet)
     reading.require_elsewhere(out)
@@ -128,6 +136,7 @@ def convert_file(
         data.labels,
         features=data.features,
         groups=data.groups,
+        clusters=data.clusters,
         ids=data.ids,
         classes=data.classes,
         meta=data.meta,

@@ -46,6 +46,9 @@ def evaluate_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
+    by: options.By = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -75,6 +78,9 @@ def evaluate_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
+        by,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)

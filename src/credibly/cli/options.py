@@ -82,6 +82,20 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="X,Y,...", help="Levels of quantiles, or of lower and upper bounds."),
 ]
+Clusters = Annotated[
+    str | None,
+    typer.Option(
+        "--clusters",
+        metavar="NAME",
+        help="Column or array that says which rows belong together, such as the patient.",
+    ),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        "--blocks", metavar="N", help="Rows are in time order: blocks of N consecutive rows belong together."
+    ),
+]
 Stream = Annotated[
     bool,
     typer.Option(
@@ -129,6 +143,12 @@ Margin = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, metavar="N", help="Seed; the same seed gives the same p-values.")
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="A,B,...", help="Columns or arrays with attributes that form groups: age,sex,site."
+    ),
 ]
 FailOn = Annotated[
     Literal["conflict"] | None,

@@ -47,12 +47,17 @@ _ALIKE = (
     "classes",
     "levels",
     "id",
+    "clusters",
+    "blocks",
     "measure",
     "divergence",
     "budget",
     "paper",
     "hypothesis",
     "margin",
+    "width",
+    "gap",
+    "power",
 )
 _LONGER = (
     "member_axis",
@@ -63,16 +68,18 @@ _LONGER = (
     "skip_bad_shards",
     "ignore_label",
     "n_raters",
+    "labels_each",
 )
 FLAGS: dict[str, str] = {
     "rng": "--seed",
+    "groups": "--by",
     "overwrite": "--force",
     **{name: f"--{name}" for name in _ALIKE},
     **{name + ending: f"--{name}" for name in _SEVERAL for ending in ("", "s")},
     **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
 }
 """Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "groups"})
 """Names of arrays too: an argument only where a value is given."""
 
 MOST_ROWS = 100

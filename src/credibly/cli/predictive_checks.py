@@ -92,6 +92,8 @@ def check_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -129,6 +131,8 @@ def check_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     replication = Replication(n_resamples, n_bins, seed)

@@ -49,6 +49,8 @@ def raters_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -78,6 +80,8 @@ def raters_file(
         id_column,
         classes,
         levels,
+        clusters,
+        blocks,
     )
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)

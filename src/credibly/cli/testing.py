@@ -1,4 +1,4 @@
-"""`credibly test`: of a prediction, of a set, or, with several labels per instance, of the truth itself."""
+"""`credibly test`: of a prediction, a set, or with several labels per instance the truth; `credibly plan`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from credibly.cli import options
 from credibly.cli.numbers import LEVEL, leave, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
 from credibly.cli.reading import Reading, Streaming, in_memory
-from credibly.hypotests import calibration_test, credal_test, validity_test
+from credibly.hypotests import calibration_test, credal_test, plan_labels, validity_test
 from credibly.hypotests.calibration.calibration_test import default_statistic
 from credibly.hypotests.credal.credal_test import SET_STATISTIC
-from credibly.predictions import ClassPredictions, Counts, Point, Rows
+from credibly.predictions import ClassPredictions, Counts, Point, Rows, require_independent
+from credibly.results.certificates import EquivalenceResult
 from credibly.results.tests import CredalTestResult, HypotestResult, ValidityResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
@@ -38,6 +39,7 @@ COLUMNS = (
     "verdict",
 )
 PAIRS = frozenset({"acceptance", "pvalue_interval"})
+BOUND_COLUMNS = ("statistic", "value", "upper", "margin", "pvalue", "n", "m", "verdict")
 _MOST_LISTED = 20
 _IN_MEMORY = "needs all rows in memory"
 _SMALLER = "Test a file that fits, or with `--weights mean` the mean of the set."
@@ -94,6 +96,37 @@ Folds = Annotated[
     int | None,
     typer.Option("--cv", metavar="K", help="Use K-fold cross-fitting instead of a single `--split`."),
 ]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="SHARE",
+        help="Test instead that the error of the (average) prediction is smaller than this: 0.02 is two "
+        "points.",
+    ),
+]
+Width = Annotated[
+    float | None,
+    typer.Option("--width", metavar="SHARE", help="Width of the interval, end to end: 0.04 is 4 points."),
+]
+Gap = Annotated[
+    float | None,
+    typer.Option("--gap", metavar="SHARE", help="Average gap that a calibration test shall notice."),
+]
+PlannedMargin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin",
+        metavar="SHARE",
+        help="Margin that `credibly test` shall show a calibrated model to be in.",
+    ),
+]
+LabelsEach = Annotated[
+    int, typer.Option("--labels-each", min=1, metavar="N", help="Labels per instance (with `--width`).")
+]
+Power = Annotated[
+    float, typer.Option("--power", metavar="SHARE", help="Probability that the wanted answer is found.")
+]
 Paper = Annotated[
     Literal["M23", "J25"] | None,
     typer.Option("--paper", metavar="M23|J25", help="For credal sets: reproduce the algorithm of a paper."),
@@ -115,6 +148,8 @@ def test_file(
     id_column: options.IdColumn = None,
     classes: options.Classes = None,
     levels: options.Levels = None,
+    clusters: options.Clusters = None,
+    blocks: options.Blocks = None,
     stream: options.Stream = False,
     chunk_rows: options.ChunkRows = None,
     skip_bad_shards: options.SkipBadShards = False,
@@ -129,6 +164,7 @@ def test_file(
     split: Split = None,
     cv: Folds = None,
     paper: Paper = None,
+    margin: Margin = None,
     n_resamples: Resamples = None,
     n_bins: options.Bins = 15,
     seed: options.Seed = 0,
@@ -142,6 +178,88 @@ def test_file(
     probabilities, and is some combination of its members calibrated?
     With several raters' labels: could they come from a distribution in the set, instance by instance?
     Several statistics share their replicates and give one joint p-value besides their adjusted ones.
+    With `--margin`: is the calibration error smaller than that, for sure?
+    """
+    reading = Reading(
+        file,
+        labels,
+        kind,
+        member_axis,
+        drop_invalid,
+        normalise,
+        columns,
+        exclude,
+        ignore_label,
+        n_raters,
+        id_column,
+        classes,
+        levels,
+        clusters,
+        blocks,
+    )
+    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
+    of_sets: dict[str, Any] = {
+        "method": method,
+        "given": given,
+        "weights": weights,
+        "learner": learner,
+        "refit": refit,
+        "split": split,
+        "cv": cv,
+        "paper": paper,
+    }
+    typed = {name: value for name, value in of_sets.items() if value is not None}
+    output = Output(as_json, quiet)
+    with streaming.opened(reading, output) as data:
+        if margin is None:
+            result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
+        else:
+            _refuse(typed, "`--margin` tests the error of a single prediction")
+            asked = None if statistic is None else _statistics(statistic, n_bins)
+            result = calibration_test(*data.arguments, statistics=asked, margin=margin, rng=seed)
+    results, answers = _shown(result)
+    if output.as_json:
+        output.json(result.to_dict())
+    else:
+        members = data.sample.predictions.n_members
+        bounded = isinstance(result, EquivalenceResult)
+        output.table(_bounds(results, members) if bounded else _table(results, answers, members))
+        told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult | EquivalenceResult) else []
+        if isinstance(result, CredalTestResult) and result.validity is not None:
+            told = [f"hypothesis: {result.validity.hypothesis}", *told]
+        notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
+        output.notes(list(dict.fromkeys(notes)))
+    leave(fail_on, (one.verdict(LEVEL) for one in answers))
+
+
+def plan_file(
+    file: options.PredictionsFile,
+    *,
+    labels: options.Labels = None,
+    kind: options.Kind = None,
+    member_axis: options.MemberAxis = None,
+    drop_invalid: options.DropInvalid = False,
+    normalise: options.Normalise = False,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    ignore_label: options.IgnoreLabel = None,
+    n_raters: options.NRaters = None,
+    id_column: options.IdColumn = None,
+    classes: options.Classes = None,
+    levels: options.Levels = None,
+    width: Width = None,
+    gap: Gap = None,
+    margin: PlannedMargin = None,
+    labels_each: LabelsEach = 1,
+    power: Power = 0.8,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """How many labels are needed, from predictions alone.
+
+    For an interval of the average gap between confidence and accuracy that is narrow enough, a test that
+    notices a gap, or a certificate that a calibrated model is within a margin. Labels in the file are not
+    looked at. Without an aim: a gap and a margin of 0.02.
     """
     reading = Reading(
         file,
@@ -158,32 +276,20 @@ def test_file(
         classes,
         levels,
     )
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    of_sets: dict[str, Any] = {
-        "method": method,
-        "given": given,
-        "weights": weights,
-        "learner": learner,
-        "refit": refit,
-        "split": split,
-        "cv": cv,
-        "paper": paper,
-    }
-    typed = {name: value for name, value in of_sets.items() if value is not None}
     output = Output(as_json, quiet)
-    with streaming.opened(reading, output) as data:
-        result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
-    results, answers = _shown(result)
+    data = reading.dataset(output)
+    plan = plan_labels(
+        data, width=width, gap=gap, margin=margin, labels_each=labels_each, level=1 - LEVEL, power=power
+    )
     if output.as_json:
-        output.json(result.to_dict())
-    else:
-        output.table(_table(results, answers, data.sample.predictions.n_members))
-        told = [result.sentence(LEVEL)] if isinstance(result, CredalTestResult) else []
-        if isinstance(result, CredalTestResult) and result.validity is not None:
-            told = [f"hypothesis: {result.validity.hypothesis}", *told]
-        notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
-        output.notes(list(dict.fromkeys(notes)))
-    leave(fail_on, (one.verdict(LEVEL) for one in answers))
+        output.json(plan.to_dict())
+        return
+    rows = [
+        (name, getattr(plan, name), instances, instances * plan.labels_each)
+        for name, instances in plan.aims.items()
+    ]
+    output.table(Table(("aim", "size", "instances", "labels"), rows))
+    output.notes([plan.sentence(), *map(with_flags, plan.notes)])
 
 
 def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
@@ -194,6 +300,8 @@ def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestR
     calibrated?). The weights alone are evidence for the second.
     """
     rows = [*result.components.values(), result]
+    if isinstance(result, EquivalenceResult):  # which is the worst of its parts
+        rows = list(result.components.values()) or [result]
     if not isinstance(result, CredalTestResult) or result.validity is None or result.calibration is None:
         return rows, rows
     together = dataclasses.replace(result, statistic_name="both", components={})
@@ -216,7 +324,11 @@ def _tested(
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         some = data.sample.predictions
-        if isinstance(data.sample.batch, Counts) and not statistic and not given:
+        raters = isinstance(data.sample.batch, Counts) and not statistic and not given
+        sets = isinstance(some, ClassPredictions) and not isinstance(some, Point)
+        if raters or (sets and (given.get("weights") != "mean" or set(given) != {"weights"})):
+            require_independent(data, "a test of raters' labels" if raters else "the test of a set")
+        if raters:
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             result: HypotestResult = validity_test(
                 whole.predictions,
@@ -251,7 +363,7 @@ def _set_test(
 ) -> HypotestResult:
     weights = given.get("weights", "constant" if given.get("paper") == "M23" else "learned")
     mean_alone = weights == "mean" and set(given) == {"weights"}
-    if mean_alone and data.loaded() is None:
+    if mean_alone and (data.loaded() is None or data.sample.clusters is not None):
         return calibration_test(
             data,
             statistics=_statistics(statistic or [SET_STATISTIC], n_bins),
@@ -293,6 +405,25 @@ def _failing(result: HypotestResult) -> list[str]:
     few = ", ".join(map(str, rows[:_MOST_LISTED]))
     more = f" and {len(rows) - _MOST_LISTED} more" if len(rows) > _MOST_LISTED else ""
     return [f"instances that stand out after adjustment, worst first: {few}{more}"]
+
+
+def _bounds(results: Iterable[HypotestResult], members: int) -> Table:
+    """One row per error that was compared with a margin."""
+    rows = [
+        (
+            one.statistic_name,
+            one.statistic,
+            one.upper(LEVEL),
+            one.margin,
+            one.pvalue,
+            one.n,
+            members,
+            one.verdict(LEVEL),
+        )
+        for one in results
+        if isinstance(one, EquivalenceResult)
+    ]
+    return Table(BOUND_COLUMNS, rows)
 
 
 def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> Table:

@@ -15,7 +15,7 @@ from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
-from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
+from credibly.predictions import Dataset, Dirichlet, Rows, as_rows, require_independent
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
 from credibly.results.estimates import Estimate, moment_sums, standard_error_of
@@ -73,6 +73,7 @@ def mean_over(
     True
     """
     given = as_rows(rows, labels, sample_weight)
+    require_independent(given, "`mean_over`")
     return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
 
 

@@ -5,35 +5,71 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from credibly._arrays.errors import one_of
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import Note
-from credibly._arrays.philox import takes_rng
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.credal.distances import Divergence
+from credibly.evaluation.headline import points
 from credibly.evaluation.results import Reported
-from credibly.evaluation.rows import PredictionSummary, checked_rows, summarise
-from credibly.evaluation.stages import Progress, origin, silent, version
+from credibly.evaluation.rows import PredictionSummary, checked_rows, random_part, summarise
+from credibly.evaluation.stages import MOST_ORDERED, Progress, origin, silent, version
 from credibly.evaluation.statistics import choose, estimate_all
-from credibly.evaluation.tidy import StandingRow, standing_rows
-from credibly.evaluation.words import joined, shown, shown_range, source_warnings
-from credibly.predictions import Rows, matched_models
+from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
+from credibly.evaluation.words import joined, shown, shown_range, source_warnings, title
+from credibly.hypotests import corp_curve
+from credibly.predictions import Dataset, Rows, matched_models
+from credibly.predictions.passes import with_one_mean
 from credibly.results.base import jsonable
+from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
 from credibly.scale import scan
 from credibly.selection import rank_models
-from credibly.selection.ranking import TRADEOFFS
+from credibly.selection.ranking import TRADEOFFS, bootstrap_means
+from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.settings import Paper, ScoreMeasure
-from credibly.selection.standings import Ranking, Recommendation
+from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
+from credibly.statistics.proper import MeanBound
 from credibly.statistics.registry import as_statistic
 
-CHEAP = ("accuracy", "log_loss", "brier", "confidence_ece")
+CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 """Statistics of every model that stand beside its score."""
 
+LEADING: dict[str, tuple[str, Literal["smallest", "largest", "nearest zero"]]] = {
+    "accuracy": ("Accuracy", "largest"),
+    "log_loss": ("Log loss", "smallest"),
+    "confidence_gap": ("Calibration gap", "nearest zero"),
+}
+"""What a comparison leads with: the name it is given, and which value is best."""
+COLUMNS = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": "Calibration gap (points)"}
+
 N_BINS = 15
+
+
+@dataclasses.dataclass(frozen=True)
+class LeadingNumber:
+    """One number of one model in words.
+
+    Attributes
+    ----------
+    value : str
+        The number with its unit.
+    interval : str
+        Its 95 % interval; empty where there is none.
+    standing : str
+        "best", "tied for best", or how far behind the first with the joint interval of that difference.
+    """
+
+    value: str
+    interval: str
+    standing: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +83,7 @@ class Comparison(Reported):
     ranking : Ranking
         Scores over trade-offs, crossings and ties.
     estimates : mapping of str to mapping of str to Estimate
-        Accuracy, log loss, Brier score and ECE of every model's mean prediction.
+        Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction.
     recommendations : mapping of str to Recommendation
         Which model to take where abstaining is allowed, and where it is not.
     findings : tuple of str
@@ -60,6 +96,10 @@ class Comparison(Reported):
         What lets the comparison run again.
     source : mapping
         Where the data came from: paths, digests, command.
+    places : mapping of str to Places
+        The models by accuracy, by log loss and by the size of the confidence gap, with ties.
+    curves : mapping of str to CorpCurve
+        Confidence against accuracy of every model's mean prediction, by isotonic regression.
     """
 
     drawn_as = ("ranking",)
@@ -79,11 +119,36 @@ class Comparison(Reported):
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
 
     @property
     def heading(self) -> str:
         """What was compared, in one line."""
         return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
+
+    @property
+    def has_imprecision(self) -> bool:
+        """Whether a model predicts sets, so that the cost of imprecision decides between models."""
+        return is_imprecise(self.ranking)
+
+    def leading(self) -> dict[str, dict[str, LeadingNumber]]:
+        """Return accuracy, log loss and calibration gap in words.
+
+        Returns
+        -------
+        dict
+            For every model, the smallest log loss first, its numbers by the heading of their column.
+        """
+        first = next(iter(self.places.values()), None)
+        order = () if first is None else self.places.get("log_loss", first).names
+        return {
+            model: {
+                COLUMNS[name]: _leading(name, self.estimates[model][name], model, own)
+                for name, own in self.places.items()
+            }
+            for model in order
+        }
 
     def _rows(self) -> tuple[StandingRow, ...]:
         return standing_rows(self.ranking)
@@ -93,7 +158,7 @@ class Comparison(Reported):
         place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
         behind = ""
         if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
-            behind = shown_range((row.low, row.high))
+            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
         return shown(row.tradeoff), place, row.model, shown(row.score), behind
 
     def _said(self) -> list[tuple[str, str]]:
@@ -107,6 +172,76 @@ class Comparison(Reported):
 
     def _metrics(self) -> dict[str, float]:
         return {f"{row.model}/E at tradeoff {row.tradeoff:g}": row.score for row in self._rows()}
+
+
+@dataclasses.dataclass(frozen=True)
+class RealComparison(Reported):
+    """All that :func:`compare` computed of models of real values.
+
+    Attributes
+    ----------
+    models : mapping of str to PredictionSummary
+        Type and sizes of every model's predictions.
+    ranking : ScoreRanking
+        Standings by proper scores, with paired differences and ties.
+    estimates : mapping of str to mapping of str to Estimate
+        Mean scores of every model.
+    recommendations : mapping
+        Empty: there is no imprecision to weigh.
+    findings : tuple of str
+        The comparison in sentences.
+    warnings : tuple of str
+        What makes the models hard to compare.
+    notes : tuple of str
+        How models of different kinds were brought together.
+    settings : mapping
+        What lets the comparison run again.
+    source : mapping
+        Where the data came from: paths, digests, command.
+    """
+
+    drawn_as = ("ranking",)
+
+    _page = "comparison.html"
+    _rows_are = "All places"
+    _row = ScoreRow
+    _headings = ("score", "place", "model", "mean", "behind the first by")
+    _logged = ("version", "rng", "n_resamples")
+
+    models: Mapping[str, PredictionSummary]
+    ranking: ScoreRanking
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    recommendations: Mapping[str, Recommendation]
+    findings: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    source: Mapping[str, Any]
+
+    @property
+    def heading(self) -> str:
+        """What was compared, in one line."""
+        return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
+
+    def _rows(self) -> tuple[ScoreRow, ...]:
+        return score_rows(self.ranking)
+
+    def _cells(self, row: ScoreRow) -> tuple[str, ...]:
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:
+            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
+        return title(row.statistic), place, row.model, shown(row.score), behind
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [("", finding) for finding in self.findings]
+
+    def _briefly(self) -> list[str]:
+        return list(self.findings)
+
+    def _metrics(self) -> dict[str, float]:
+        return {f"{row.model}/{row.statistic}": row.score for row in self._rows()}
 
 
 @takes_rng
@@ -126,16 +261,20 @@ def compare(
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
+    statistics: Sequence[str | Statistic] | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
-    progress: Progress | None = None,
+    progress: StageProgress | Literal[True] | None = True,
     source: Mapping[str, Any] | None = None,
-) -> Comparison:
+) -> Any:
     """Compare models of any kind on the same instances.
 
     Parameters
     ----------
     models : mapping of str to Predictions, array, Rows or Dask array
-        Class predictions by name.
+        Predictions by name: all of classes, or all of real values, where `Gaussian`, `Samples` and
+        `Quantiles` may stand side by side.
     labels : array (n,) or LabelCounts
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
@@ -162,17 +301,25 @@ def compare(
         Bootstrap draws behind ties.
     level : float
         Joint coverage of the intervals that decide about ties.
+    statistics : sequence of str or Statistic, optional
+        For real values: the scores to rank by; see :func:`rank_models`.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors and ties are then those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
-        Seed; the same seed gives the same comparison, byte by byte.
-    progress : callable, optional
-        Called with (stage, done, total).
+        Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
+    progress : True, callable or None
+        True shows one line on standard error after one second, in a terminal or a notebook; a callable is
+        called with (stage, done, total); None shows nothing.
     source : mapping, optional
         Where the data came from: ``paths``, ``digests``, ``notes``, ``command``.
 
     Returns
     -------
-    Comparison
-        Ranking, numbers of single models, recommendations, and ``report``.
+    Comparison or RealComparison
+        Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
+        trade-offs, and ``report``; of real values the standings by proper scores.
 
     Notes
     -----
@@ -186,62 +333,184 @@ def compare(
     >>> truth = rng.dirichlet(np.ones(3), size=300)
     >>> labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     >>> comparison = cr.compare({"truth": truth, "uniform": np.full((300, 3), 1 / 3)}, labels)
+    >>> print(comparison.findings[0])
+    truth is best in accuracy and log loss, and tied for best in calibration gap.
     >>> comparison.ranking.order(1.0)
     ('truth', 'uniform')
     """
-    tell = progress or silent
+    settings = {
+        "tradeoffs": tradeoffs,
+        "measure": measure,
+        "divergence": divergence,
+        "budget": budget,
+        "base": base,
+        "scaled": scaled,
+        "alternatives": alternatives,
+        "stability": stability,
+        "n_resamples": n_resamples,
+        "level": level,
+        "paper": paper,
+        "statistics": statistics,
+        "clusters": clusters,
+        "blocks": blocks,
+        "rng": rng,
+    }
+    with stage_progress(progress) as tell:
+        return _compared(models, labels, settings, n_bins, tell or silent, origin(source))
+
+
+def _compared(
+    models: Mapping[str, Any],
+    labels: Any,
+    asked: dict[str, Any],
+    n_bins: int | None,
+    tell: Progress,
+    source: dict[str, Any],
+) -> Comparison | RealComparison:
+    """Rank the models, then compute the numbers of each."""
+    paper, rng, level = asked["paper"], asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
+    if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
+        models = matched_models({str(name): one for name, one in models.items()})
     one_of("`paper`", paper, (None, "C25"))
     cheap = [_as_in(paper, as_statistic(name), n_bins) for name in CHEAP]
-    ranking = rank_models(
-        models,
-        labels,
-        tradeoffs=tradeoffs,
-        measure=measure,
-        divergence=divergence,
-        budget=budget,
-        base=base,
-        scaled=scaled,
-        alternatives=alternatives,
-        stability=stability,
-        n_resamples=n_resamples,
-        level=level,
-        paper=paper,
-        rng=rng,
-        # models are counted first, then draws, of which there are many more
-        progress=lambda done, total: tell("scores", done, total),
-    )
-    given = matched_models({str(name): checked_rows(one, labels) for name, one in models.items()})
-    estimates = {}
+    # models are counted first, then draws, of which there are many more
+    ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
+    together = {name: asked[name] for name in ("clusters", "blocks")}
+    given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
+    if isinstance(ranking, ScoreRanking):
+        return _compared_reals(ranking, given, source, rng)
+    estimates, curves, means = {}, {}, []
     for done, (name, one) in enumerate(given.items(), start=1):
         chosen, _ = choose(one, cheap, N_BINS, tests=False)
         estimates[name] = estimate_all(one, chosen, silent)
+        led = [statistic for statistic in chosen if statistic.name in LEADING]
+        means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
+        # predictions are ordered, and of very many a random part shows the same curve
+        curves[name] = corp_curve(*random_part(one, MOST_ORDERED, as_seed(rng)).arguments, level=None)
         tell("estimates", done, len(given))
-    recorded = origin(source)
+    codes = next(iter(given.values())).cluster_codes()
+    order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
     return Comparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
         estimates=estimates,
+        places=order,
+        curves=curves,
         recommendations={
             "abstaining is allowed": ranking.recommend(abstention=True),
             "every instance must be decided": ranking.recommend(abstention=False),
-        },
-        findings=_findings(ranking),
-        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given), *_warnings(ranking)))),
+        }
+        if is_imprecise(ranking)
+        else {},
+        findings=(*_leaders(order, estimates), *(_findings(ranking) if is_imprecise(ranking) else ())),
+        warnings=tuple(dict.fromkeys((*source_warnings(source), *_left_out(given), *_warnings(ranking)))),
         notes=ranking.notes,
         settings={
             "version": version(),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
-            "n_bins": next(one.settings()["n_bins"] for one in cheap if "n_bins" in one.settings()),
-            "stability": bool(stability),
+            "n_bins": _bins(cheap),
+            "stability": bool(asked["stability"]),
             "alternatives": list(ranking.alternatives),
             "level": float(level),
             "tradeoffs": jsonable(ranking.tradeoffs),
             **ranking.settings,
         },
+        source=source,
+    )
+
+
+def _compared_reals(
+    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any
+) -> RealComparison:
+    return RealComparison(
+        models={name: summarise(one) for name, one in given.items()},
+        ranking=ranking,
+        estimates=ranking.estimates,
+        recommendations={},
+        findings=tuple(_real_finding(one, ranking) for one in ranking.standings.values()),
+        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
+        notes=ranking.notes,
+        settings={
+            "version": version(),
+            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
+            "level": ranking.level,
+            **ranking.settings,
+        },
         source=recorded,
     )
+
+
+def _real_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+    """Say who has the smallest score, by how much, and who is tied with it."""
+    first, *others = standing.names
+    said = f"By {title(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    if not others:
+        return f"{said}."
+    tied = standing.tied_with_first
+    if tied:
+        are = "are" if len(tied) > 1 else "is"
+        return (
+            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
+            f"({100 * ranking.level:g} % joint intervals, {ranking.n} instances)."
+        )
+    low, high = standing.intervals[1].tolist()
+    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
+    return f"{said}, ahead of {others[0]}{ahead}."
+
+
+def _bins(statistics: Sequence[Statistic]) -> int:
+    """Return the bins that the calibration error was asked for."""
+    return int(next(one.settings()["n_bins"] for one in statistics if "n_bins" in one.settings()))
+
+
+def is_imprecise(ranking: Ranking) -> bool:
+    """Tell whether a model predicts more than one distribution per instance."""
+    return bool((ranking.imprecision > NEGLIGIBLE).any())
+
+
+def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArray:
+    """Return what every instance adds to the means (n, s)."""
+    given = with_one_mean(data.predictions)
+    columns = []
+    for one in statistics:
+        bound = one.bind(given)
+        assert isinstance(bound, MeanBound)
+        columns.append(to_host(bound.contributions(data.batch))[0])
+    return np.stack(columns, axis=1)
+
+
+def _places(
+    estimates: Mapping[str, Mapping[str, Estimate]],
+    values: HostArray,
+    codes: HostArray | None,
+    ranking: Ranking,
+    seed: Any,
+    tell: Progress,
+) -> dict[str, Places]:
+    """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
+    n, _, m = values.shape
+    names = tuple(estimates)
+    own = [name for name in LEADING if name in estimates[names[0]]]
+    draws = bootstrap_means(
+        values.reshape(n, -1),
+        ranking.settings["n_resamples"],
+        seed,
+        lambda done, total: tell("ties", done, total),
+        codes,
+    )
+    return {
+        name: places(
+            names,
+            np.array([estimates[model][name].value for model in names]),
+            draws[:, at * m : (at + 1) * m],
+            ranking.level,
+            n,
+            LEADING[name][1],
+        )
+        for at, name in enumerate(own)
+    }
 
 
 def _left_out(models: Mapping[str, Rows]) -> list[str]:
@@ -258,6 +527,91 @@ def _as_in(paper: Paper | None, statistic: Statistic, n_bins: int | None) -> Sta
     if n_bins is None or "n_bins" not in statistic.settings():
         return statistic
     return statistic.with_(n_bins=n_bins)
+
+
+def in_units(name: str, value: float) -> str:
+    """Write a leading number: accuracy as a share, the calibration gap in points with its direction."""
+    if name == "accuracy":
+        return f"{100 * value:.1f} %"
+    if name != "confidence_gap":
+        return _decimals(value)
+    return f"{points(value)}{_way(value)}"
+
+
+def _way(gap: float) -> str:
+    return "" if points(gap) == points(0.0) else f" too {'sure' if gap > 0 else 'unsure'}"
+
+
+def _decimals(*values: float) -> str:
+    """Write losses with three decimals, where these say something, both ends of an interval alike."""
+    few = all(map(math.isfinite, values)) and 0.0095 < max(map(abs, values)) < 100
+    return " to ".join(f"{value:.3f}" if few else shown(value) for value in values)
+
+
+def _range_in_units(name: str, ends: tuple[float, float]) -> str:
+    """Write an interval in the unit of the number beside it."""
+    if name == "log_loss":
+        return _decimals(*ends)
+    low, high = (100 * end for end in ends)
+    if name == "confidence_gap" and high < 0:  # the number says "too unsure"
+        low, high = -high, -low
+    # an end that only rounds to 0 is not shown as 0: it decides about a tie
+    return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
+
+
+def _leading(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:
+    interval = _range_in_units(name, estimate.interval()) if estimate.has_interval else ""
+    standing = "best" if len(own.best) == 1 else "tied for best"
+    if model not in own.best:
+        behind = own.behind(model)
+        standing = "behind the best"
+        if behind is not None:
+            size, ends = behind
+            said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
+            standing = f"behind by {said} ({_range_in_units(name, ends)})"
+    value = in_units(name, estimate.value)
+    if name == "confidence_gap":  # its column says that these are points
+        value = f"{points(estimate.value).partition(' ')[0]}{_way(estimate.value)}"
+    return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
+
+
+def _leaders(order: Mapping[str, Places], estimates: Mapping[str, Mapping[str, Estimate]]) -> tuple[str, ...]:
+    """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
+    titles = {name: LEADING[name][0].lower() for name in order}
+    models = tuple(estimates)
+    numbers = _and([f"{titles[name]} {in_units(name, own.scores[0])}" for name, own in order.items()])
+    if len(models) == 1:
+        return (f"There is one model, {models[0]}, and nothing to compare it with: {numbers}.",)
+    everywhere = [name for name in models if all(name in own.best for own in order.values())]
+    said = []
+    for name, own in order.items():
+        first, tied = own.names[0], own.tied_with_first
+        value = in_units(name, own.scores[0])
+        others = "no other model is tied with it"
+        if tied:
+            others = f"{joined(tied, most=4)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
+        said.append(f"{LEADING[name][0]}: {first} is first with {value}; {others}.")
+    if len(everywhere) == len(models):
+        lead = f"No difference beyond chance: all {len(models)} models are statistically tied in "
+        return (f"{lead}{_and(list(titles.values()))}.", *said)
+    if not everywhere:
+        each = [f"{joined(own.best, most=3)} in {titles[name]}" for name, own in order.items()]
+        return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *said)
+    alone = [titles[name] for name, own in order.items() if own.best == tuple(everywhere)]
+    shared = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
+    names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
+    best = "tied for best" if len(everywhere) > 1 else "best"
+    if not alone:
+        return (f"{names} {are} tied for best in {_and(shared)}; no other model is in all of them.", *said)
+    also = f", and tied for best in {_and(shared)}" if shared else ""
+    if len(everywhere) > 1:
+        also = f", and with others in {_and(shared)}" if shared else ""
+    return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
+
+
+def _and(names: Sequence[str]) -> str:
+    """List names as in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _findings(ranking: Ranking) -> tuple[str, ...]:

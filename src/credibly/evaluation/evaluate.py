@@ -10,12 +10,14 @@ import numpy as np
 
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
+from credibly.evaluation.dependence import dependences
 from credibly.evaluation.headline import HEADLINE
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     REAL_WIDTH,
     checked_rows,
     class_names,
+    grouped_rows,
     rows_for_pairs,
     subsampled,
     summarise,
@@ -35,7 +37,7 @@ from credibly.evaluation.stages import (
     silent,
     version,
 )
-from credibly.evaluation.statistics import DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
+from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
 from credibly.evaluation.words import (
     data_warnings,
     input_limits,
@@ -46,7 +48,7 @@ from credibly.evaluation.words import (
     verdicts,
 )
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS
+from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, one_rater
 from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
@@ -62,6 +64,7 @@ STAGES: tuple[Stage, ...] = (
     SCORE,
     CURVES,
     TESTS,
+    AUDIT,
     CREDAL_SETS,
     VALIDITY_OF_SETS,
     REALS,
@@ -80,6 +83,8 @@ def evaluate(
     classes: Sequence[str] | None = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     tests: bool = True,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
@@ -103,11 +108,17 @@ def evaluate(
         Observed labels. Leave out for chunks, which carry their own.
     classes : sequence of str, optional
         Names of the classes, in order.
-    groups : array (n,), optional
-        Group of every instance; the cheap statistics are also computed within each. Rows carry their own.
+    groups : array (n,), mapping of str to array (n,), or data frame, optional
+        Group of every instance, or several attributes: the cheap statistics are also computed within each
+        group, and all groups that the attributes form are audited (see `audit`). Rows carry their own.
     features : array (n, d), optional
         Features of the instances, for weights of the set (default: the members' predictions) and for
         recalibrations that use them. Rows carry their own.
+    clusters : array (n,), optional
+        Ids of what rows share: a patient, an image, a day. Standard errors, tests and folds then take rows of
+        one cluster for dependent; what cannot is in ``not_run``. Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -117,7 +128,7 @@ def evaluate(
     n_resamples : int
         Number of replicates behind tests and bands.
     rng : None, int or Generator
-        Seed; the same seed gives the same evaluation, byte by byte.
+        Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float
@@ -131,8 +142,8 @@ def evaluate(
     source : mapping, optional
         Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
     recalibrate : sequence of str or Recalibration, optional
-        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature. An empty
-        list leaves them out.
+        Recalibrations to compare on folds, see `recalibration_report`; default: one temperature, or one
+        scale of real values. An empty list leaves them out.
 
     Returns
     -------
@@ -163,7 +174,8 @@ def evaluate(
     """
     require_level(level)
     require_resamples(n_resamples)
-    rows = checked_rows(predictions, labels, groups, features, classes)
+    given = checked_rows(predictions, labels, groups, features, classes, clusters, blocks)
+    rows, attributes = grouped_rows(given)
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
@@ -187,6 +199,7 @@ def evaluate(
         source=recorded,
         tell=silent,
         left_out=[*input_limits(rows), *unsuited],
+        attributes=attributes,
     )
     survey = surveyed(rows)
     with stage_progress(progress) as tell:
@@ -196,7 +209,9 @@ def evaluate(
     found = work.found | {name: work.found[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
-    told = (note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes))
+    told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
+    if found["audit"] is not None:
+        told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
     read = set() if source else set(recorded.get("notes", ()))
     notes = (*_notes(survey.notes, found["estimates"], found["tests"]), *told, *(drawn if tests else ()))
     return Evaluation(
@@ -204,12 +219,15 @@ def evaluate(
         classes=names,
         verdicts=verdicts(found["tests"], work.summary, level)
         or (nothing_tested(_why_untested(rows, tests)),),
-        warnings=data_warnings(rows, survey, names, recorded),
+        warnings=(
+            *(str(one) for one in (dependences(single) if tests else ())),
+            *data_warnings(rows, survey, names, recorded),
+        ),
         notes=tuple(note for note in notes if note not in read),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
-            "hypothesis": HYPOTHESIS,
+            "hypothesis": HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED,
             "seed": list(seed),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
             "n_resamples": int(n_resamples),

@@ -55,8 +55,8 @@ class Headline(Part):
         Its 95 % interval.
     margin : float
         A smaller gap does not matter.
-    detectable : float or None
-        The gap that the test would have noticed with a probability of 80 %.
+    bound : float or None
+        The true gap is at most this, with a confidence of 1 - `level` of the evaluation.
     questions : tuple of Answer
         One sentence and one verdict each.
     steps : tuple of (str, str)
@@ -69,7 +69,7 @@ class Headline(Part):
     size: float | None
     interval: tuple[float, float] | None
     margin: float
-    detectable: float | None
+    bound: float | None
     questions: tuple[Answer, ...]
     steps: tuple[tuple[str, str], ...]
 

@@ -7,8 +7,9 @@ The size leads: points of probability with an interval. Whether chance explains 
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import shlex
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,20 @@ from credibly.evaluation.findings import Answer, Headline
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, Stage, Work, check_verdicts
 from credibly.evaluation.words import Verdict, Word, shown, verdicts
-from credibly.hypotests import calibration_test
+from credibly.hypotests import calibration_test, certificate, plan_labels
 from credibly.predictions import ClassPredictions, Ensemble, Point, Rows
+from credibly.recalibrate.comparison import REAL_METHODS
+from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
-from credibly.statistics import confidence_gap
+from credibly.statistics import confidence_gap, picp
 from credibly.statistics.registry import story_of
 
 POWER = 0.8
 FEW = 0.1
-"""A test that would miss an average gap of ten points tells nothing."""
+"""Data that leave an average gap of ten points possible tell nothing."""
 
 
 def points(share: float) -> str:
@@ -40,8 +43,20 @@ def points(share: float) -> str:
     return f"{digits} point" if digits == "1.0" else f"{digits} points"
 
 
+def at_most(share: float) -> str:
+    """Write an upper bound in points of probability, rounded up."""
+    step = 0.001 if share < 0.0995 else 0.01
+    return points(step * math.ceil(share / step - 1e-9))
+
+
 def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n} instances"
+
+
+def _seen(rows: Rows, work: Work) -> str:
+    """Say how many instances there are, and in how many clusters."""
+    clusters = work.summary.n_clusters
+    return _instances(rows.n) if clusters is None else f"{_instances(rows.n)} of {clusters} clusters"
 
 
 def _percent(*shares: float) -> list[str]:
@@ -52,13 +67,16 @@ def _percent(*shares: float) -> list[str]:
     return [f"{digits} %" for digits in whole]
 
 
-def detectable_gap(test: HypotestResult, level: float) -> float | None:
-    """Return the shift that a two-sided test at `level` notices with a probability of 80 %."""
-    null = test.null_distribution
-    if null is None or not np.isfinite(null).all():
+def _sure(work: Work) -> str:
+    return f"{100 * (1 - work.level):.4g} % sure"
+
+
+def _labels_wanted(rows: Rows, work: Work) -> str | None:
+    """Return how many labels show a gap of the margin with a probability of 80 %."""
+    if not work.margin:
         return None
-    normal = NormalDist()
-    return float((normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)) * np.std(null))
+    wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
+    return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
 
 
 def _interval(estimate: Estimate) -> tuple[float, float] | None:
@@ -99,6 +117,7 @@ class _Classes:
     confidence: float
     accuracy: float
     gap: Estimate
+    most: float
     test: HypotestResult | None
     found: tuple[Verdict, ...]
 
@@ -112,13 +131,16 @@ class _Classes:
         accuracy = float(weight @ curve.observed[filled])
         name = confidence_gap.name
         gap = work.found["estimates"].get(name) or confidence_gap(*rows.arguments)
+        if work.single.clusters is None:
+            most = certificate(*work.single.arguments, statistic=confidence_gap, level=1 - work.level).upper
+        else:  # no bound for every truth is known: the end of the interval of clusters
+            most = max(map(abs, _interval(gap) or (1.0, 1.0)))
         tests = dict(work.found["tests"] or {})
-        if work.tests and name not in tests:
+        own = tests.get(name)
+        if work.tests and own is None:
             own = calibration_test(*work.single.arguments, statistics=confidence_gap, **work.drawn)
-            return cls(rows, work, confidence, accuracy, gap, own, verdicts(tests, work.summary, work.level))
-        return cls(
-            rows, work, confidence, accuracy, gap, tests.get(name), verdicts(tests, work.summary, work.level)
-        )
+        found = verdicts(tests, work.summary, work.level)
+        return cls(rows, work, confidence, accuracy, gap, most, own, found)
 
     @property
     def conflicts(self) -> list[Verdict]:
@@ -142,12 +164,13 @@ class _Classes:
 def _class_headline(rows: Rows, work: Work) -> Headline:
     facts = _Classes.of(rows, work)
     size, interval = float(facts.gap.value), _interval(facts.gap)
-    detectable = None if facts.test is None else detectable_gap(facts.test, work.level)
+    most = facts.most
     word: Word = "conflict"
     if facts.is_gap:
         sentence = (
             f"{_direction(size)}: {facts.says}, {points(size)} too {_way(size)}"
-            f"{_within(interval)}, more than chance explains.{_matters(interval, work.margin)}"
+            f"{_within(interval)}, more than chance explains{_clustered(work)}."
+            f"{_matters(interval, work.margin)}"
         )
     elif facts.conflicts:
         average = facts.test is None or facts.test.verdict(work.level) == "no conflict found"
@@ -159,26 +182,21 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
             f"Not tested: {facts.says}, {_sized(size)}"
             f"{_within(interval)}; whether chance explains it was not tested."
         )
-    elif detectable is None or detectable > FEW:
+    elif most > FEW:
         word = "cannot tell"
-        sentence = "Too few data to tell."
-        if detectable is not None:
-            least = "no average gap" if detectable >= 1 else f"only an average gap above {points(detectable)}"
-            sentence = (
-                f"Too few data to tell: with {_instances(rows.n)}, {least} would have been noticed "
-                "(power 80 %)."
-            )
-    elif not detectable:
-        word = "no conflict found"
-        always = "it was certain of every answer, and always right"
-        sentence = f"No sign of miscalibration in {_instances(rows.n)}: {always}."
+        sentence = (
+            f"Too few data to tell: with {_seen(rows, work)}, the average gap can be as large as "
+            f"{at_most(most)} ({_sure(work)} that it is not larger)."
+        )
     else:
         word = "no conflict found"
+        certain = facts.confidence == 1 == facts.accuracy
+        always = ": it was certain of every answer, and always right" if certain else ""
         sentence = (
-            f"No sign of miscalibration in {rows.n} instances; an average gap of more than "
-            f"{points(detectable)} would have been noticed (power 80 %)."
+            f"No sign of miscalibration in {_seen(rows, work)}{always}; the average gap is below "
+            f"{at_most(most)}, {_sure(work)}."
         )
-    remedy, steps = _remedy(facts, word, detectable)
+    remedy, steps = _remedy(facts, word)
     questions = (*_rater_question(work), _confidence_question(facts, word, sentence), _error_question(work))
     return Headline(
         word,
@@ -187,10 +205,16 @@ def _class_headline(rows: Rows, work: Work) -> Headline:
         size,
         interval,
         work.margin,
-        detectable,
+        most,
         (*questions, *_spread_question(rows, work)),
         steps,
     )
+
+
+def _clustered(work: Work) -> str:
+    """Say that chance is that of clusters, where rows belong together."""
+    clusters = work.summary.n_clusters
+    return "" if clusters is None else f" in {clusters} independent clusters of rows"
 
 
 def _direction(size: float) -> str:
@@ -280,7 +304,9 @@ def _error_question(work: Work) -> Answer:
     """Answer whether the surest answers are right more often."""
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
-    interval = _interval(curve.area) or _by_halves(curve.n, half, risk)
+    interval = _interval(curve.area) or (0.0, 1.0)
+    if not curve.area.has_interval and curve.area.n_clusters is None:
+        interval = _by_halves(curve.n, half, risk)
     among, instead = _percent(half, risk)
     word: Word = "cannot tell"
     said = f"{among} of its surest half are wrong, against {instead} of all answers."
@@ -380,18 +406,17 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
 # ---------------------------------------------------------------------------------------------- what helps
 
 
-def _remedy(facts: _Classes, word: Word, detectable: float | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _remedy(facts: _Classes, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return what helps in a sentence, and what to do next with a command."""
     work = facts.work
     file = _file(work)
     if word == "cannot tell":
-        if detectable is None or not work.margin:
+        wanted = None if facts.test is None else _labels_wanted(facts.rows, work)
+        if wanted is None:
             return "", ()
-        wanted = int(np.ceil(facts.rows.n * (detectable / work.margin) ** 2))
-        rounded = f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")
         return (
-            f"About {rounded} labels would show a gap of {points(work.margin)}.",
-            ((f"Label more instances, about {rounded}, and look again.", _again(file)),),
+            f"About {wanted} labels would show a gap of {points(work.margin)}.",
+            ((f"Label more instances, about {wanted}, and look again.", _planned(file, work.margin)),),
         )
     if word != "conflict":
         return "", (
@@ -436,10 +461,16 @@ def _fit(file: str | None, method: str) -> str:
     return f"credibly calibrate fit {file} calibration.json --method {method}"
 
 
-def _compare(file: str | None) -> str:
+def _compare(file: str | None, methods: tuple[str, ...] = ("temperature", "vector", "matrix")) -> str:
     if file is None:
-        return 'cr.recalibration_report(predictions, labels, ["temperature", "vector", "matrix"])'
-    return f"credibly calibrate compare {file} --method temperature --method vector --method matrix"
+        return f"cr.recalibration_report(predictions, labels, {json.dumps(methods)})"
+    return f"credibly calibrate compare {file} {' '.join(f'--method {one}' for one in methods)}"
+
+
+def _planned(file: str | None, margin: float) -> str:
+    if file is None:
+        return f"cr.plan_labels(predictions, gap={margin:g})"
+    return f"credibly plan {file} --gap {margin:g}"
 
 
 def _again(file: str | None) -> str:
@@ -459,7 +490,7 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         return None
     middle = _at(parts.pit, 0.5)
     curve: EnvelopeCurve | None = parts.coverage
-    detectable, size, stated = None, None, INTERVAL
+    most, size, stated = None, None, INTERVAL
     said = f"{_percent(middle)[0]} of the labels lie below the predicted median"
     conflict = parts.pit.rejects(work.level) or (curve is not None and curve.rejects(work.level))
     word: Word = "conflict" if conflict else "no conflict found"
@@ -468,9 +499,13 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         at = int(np.abs(curve.levels - INTERVAL).argmin())
         stated, observed = float(curve.levels[at]), float(curve.observed[at])
         size = stated - observed
-        detectable = (NormalDist().inv_cdf(1 - work.level / 2) + NormalDist().inv_cdf(POWER)) * float(
-            np.sqrt(stated * (1 - stated) / rows.n)
-        )
+        if rows.sample.clusters is None:
+            hits = round(observed * rows.n)  # independent events, as right answers are
+            bound = Certificate("coverage", abs(size), 1 - work.level, rows.n, hits=hits, confidence=stated)
+            most = bound.upper
+        else:
+            ends = _interval(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
+            most = max(abs(stated - end) for end in ends)
         held = f"its {_percent(stated)[0]} intervals hold {_percent(observed)[0]} of the labels"
     others = _real_conflicts(work)
     if not conflict and others:
@@ -480,27 +515,24 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         # each as a share of the worst that is possible: a median can be off by 50 points only
         worst_size = 1.0 if size is None else stated if size > 0 else 1 - stated
         shifted = parts.pit.rejects(work.level) and abs(middle - 0.5) / 0.5 >= abs(size or 0.0) / worst_size
+        chance = f"more than chance explains{_clustered(work)}"
         if size is None or shifted:
             way = "too low" if middle < 0.5 else "too high"
-            sentence = f"Biased, its predictions are {way}: {said}, more than chance explains."
+            sentence = f"Biased, its predictions are {way}: {said}, {chance}."
             sentence += f" And {held}." if held else ""
         else:
             way = "Too narrow" if size > 0 else "Too wide"
             fewer = "too few" if size > 0 else "too many"
-            sentence = f"{way}: {held}, {points(size)} {fewer}; more than chance explains."
-    elif detectable is not None and detectable > FEW:
+            sentence = f"{way}: {held}, {points(size)} {fewer}; {chance}."
+    elif most is not None and most > FEW:
         word = "cannot tell"
         sentence = (
-            f"Too few data to tell: with {_instances(rows.n)}, only intervals that hold {points(detectable)} "
-            "more or fewer labels than they promise would have been noticed (power 80 %)."
+            f"Too few data to tell: with {_seen(rows, work)}, its {_percent(stated)[0]} intervals can hold "
+            f"{at_most(most)} more or fewer than they promise ({_sure(work)} that it is not more)."
         )
     else:
-        limit = (
-            ""
-            if detectable is None
-            else f"; {points(detectable)} more or fewer would have been noticed (power 80 %)"
-        )
-        sentence = f"No sign of miscalibration in {rows.n} instances: {held or said}{limit}."
+        limit = "" if most is None else f"; they are within {at_most(most)} of their promise, {_sure(work)}"
+        sentence = f"No sign of miscalibration in {_seen(rows, work)}: {held or said}{limit}."
     questions = []
     other: Word = "cannot tell" if word == "cannot tell" else "no conflict found"
     if curve is not None:
@@ -525,7 +557,38 @@ def _real_headline(rows: Rows, work: Work) -> Headline | None:
         )
     )
     questions += _spread_answer(parts, work, other)
-    return Headline(word, sentence, "", size, None, work.margin, detectable, tuple(questions), ())
+    remedy, steps = _real_remedy(work, word)
+    return Headline(word, sentence, remedy, size, None, work.margin, most, tuple(questions), steps)
+
+
+def _real_remedy(work: Work, word: Word) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return what a scale would do to the intervals in a sentence, and what to do next with a command."""
+    report = work.found.get("recalibration")
+    if word != "conflict" or report is None:
+        return "", ()
+    file = _file(work)
+    tried = {name: one for name, one in report.methods.items() if one.failure is None}
+    off = {
+        name: abs(float(one.changes["picp"].after.value) - float(one.changes["picp"].after.settings["level"]))
+        for name, one in tried.items()
+        if "picp" in one.changes
+    }
+    others = (("Compare other recalibrations.", _compare(file, REAL_METHODS)),)
+    if not off:
+        return "", others if tried else ()
+    name = min(off, key=lambda one: off[one])
+    one, change = tried[name], tried[name].changes["picp"]
+    stated = float(change.after.settings["level"])
+    (level,) = _percent(stated)
+    before, after = _percent(float(change.before.value), float(change.after.value))
+    what = one.description[0].upper() + one.description[1:]
+    if off[name] < abs(float(change.before.value) - stated):
+        return (
+            f"{what}, fitted on held-out folds, would bring {level} intervals from {before} to {after}.",
+            (("Recalibrate, then evaluate on new data.", _fit(file, name)), *others),
+        )
+    vain = f"would not help: {level} intervals hold {before} before, {after} after."
+    return f"{what}, fitted on held-out folds, {vain}", others
 
 
 def _real_conflicts(work: Work) -> list[str]:

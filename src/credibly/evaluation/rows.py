@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
 from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.predictions import ClassPredictions, Counts, Predictions, RandomRows, Rows, as_rows
 from credibly.results.base import Result
 from credibly.scale import scan
@@ -50,6 +51,8 @@ class PredictionSummary(Result):
         Stored precision.
     rated : bool
         Whether labels are counts over raters; tests then see one rater per instance.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
     """
 
     kind: str
@@ -58,6 +61,7 @@ class PredictionSummary(Result):
     k: int | None
     dtype: str
     rated: bool = False
+    n_clusters: int | None = None
 
     @property
     def whose(self) -> str:
@@ -65,14 +69,41 @@ class PredictionSummary(Result):
         return " of one rater per instance" if self.rated else ""
 
 
+def grouped_rows(rows: Rows) -> tuple[Rows, Any]:
+    """Return rows with one group each, and the attributes of rows in memory that they are made of.
+
+    Several attributes are crossed, numbers cut at quantiles and rare levels joined, as `audit` does it.
+    """
+    whole = rows.loaded()
+    if whole is None or whole.groups is None:
+        return rows, None
+    if not isinstance(whole.groups, Mapping):
+        return rows, whole.groups
+    return rows.with_groups(crossed_levels(whole.groups, rows.n)), whole.groups
+
+
 def checked_rows(
-    predictions: Any, labels: Any, groups: Any = None, features: Any = None, classes: Any = None
+    predictions: Any,
+    labels: Any,
+    groups: Any = None,
+    features: Any = None,
+    classes: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
-        predictions = scan(predictions, labels, groups=groups, features=features)
-        labels = groups = features = None
-    rows = as_rows(predictions, labels, groups=groups, features=features, classes=classes)
+        predictions = scan(predictions, labels, groups=groups, features=features, clusters=clusters)
+        labels = groups = features = clusters = None
+    rows = as_rows(
+        predictions,
+        labels,
+        groups=groups,
+        features=features,
+        classes=classes,
+        clusters=clusters,
+        blocks=blocks,
+    )
     if rows.sample.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
@@ -83,7 +114,7 @@ def checked_rows(
     whole = rows.loaded()
     groups = None if whole is None else whole.groups
     features = None if whole is None else whole.features
-    if groups is not None and groups.shape != (rows.n,):
+    if groups is not None and not isinstance(groups, Mapping) and groups.shape != (rows.n,):
         raise _unlike("`groups`", "entry", rows.n, groups.shape)
     if features is not None and features.shape[:1] != (rows.n,):
         raise _unlike("`features`", "row", rows.n, features.shape)
@@ -101,7 +132,7 @@ def _unlike(name: str, what: str, n: int, shape: tuple[int, ...]) -> InputError:
 
 def summarise(rows: Rows) -> PredictionSummary:
     """Return type and sizes of the predictions."""
-    predictions = rows.sample.predictions
+    predictions, clusters = rows.sample.predictions, rows.clusters
     return PredictionSummary(
         kind=type(predictions).__name__,
         n=rows.n,
@@ -109,6 +140,7 @@ def summarise(rows: Rows) -> PredictionSummary:
         k=predictions.n_classes if isinstance(predictions, ClassPredictions) else None,
         dtype=str(predictions._leading.dtype).removeprefix("torch."),
         rated=has_counts(rows),
+        n_clusters=None if clusters is None else clusters.levels.size,
     )
 
 

@@ -16,7 +16,7 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts, random_rows
-from credibly.evaluation.stages import NOT_ASKED, Part, Stage, Work
+from credibly.evaluation.stages import IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.evaluation.words import Verdict, Word, evidence, percent, shown, shown_range, title
 from credibly.hypotests import credal_test, validity_test
 from credibly.hypotests.resampling.pvalues import acceptance_region
@@ -162,6 +162,8 @@ def _is_set(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not work.tests:
         return f"tests=False; {_MEAN_ONLY}"
+    if rows.sample.clusters is not None:
+        return f"{IN_CLUSTERS}; {_MEAN_ONLY}"
     return f"one instance leaves none to learn from; {_MEAN_ONLY}" if n < 2 else None
 
 
@@ -261,6 +263,8 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
         return NOT_ASKED
     if not work.tests:
         return "tests=False"
+    if rows.sample.clusters is not None:
+        return IN_CLUSTERS
     if rows.n > MOST_RATED:
         return f"it takes minutes for {rows.n} instances; use `validity_test`"
     return "a Dirichlet is not a set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None

@@ -21,7 +21,7 @@ from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
-from credibly.hypotests import coverage_curve, pit_test, predictive_check, spread_curve
+from credibly.hypotests import corp_curve, coverage_curve, pit_test, predictive_check, spread_curve
 from credibly.hypotests.calibration.reliability import classwise_curves
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import (
@@ -31,13 +31,20 @@ from credibly.predictions import (
     Ensemble,
     Gaussian,
     Point,
+    Predictions,
     RealPredictions,
     Rows,
 )
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.results.base import Result, jsonable
-from credibly.results.curves import EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve, SpreadCurve
+from credibly.results.curves import (
+    CorpCurve,
+    EnvelopeCurve,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+    SpreadCurve,
+)
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.results.predictive import PredictiveCheck
@@ -45,11 +52,14 @@ from credibly.results.recalibration import RecalibrationReport
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
-from credibly.statistics import Statistic, risk_coverage_curve
+from credibly.statistics import Statistic, picp, risk_coverage_curve
 from credibly.statistics.regression import central_interval
 
 Progress = StageProgress
 Reasons = list[tuple[str, str]]
+
+IN_CLUSTERS = "it takes rows that are independent, and these come in clusters"
+"""Reason of parts that have no version for rows that belong together."""
 
 NOT_ASKED = ""
 """Reason that needs no words: with such data, or such settings, nobody expects this part."""
@@ -77,6 +87,8 @@ class Work:
         Called with (stage, done, total).
     left_out : list of (str, str)
         What was not run, and why.
+    attributes : array (n,), mapping of str to array (n,), or None
+        What groups are made of, in memory; None where rows bring their own.
     found : dict
         The parts of the stages before, by the name of their field.
     """
@@ -95,6 +107,7 @@ class Work:
     source: Mapping[str, Any]
     tell: Progress
     left_out: Reasons
+    attributes: Any = None
     found: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
@@ -184,6 +197,10 @@ def version() -> str:
 
 MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
+MOST_ISOTONIC = 50_000
+"""Instances whose labels are ordered again and again for the band of the isotonic curve."""
+BAND_RESAMPLES = 199
+"""Replicates behind that band, at most: a picture."""
 KEPT_CURVES = 50
 """Curves of more classes than this would make results of megabytes that nobody reads."""
 
@@ -194,8 +211,12 @@ class Curves(Part):
 
     Attributes
     ----------
+    isotonic : CorpCurve
+        Confidence against accuracy, without bins.
+    worst_class : CorpCurve
+        The same of the class whose bins outside their band weigh most, or whose error is largest.
     top_label : ReliabilityCurve
-        Confidence against accuracy.
+        Confidence against accuracy, by bins.
     per_class : tuple of ReliabilityCurve
         One curve per class, in class order; of many classes only those with the largest error.
     class_errors : ndarray (k,)
@@ -205,20 +226,23 @@ class Curves(Part):
         ``"imprecision"``.
     """
 
-    drawn_as = ("top_label",)
+    drawn_as = ("isotonic",)
 
+    isotonic: CorpCurve
+    worst_class: CorpCurve
     top_label: ReliabilityCurve
     per_class: tuple[ReliabilityCurve, ...]
     class_errors: np.ndarray[Any, Any]
     risk_coverage: Mapping[str, RiskCoverageCurve]
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
-        """Return how many instances the risk-coverage curves are of, where they are not all."""
-        some, n = self.risk_coverage["confidence"].n, self.top_label.n
-        if some == n:
-            return ()
-        return (
-            f"risk-coverage curves: {some} of {n} instances, drawn at random under the seed, were ordered",
+        """Return how many instances curves are of, where they are not all."""
+        n = self.top_label.n
+        curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
+        return tuple(
+            f"{name} curves: {some} of {n} instances, drawn at random under the seed, were ordered"
+            for name, some in curves.items()
+            if some < n
         )
 
 
@@ -227,6 +251,16 @@ def mean_gap(curve: ReliabilityCurve) -> float:
     filled = curve.weight > 0
     gap = np.abs(curve.observed[filled] - curve.predicted[filled])
     return float(np.sum(curve.weight[filled] * gap) / curve.weight.sum())
+
+
+def error_outside(curve: ReliabilityCurve) -> float:
+    """Return the part of the binned error that bins outside their band bring; all of it without a band."""
+    if curve.band is None:
+        return mean_gap(curve)
+    with np.errstate(invalid="ignore"):  # empty bins hold nothing
+        far = (curve.observed < curve.band[0] - 1e-12) | (curve.observed > curve.band[1] + 1e-12)
+    gap = np.abs(curve.observed[far] - curve.predicted[far])
+    return float(np.sum(curve.weight[far] * gap) / curve.weight.sum())
 
 
 def _run_curves(rows: Rows, work: Work) -> Curves:
@@ -262,8 +296,21 @@ def _run_curves(rows: Rows, work: Work) -> Curves:
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
+    worst = max(kept, key=lambda c: (error_outside(named[c]), errors[c]))
+    part = random_part(rows, MOST_ISOTONIC, work.seed).arguments
+    isotonic, worst_class = (
+        corp_curve(
+            *part,
+            target=target,
+            level=top.level,
+            n_resamples=min(work.n_resamples, BAND_RESAMPLES),
+            rng=work.seed,
+        )
+        for target in ("top_label", int(worst))
+    )
+    worst_class = dataclasses.replace(worst_class, name=named[worst].name)
     work.tell("curves", 1, 1)
-    return Curves(top, tuple(named[c] for c in kept), errors, orders)
+    return Curves(isotonic, worst_class, top, tuple(named[c] for c in kept), errors, orders)
 
 
 CURVES = Stage("curves", _run_curves, to_classes)
@@ -352,6 +399,8 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
         return "only averages are stored: which member drew the labels is lost"
     if rows.sample.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
+    if rows.sample.clusters is not None:
+        return IN_CLUSTERS
     return None if _cheap(work) else "no statistic that is a sum over instances was tested"
 
 
@@ -465,8 +514,9 @@ MOST_FITTED = 20_000
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     some = rows.sample.predictions
-    if work.recalibrate is None:  # nobody asked: a preview where one temperature can be fitted and tested
-        fits = isinstance(some, (Point, Ensemble, Dirichlet)) and work.tests and rows.n >= FEWEST
+    if work.recalibrate is None:  # nobody asked: a preview where one temperature, or scale, can be fitted
+        kinds = (Point, Ensemble, Dirichlet, RealPredictions)
+        fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
     if isinstance(methods, str) or not isinstance(methods, Sequence):
@@ -478,8 +528,6 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         )
     if not methods:
         return NOT_ASKED
-    if not isinstance(some, ClassPredictions):
-        return "there is none for real-valued predictions"
     if rows.n < 2 * FOLDS:
         return f"{rows.n} instances are too few for {FOLDS} folds"
     if rows.loaded(MOST_FITTED) is None:
@@ -487,20 +535,45 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     return None
 
 
+def _preview(predictions: Predictions, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
+    """Return the method that is tried unasked, and what is measured of it."""
+    if not isinstance(predictions, RealPredictions):
+        return ("temperature",), PREVIEW
+    level = stated_coverage(work.found["reals"])
+    return ("scale",), ("crps",) if level is None else (picp.with_(level=level), "crps")
+
+
+INTERVAL = 0.9
+"""Central interval that the headline of real values speaks of."""
+
+
+def stated_coverage(parts: RealParts | None) -> float | None:
+    """Return the stated coverage next to 90 % of which intervals are known."""
+    if parts is None or parts.coverage is None:
+        return None
+    return float(parts.coverage.levels[int(np.abs(parts.coverage.levels - INTERVAL).argmin())])
+
+
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
+    some = whole.predictions
+    methods, measured = _preview(some, work)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         found = recalibration_report(
-            whole.predictions,
+            some,
             whole.observed,
-            ("temperature",) if asked is None else asked,
+            methods if asked is None else asked,
+            clusters=whole.clusters,
             cv=FOLDS,
-            statistics=PREVIEW if asked is None else None,
+            statistics=measured if asked is None else None,
             features=None if asked is None else whole.features,
+            groups=None if asked is None else whole.groups,
             n_bins=work.n_bins,
-            **work.drawn,
+            # what is tested of real values is tested already, and quantiles of mixtures cost
+            n_resamples=0 if asked is None and not isinstance(some, ClassPredictions) else work.n_resamples,
+            rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
     for name, one in found.methods.items():

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.stages import NOT_ASKED, Progress, Reasons, Stage, Work, to_classes
-from credibly.hypotests import calibration_test
+from credibly.hypotests import audit, calibration_test
 from credibly.hypotests.predictive.outcomes import group_sizes
 from credibly.hypotests.resampling.choices import require_drawable
 from credibly.predictions import (
@@ -24,6 +26,7 @@ from credibly.predictions import (
     group_rows,
 )
 from credibly.predictions.passes import Sums, Task, one_pass
+from credibly.results.audit import AuditResult
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
@@ -122,11 +125,11 @@ def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: Progress) -> dic
             key = one.chosen.tobytes()
             if key not in parts:
                 parts[key] = rows.take(one.chosen, report)
-            found[one.name] = one.of_part(parts[key].predictions, parts[key].batch, rows.n)
+            found[one.name] = one.of_part(parts[key], rows.n)
         elif one.traits.reduction != "sum":
             whole = rows.loaded(rows.n)
             assert whole is not None
-            found[one.name] = one(whole.predictions, whole.labels)
+            found[one.name] = one(whole.predictions, whole.labels, clusters=whole.clusters)
     return {one.name: found[one.name] for one in chosen}
 
 
@@ -172,6 +175,29 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
     return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}
 
 
+def _audited(rows: Rows, work: Work) -> str | None:
+    if rows.sample.groups is None or not work.tests:
+        return NOT_ASKED
+    if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
+        return "the rows are no predictions"
+    return None
+
+
+def _audit(rows: Rows, work: Work) -> AuditResult | None:
+    """Audit the attributes that were given, or the groups of the rows."""
+    try:
+        return audit(
+            *work.single.arguments,
+            groups=work.attributes,
+            level=work.level,
+            **work.drawn,
+            progress=lambda done, total: work.tell("audit of groups", done, total),
+        )
+    except UnsupportedError as error:
+        work.leave_out("audit of groups", f"{error.subject} {error.rule}, {error.evidence}")
+        return None
+
+
 def _decomposition(rows: Rows, work: Work) -> BrierDecomposition:
     found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     work.tell("decomposition", 1, 1)
@@ -207,6 +233,14 @@ def _tests(rows: Rows, work: Work) -> dict[str, HypotestResult]:
 
 def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
+    if rows.sample.clusters is not None:
+        few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
+        try:
+            _inner(statistic).bind(few.predictions).wild_sums(few.batch, np.arange(len(few)), len(few))
+        except UnsupportedError as error:
+            work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+            return False
+        return True
     try:
         require_drawable(rows.sample.predictions, [statistic])
     except UnsupportedError as error:
@@ -215,7 +249,12 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     return True
 
 
+def _inner(statistic: Statistic) -> Statistic:
+    return statistic.inner if isinstance(statistic, Subsampled) else statistic
+
+
 ESTIMATES = Stage("estimates", _estimates)
 GROUPS = Stage("groups", _groups, _has_groups)
 DECOMPOSITION = Stage("decomposition", _decomposition, to_classes)
 TESTS = Stage("tests", _tests, _tested)
+AUDIT = Stage("audit", _audit, _audited, "audit of groups")

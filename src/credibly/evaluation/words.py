@@ -18,8 +18,9 @@ from credibly.evaluation.rows import PredictionSummary, has_counts
 from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.predictions import Classes, ClassPredictions, Dataset, Point, Rows, as_point
 from credibly.predictions.passes import Sums, merged, on_host
+from credibly.results.audit import AuditResult
 from credibly.results.base import Result
-from credibly.results.tests import CheckResult, HypotestResult
+from credibly.results.tests import CheckResult, HypotestResult, smallest_pvalue
 from credibly.statistics.registry import story_of
 
 Word = Literal["conflict", "no conflict found", "cannot tell"]
@@ -143,6 +144,24 @@ def nothing_tested(reason: str) -> Verdict:
     return Verdict("cannot tell", None, finding, "", "", None, None)
 
 
+def audit_verdict(result: AuditResult) -> Verdict:
+    """Return the answer of an audit of groups: the clearest of those that are off leads."""
+    finding = result.headline
+    worst = result.findings[:1]
+    if worst:
+        finding += f" Clearest: {worst[0].group}, {worst[0].words}."
+    scope = f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates"
+    return Verdict(
+        result.verdict(),
+        "Is it calibrated for everyone?",
+        finding,
+        f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
+        scope,
+        worst[0].effect if worst else None,
+        None,
+    )
+
+
 def _verdict(
     name: str, result: HypotestResult, family: int, summary: PredictionSummary, level: float
 ) -> Verdict:
@@ -156,10 +175,14 @@ def _verdict(
         statistic=name,
         finding=_finding(name, decided, word, summary, level),
         evidence=evidence(result, family),
-        scope=f"n = {result.n}, m = {summary.m}, {result.n_resamples} replicates",
+        scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
         limit=limit,
     )
+
+
+def _in_clusters(result: HypotestResult) -> str:
+    return "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
 
 
 def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float) -> str:
@@ -190,6 +213,11 @@ def _finding(name: str, result: HypotestResult, word: Word, summary: PredictionS
             f"{start}: cannot tell. None of these {result.n_members} members explains it "
             f"({percent(1 - level)} acceptance {region}), but where they stand for more, another might "
             f"(p = {shown(result.deciding_pvalue)} counting the truth as one more member)."
+        )
+    if result.n_clusters is not None and smallest_pvalue(result.n_clusters) > level:
+        return (
+            f"{start}: cannot tell, because {result.n_clusters} clusters give no p-value below "
+            f"{shown(smallest_pvalue(result.n_clusters))}."
         )
     sides = 2 if result.tail == "two-sided" else 1
     smallest = sides / (result.n_resamples + 1)

@@ -1,9 +1,11 @@
 """A null hypothesis, a statistic, a p-value."""
 
+from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
-from credibly.hypotests.calibration.corp import corp_curve
+from credibly.hypotests.calibration.corp import corp_curve, decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, observation_check, pit_test
+from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve
 from credibly.hypotests.calibration.set_coverage import set_coverage
 from credibly.hypotests.calibration.spread import spread_curve
@@ -15,15 +17,18 @@ from credibly.hypotests.predictive.predictive_check import predictive_check
 
 __all__ = [
     "Inflation",
+    "audit",
     "calibration_test",
     "certificate",
     "corp_curve",
     "coverage_curve",
     "credal_test",
+    "decompose_crps",
     "inflate",
     "member_functions",
     "observation_check",
     "pit_test",
+    "plan_labels",
     "predictive_check",
     "reliability_curve",
     "set_coverage",

@@ -76,6 +76,8 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         columns = {"y" if name == label else name: column for name, column in columns.items()}
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
+    if said.clusters is not None:
+        _said_column("clusters", said.clusters, columns)
     roles = roles_of(columns, said)
     named = roles.get("id", "index").lower() not in ROW_NUMBERS
     if named and not {"member", "class"} & set(roles):
@@ -97,12 +99,17 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=said.columns)
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
-    content.named_by = wide.named_by and ("lines" if lines else wide.named_by)
+    unordered = lines or content.named_by == "lines"
+    content.named_by = wide.named_by and ("lines" if unordered else wide.named_by)
     content.id_name, content.positive = roles.get("id"), wide.positive
+    content.clusters_found = "cluster" in roles
     if named:
         _note_repeated(content, roles)
     content.feature_names = wide.feature_names
     content.table = None
+    if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
+        content.member_axis = 1
+        content.note(f"the columns of the means are read as {wide.arrays['mean'].shape[1]} members")
     for note in (*notes, *wide.notes):
         content.note(note)
     if members is not None:
@@ -134,6 +141,8 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
         names = [role] if role in names else names
         if role == "id":
             names = _best_id(names, columns, said)
+        if role == "cluster" and said.clusters is not None and said.clusters in columns:
+            names = [said.clusters]
         if len(names) > 1:
             raise InputError(
                 f"the table's {role}",
@@ -153,17 +162,21 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
 
 def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
     if said.id is not None:
-        if said.id not in columns:
-            raise InputError(
-                "`id`",
-                "must name a column of the table",
-                f"there is no {said.id!r}",
-                nearest(said.id, columns),
-            )
-        return [said.id]
+        return [_said_column("id", said.id, columns)]
     proper = [name for name in names if name.lower() not in ROW_NUMBERS] or names
     distinct = [name for name in proper if len(set(columns[name].tolist())) == len(columns[name])]
     return (distinct or proper)[:1]
+
+
+def _said_column(option: str, name: str, columns: Columns) -> str:
+    if name not in columns:
+        raise InputError(
+            f"`{option}`",
+            "must name a column of the table",
+            f"there is no {name!r}",
+            nearest(name, columns),
+        )
+    return name
 
 
 def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequence[str] | None) -> Content:
@@ -171,7 +184,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
     content = Content("", {})
     groups: dict[str, dict[str, Array]] = {}
     plain: dict[str, Array] = {}
-    for role in ("y", "id", "group", "rater"):
+    for role in ("y", "id", "group", "cluster", "rater"):
         if role in roles:
             content.arrays[role] = table[roles[role]]
     if chosen is not None:

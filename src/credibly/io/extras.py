@@ -73,7 +73,7 @@ def read_frame(frame: Any) -> Content:
     source = f"<{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}>"
     index = None
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
-        names = [str(name) for name in frame.columns]
+        names = [flat_name(name) for name in frame.columns]
         lists = [frame.iloc[:, j].tolist() for j in range(len(names))]
         index = frame.index
     else:
@@ -98,6 +98,11 @@ def read_frame(frame: Any) -> Content:
     if not columns or not len(lists[0]):
         raise InputTypeError("the table", "must have rows and columns", "it is empty", "Check the filter.")
     return Content(source, {}, table=columns, index=index, source=source)
+
+
+def flat_name(name: Any) -> str:
+    """Return the name of a column; of several levels ("probs", "cat") the one of a plain table, probs_cat."""
+    return "_".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
 
 
 def read_torch(path: str) -> Content:

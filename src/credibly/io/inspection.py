@@ -112,6 +112,7 @@ def inspect(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    clusters: str | None = None,
 ) -> Inspection:
     """Look at a file: arrays, inferred kind and axes, problems.
 
@@ -120,6 +121,8 @@ def inspect(
     path : path or table
         As for `load`.
     kind, labels, member_axis, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels
+        As for `load`.
+    clusters : str, optional
         As for `load`.
 
     Returns
@@ -145,6 +148,7 @@ def inspect(
         id,
         classes,
         levels,
+        clusters,
     )
     problems: list[str] = []
     arrays: tuple[ArrayFacts, ...] = ()

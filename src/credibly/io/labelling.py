@@ -151,8 +151,9 @@ def _order(content: Content, other: Content, named: str | None, outside: bool) -
             order, notes = order_by_index(own, theirs, what="labels")
         else:
             remedy = "Select the same instances in both, or leave the ids out of one: `exclude=[...]`."
-            order = order_by_name(own, theirs, what="the labels", remedy=remedy)
-            notes = () if order is None else (f"labels are joined with the predictions by {named or 'id'!r}",)
+            order, notes = order_by_name(own, theirs, what="the labels", remedy=remedy)
+            if order is not None:
+                notes = (*notes, f"labels are joined with the predictions by {named or 'id'!r}")
     elif content.index is not None and other.index is not None:
         order, notes = order_by_index(content.index, other.index, what="labels")
     else:

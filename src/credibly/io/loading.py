@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import Note
 from credibly.io.columns import tabulate
@@ -54,6 +54,8 @@ def load(
     id: str | None = None,
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
+    clusters: str | None = None,
+    groups: Sequence[str] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
 
@@ -92,6 +94,11 @@ def load(
         Names of the classes in the order of integer labels.
     levels : sequence of float, optional
         Levels of quantiles, or of the columns `lower` and `upper`, where the file does not tell.
+    clusters : str, optional
+        The column or array that says which rows belong together, such as the patient; a column `cluster` is
+        found by its name.
+    groups : sequence of str, optional
+        Columns or arrays with attributes of the instances, such as age and sex, for `audit` and `evaluate`.
 
     Returns
     -------
@@ -131,6 +138,8 @@ def load(
         id,
         classes,
         levels,
+        clusters=clusters,
+        groups=groups,
     )
     name = path_text(path) or f"<{type(path).__name__}>"
     observed = path_text(labels)
@@ -159,6 +168,7 @@ def dataset_of(content: Content, said: Said, problems: list[str] | None = None) 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
+    _set_attributes_aside(content, said)
     source = None if said.labels is None else label_source(said.labels, content)
     given = None
     if said.id is None and isinstance(source, Content) and content.table and source.table:
@@ -172,9 +182,39 @@ def arranged(content: Content, said: Said) -> dict[str, Array] | None:
     if said.classes is not None:
         _name_classes(content, [str(name) for name in said.classes])
     use_canonical_names(content)
+    _name_clusters(content, said.clusters)
     if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
     return given if source is None or isinstance(source, str) else joined_labels(source, content, said)
+
+
+def _name_clusters(content: Content, name: str | None) -> None:
+    """Take the array that was said to tell which rows belong together; of a table the column is found."""
+    if name is None or content.clusters_found:
+        return
+    if name not in content.arrays:
+        raise InputError(
+            "`clusters`",
+            "must name a column or array of the file",
+            f"there is no {name!r}",
+            nearest(name, content.arrays),
+        )
+    # ids that repeat may say both who an instance is and what it shares
+    content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
+
+
+def _set_attributes_aside(content: Content, said: Said) -> None:
+    """Take the columns that the user names as groups out of what is given a role."""
+    held = content.arrays if content.table is None else content.table
+    for name in said.groups or ():
+        if name not in held:
+            raise InputError(
+                "`groups`",
+                "must name columns or arrays of the file",
+                f"there is no {name!r}",
+                nearest(name, held),
+            )
+        content.attributes[str(name)] = held.pop(name)
 
 
 def _name_classes(content: Content, names: list[str]) -> None:
@@ -251,10 +291,11 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         predictions,
         labels,
         content.arrays.get("features"),
-        content.arrays.get("group"),
+        dict(content.attributes) or content.arrays.get("group"),
         content.arrays.get("id"),
         classes=content.classes,
         classes_ordered=content.named_by is None,
+        clusters=content.arrays.get("cluster"),
         index=content.index if total == content.n else None,
         feature_names=content.feature_names,
         meta=content.meta,
@@ -317,11 +358,19 @@ def _make(content: Content, said: Said) -> Predictions:
 
 
 def _check_beside(content: Content, predictions: Predictions) -> None:
-    for name in ("features", "group", "id"):
+    for name in ("features", "group", "cluster", "id"):
         shape = tuple(content.arrays[name].shape) if name in content.arrays else ()
         if len(shape) > (2 if name == "features" else 1):
             remedy = "Flatten each instance." if name == "features" else "Use one column."
             raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
+    for name, column in content.attributes.items():
+        if tuple(column.shape) != (len(predictions),):
+            raise InputError(
+                f"attribute {name!r}",
+                f"must have one entry per instance ({len(predictions)})",
+                f"got shape {tuple(column.shape)}",
+                "Save one row per instance.",
+            )
     if "features" in content.arrays:
         require_finite(as_real(content.arrays["features"], "features"), "features")
     classes = content.classes

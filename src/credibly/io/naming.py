@@ -6,6 +6,7 @@ can be predictions, and then its numbers must be probabilities or the kind must 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
-from credibly.predictions.convert import from_binary_scores
+from credibly.predictions.convert import from_binary_scores, require_no_confidence
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import rounding_of
 
@@ -28,6 +29,7 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     """
     kind = said.plain_kind
     use_canonical_names(content)
+    _stack_members(content)
     _turn_into_roles(content, said, labels)
     content.kind = _kind_by_name(content, kind)
     if content.kind is None:
@@ -78,6 +80,43 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
         content.note(f"array {forecast[0]!r} is read as `mean`")
 
 
+_MEMBER_ARRAY = re.compile(
+    r"(?:(?P<owner>member|model|net|network|seed|run|m)[_-]?)?(?P<first>\d+)?[_-]?"
+    r"(?P<field>probs?|proba|probabilities|softmax|logits?|alphas?|preds?|predictions?)?[_-]?(?P<last>\d+)?",
+    re.IGNORECASE,
+)
+"""Arrays of one member each: member_0, probs_0, model_0_probs."""
+
+
+def _stack_members(content: Content) -> None:
+    """Stack arrays that are numbered and alike in all else, one per member of an ensemble."""
+    if content.lone is not None or any(kind.leading in content.arrays for kind in KINDS.values()):
+        return
+    groups: dict[tuple[str, str, tuple[int, ...]], dict[int, str]] = {}
+    for name, array in content.arrays.items():
+        match = _MEMBER_ARRAY.fullmatch(name)
+        if match is None or array.ndim != 2 or array.dtype.kind not in "fiub":
+            continue
+        number = match["first"] or match["last"]
+        if number is None or (match["first"] and match["last"]):
+            continue
+        field = (match["field"] or "").lower()
+        groups.setdefault((match["owner"] or "", field, array.shape), {})[int(number)] = name
+    found = [(key, members) for key, members in groups.items() if len(members) > 1]
+    if len(found) != 1:
+        return
+    (_, field, _), members = found[0]
+    names = [members[number] for number in sorted(members)]
+    role = "logits" if field.startswith("logit") else "alpha" if field.startswith("alpha") else "probs"
+    stacked = np.stack([content.arrays.pop(name) for name in names], axis=1)
+    content.member_axis = 1
+    if field.startswith(("prob", "softmax", "logit", "alpha")):
+        content.arrays[role] = stacked
+    else:  # the names tell the members, not what their numbers are
+        content.arrays["members"], content.lone = stacked, "members"
+    content.note(f"arrays {names[0]} to {names[-1]} are read as {len(names)} members of one ensemble")
+
+
 _CLASS_0 = ("0", "neg", "negative", "no", "false")
 """What a column of the class that everybody counts as 0 is named after."""
 
@@ -86,9 +125,8 @@ def _both_columns(scores: Array, content: Content, labels: Array | None) -> Arra
     """Return probabilities of class 1 as two columns; labels that are two names need an order."""
     column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
     if column.ndim != 1:
-        raise InputError(
-            "`score`", "must have shape (n,) or (n, 1)", f"got {tuple(scores.shape)}", "Name it `probs`."
-        )
+        return _scores_of_members(column, content, labels)
+    require_no_confidence(column, labels)
     probs: Array = from_binary_scores(column).probs
     named, order = content.positive or "", content.label_order or ()
     words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
@@ -99,6 +137,26 @@ def _both_columns(scores: Array, content: Content, labels: Array | None) -> Arra
         content.classes, place = (next(word for word in words if word != named), named), 1
     content.note(f"scores are read as the probability of class {place}; class {1 - place} has the rest")
     return probs if place else probs[:, ::-1]
+
+
+def _scores_of_members(scores: Array, content: Content, labels: Array | None) -> Array:
+    """Return the probabilities of class 1 by several members as an ensemble, or the classes that they are."""
+    shape = tuple(scores.shape)
+    if scores.ndim == 2 and scores.dtype.kind == "f" and share_of_distributions(scores) == 1:
+        content.note(f"`score` {shape} is read as probabilities of {shape[1]} classes: all rows sum to 1")
+        return scores
+    inside = scores.dtype.kind == "f" and bool(((scores >= 0) & (scores <= 1)).all())
+    two = labels is not None and len(np.unique(labels)) <= 2
+    if scores.ndim != 2 or not inside or not two or min(shape) < 3:
+        raise InputError(
+            "`score`",
+            "must have shape (n,) or (n, 1), or (n, members) beside labels of two classes",
+            f"got {shape}, which may be one column per class or one per member",
+            "For classes name it `probs` (rows sum to 1) or `logits`; for members save both classes: "
+            "`probs=numpy.stack([1 - p, p], axis=-1)`.",
+        )
+    content.note("scores are read as the probability of class 1 by every member; class 0 has the rest")
+    return np.stack([1 - scores, scores], axis=-1)
 
 
 def _levels_of_bounds(said: Said) -> Sequence[float]:
@@ -405,6 +463,8 @@ def _orient(content: Content, said: int | None) -> None:
         raise InputError("`member_axis`", "must be 0 or 1", f"got {said!r}", "Move the axis first.")
     name, array = KINDS[str(content.kind)].leading, content.leading
     if not content.has_members:
+        if content.kind == "samples" and said is None:
+            _turn_draws(content)
         if said is not None:
             content.note(f"`member_axis` is not used: `{name}` has no member axis")
         return
@@ -438,6 +498,19 @@ def _orient(content: Content, said: int | None) -> None:
                 "for (instances, members, ...).",
             )
         content.note(f"`{name}` {tuple(array.shape)} is read as {first} instances of {second} members")
+
+
+def _turn_draws(content: Content) -> None:
+    """Put instances first where draws are (s, n) and labels or ids tell n."""
+    draws = content.leading
+    beside = [other for key, other in content.rows.items() if key not in FIELDS and other.ndim]
+    lengths = {int(other.shape[0]) for other in beside}
+    if draws.ndim == 2 and lengths == {draws.shape[1]} and draws.shape[0] != draws.shape[1]:
+        content.arrays["samples"] = draws.T
+        content.note(
+            f"`samples` {tuple(draws.shape)} are read as {draws.shape[0]} draws of {draws.shape[1]} "
+            "instances, as many as there are labels or ids"
+        )
 
 
 def _require_lengths(content: Content) -> None:

@@ -146,13 +146,13 @@ ROLES: dict[str, Role] = {
     "lower": Role("lower bounds", "(n, k)", ("lower_bounds",), prefixes=("lower",), over_classes=True),
     "upper": Role("upper bounds", "(n, k)", ("upper_bounds",), prefixes=("upper",), over_classes=True),
     "mean": Role(
-        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean",)
+        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean", "mu")
     ),
     "std": Role(
         "standard deviations",
         "(n,) or (n, m)",
         ("sigma", "stds", "y_std", "pred_std", "sd", "stddev", "y_sigma"),
-        prefixes=("std",),
+        prefixes=("std", "sigma", "sd"),
     ),
     "samples": Role("draws", "(n, s) or (n, m, s)", ("draws",), prefixes=("sample", "samples", "draw")),
     "values": Role("quantiles", "(n, s)", ("quantiles", "y_quantiles"), prefixes=("q", "quantile")),
@@ -169,10 +169,18 @@ ROLES: dict[str, Role] = {
         becomes="probs",
     ),
     "variance": Role(
-        "variances", "(n,) or (n, m)", ("var", "variances", "y_var", "pred_var", "sigma2"), becomes="std"
+        "variances",
+        "(n,) or (n, m)",
+        ("var", "variances", "y_var", "pred_var", "sigma2"),
+        prefixes=("var", "variance"),
+        becomes="std",
     ),
     "log_variance": Role(
-        "logarithms of the variances", "(n,) or (n, m)", ("logvar", "log_var", "logvars"), becomes="std"
+        "logarithms of the variances",
+        "(n,) or (n, m)",
+        ("logvar", "log_var", "logvars"),
+        prefixes=("logvar", "log_var"),
+        becomes="std",
     ),
     # beside the predictions
     "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),
@@ -192,6 +200,7 @@ ROLES: dict[str, Role] = {
     "features": Role("features", "(n, d)", ("feature",), prefixes=("x", "feature")),
     "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
     "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
+    "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
     "member_weights": Role("weights of the members", "(m,)", per="member"),
     # columns of tables with several lines per instance
     "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
@@ -362,11 +371,20 @@ class Said:
     id: str | None = None
     classes: Sequence[str] | None = None
     levels: Sequence[float] | None = None
+    clusters: str | None = None
+    groups: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:
             one_of("`kind`", self.kind, KIND_NAMES)
-        for name in ("columns", "exclude", "classes", "levels"):
+        if self.clusters is not None and not isinstance(self.clusters, str):
+            raise InputTypeError(
+                "`clusters`",
+                "must name a column or array of the file",
+                f"got {type(self.clusters).__name__}",
+                "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`.",
+            )
+        for name in ("columns", "exclude", "classes", "levels", "groups"):
             given = getattr(self, name)
             if isinstance(given, str) or not isinstance(given, Sequence | None):
                 raise InputTypeError(
@@ -388,7 +406,9 @@ class Content:
     holds the columns of a table until their roles are found, `index` the names of its rows where it is a data
     frame. `named_by` tells who named the classes: "columns", which have an order, "lines", which have none,
     or None where they were named in their order. `label_columns` names the columns of labels with several,
-    `label_order` is the order of the classes that the user said, `positive` the class of the only column.
+    `label_order` is the order of the classes that the user said, `positive` the class of the only column,
+    `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
+    user names as groups.
     """
 
     format: str
@@ -408,8 +428,10 @@ class Content:
     id_name: str | None = None
     positive: str | None = None
     feature_names: tuple[str, ...] | None = None
+    clusters_found: bool = False
     source: str = ""
     paths: list[str] = dataclasses.field(default_factory=list)
+    attributes: dict[str, Array] = dataclasses.field(default_factory=dict)
 
     @property
     def counts_rows(self) -> bool:
@@ -439,6 +461,7 @@ class Content:
     def keep(self, rows: Array) -> None:
         """Keep some instances in every array."""
         self.arrays |= {name: array[rows] for name, array in self.rows.items()}
+        self.attributes = {name: array[rows] for name, array in self.attributes.items()}
 
     def note(self, words: str) -> None:
         """Add a note once: rows that are dropped make some things be read again."""

@@ -43,6 +43,7 @@ def save(
     features: Any = None,
     groups: Any = None,
     ids: Any = None,
+    clusters: Any = None,
     classes: Any = None,
     meta: Mapping[str, Any] | None = None,
     overwrite: bool = False,
@@ -63,6 +64,8 @@ def save(
         Features of the instances.
     groups, ids : array (n,), optional
         Group and name of every instance.
+    clusters : array (n,), optional
+        Which instances belong together.
     classes : sequence of str, optional
         Names of the classes.
     meta : mapping, optional
@@ -100,6 +103,7 @@ def save(
         ("label_counts" if counted else "y", labels.counts if counted else labels),
         ("features", features),
         ("group", groups),
+        ("cluster", clusters),
         ("id", ids),
     ):
         if value is not None:
@@ -286,7 +290,7 @@ def _lines(content: Content) -> Iterator[list[Any]]:
     """Yield the header and one row per instance, or per instance and member."""
     rows, members = content.rows, content.has_members
     ids = rows.pop("id").tolist() if "id" in rows else range(content.n) if members else None
-    beside = [name for name in ("y", "group", "features", "label_counts") if name in rows]
+    beside = [name for name in ("y", "group", "cluster", "features", "label_counts") if name in rows]
     fields = [name for name in rows if name not in BESIDE]
     header = [] if ids is None else ["id", "member"] if members else ["id"]
     for name in (*beside, *fields):
@@ -317,7 +321,7 @@ def _cells(name: str, value: Any, content: Content) -> list[Any]:
 
 def _column_names(name: str, content: Content) -> list[str]:
     array, role = content.arrays[name], ROLES[name]
-    if name in ("y", "group", "mean", "std"):
+    if name in ("y", "group", "cluster", "mean", "std"):
         return [name]
     suffixes: Iterable[Any] = range(array.shape[-1] if array.ndim > 1 else 1)
     if name == "values":

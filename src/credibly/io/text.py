@@ -16,9 +16,10 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, InputTypeError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import NAMES, may_hold_text, must_hold_numbers
+from credibly.io.columns import NAMES, TEXT_ROLES, field_of, may_hold_text, must_hold_numbers, shown
 from credibly.io.limits import reading, require_file, require_text_size, text_array
-from credibly.io.roles import Content, membership_of
+from credibly.io.roles import ROLES, Content, membership_of
+from credibly.predictions.convert import names_its_classes
 from credibly.predictions.given import ROUTINE
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
@@ -266,6 +267,8 @@ def read_json_lines(path: str) -> Content:
             continue
         with reading(path, ".jsonl"):
             record = json.loads(text, object_pairs_hook=_distinct)
+        if names_its_classes(record):
+            record = {"probs": record}
         if not isinstance(record, dict):
             raise FileError(
                 f"'{path}' line {line}",
@@ -276,14 +279,20 @@ def read_json_lines(path: str) -> Content:
         records.append(record)
     if not records:
         raise FileError(f"'{path}'", "must hold records", "it is empty", "Check how it was made.")
-    return Content(".jsonl", {}, table=_record_columns(records, path))
+    return _of_records(records, ".jsonl", path)
 
 
 def read_json(path: str) -> Content:
     """Read arrays by name; `dtypes` restores the precision that `cr.save` found."""
     value = read_json_value(path)
+    if isinstance(value, list) and value and all(map(names_its_classes, value)):
+        value = [{"probs": entry} for entry in value]
+    if isinstance(value, dict) and (records := _by_id(value)) is not None:
+        found = _of_records(records, ".json", path)
+        found.note(f"the {len(records)} keys of the file are read as ids")
+        return found
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
-        return Content(".json", {}, table=_record_columns(value, path))
+        return _of_records(value, ".json", path)
     if isinstance(value, list):
         return Content(".json", {"array": to_array(value, "array", path)}, lone="array")
     if not isinstance(value, dict):
@@ -371,7 +380,8 @@ def _restored(array: Array, name: str, dtype: Any) -> Array:
     return restored
 
 
-def _record_columns(records: list[dict[str, Any]], path: str) -> dict[str, Array]:
+def _of_records(records: list[dict[str, Any]], form: str, path: str) -> Content:
+    """Return the columns of records; an entry that names its classes becomes one column per class."""
     names = list(records[0])
     for row, record in enumerate(records):
         if list(record) != names and set(record) != set(names):
@@ -381,7 +391,66 @@ def _record_columns(records: list[dict[str, Any]], path: str) -> dict[str, Array
                 f"got {', '.join(list(record)[:6])}",
                 "Give every record the same keys.",
             )
-    return {name: to_array([record[name] for record in records], name, path) for name in names}
+    columns: dict[str, Array] = {}
+    content = Content(form, {}, table=columns)
+    for name in names:
+        if all(names_its_classes(record[name]) for record in records):
+            content.named_by = "lines"  # sorted by score, which is no order of classes
+        entries = [_by_class(record[name]) for record in records]
+        if isinstance(entries[0], dict) and entries[0]:
+            columns |= _class_columns(name, entries, path)
+            content.note(f"the entries of `{name}` name their classes: {shown(entries[0])}")
+        else:
+            columns[name] = to_array(entries, name, path)
+    return content
+
+
+def _by_class(value: Any) -> Any:
+    """Return probabilities that name their classes as an object of them; everything else as it is."""
+    return {str(one["label"]): one["score"] for one in value} if names_its_classes(value) else value
+
+
+def _class_columns(name: str, entries: list[Any], path: str) -> dict[str, Array]:
+    """Return one column per class of entries such as {"cat": 0.2, "dog": 0.8}."""
+    names = sorted(entries[0]) if isinstance(entries[0], dict) else []
+    for row, entry in enumerate(entries):
+        if not isinstance(entry, dict) or sorted(entry) != names:
+            got = ", ".join(list(entry)[:6]) if isinstance(entry, dict) else type(entry).__name__
+            raise InputError(
+                f"`{name}` of record {row}",
+                f"must name the classes of the first: {', '.join(names[:6])}",
+                f"got {got}",
+                "Give every record all classes.",
+            )
+    names = list(entries[0])
+    prefix = "probs" if name.lower() in ROLES["score"].aliases or name == "score" else name
+    return {f"{prefix}_{one}": to_array([entry[one] for entry in entries], name, path) for one in names}
+
+
+def _by_id(value: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the records of an object such as {"img_1": {"probs": ..., "label": 1}, ...}; None for others.
+
+    The entries of an id are an object, or a list of probabilities.
+    """
+    entries = list(value.values())
+    if len(entries) < 2 or any(name in _NOT_ARRAYS or name in ROLES for name in value):
+        return None
+    if all(isinstance(entry, dict) and entry for entry in entries):
+        plain = [entry if "id" not in entry else None for entry in entries]
+        if None in plain:
+            return None
+        bare = all(isinstance(one, (int, float)) for entry in entries for one in entry.values())
+        named = bare and not any(name.lower() in TEXT_ROLES or field_of(name) for name in entries[0])
+        return [{"id": name, **({"probs": entry} if named else entry)} for name, entry in value.items()]
+    if not all(isinstance(entry, list) and len(entry) == len(entries[0]) > 1 for entry in entries):
+        return None
+    numbers = np.asarray(entries, dtype=object)
+    if numbers.ndim != 2 or not all(isinstance(one, (int, float)) for one in numbers.ravel().tolist()):
+        return None
+    sums = [np.abs(numbers.astype(np.float64).sum(axis=axis) - 1) < 1e-3 for axis in (0, 1)]
+    if not sums[1].all() or sums[0].all():  # sums over the other axis are those of columns
+        return None
+    return [{"id": name, "probs": entry} for name, entry in value.items()]
 
 
 def load_budget(path: str | os.PathLike[str]) -> tuple[frozenset[int], ...]:

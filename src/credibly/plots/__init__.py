@@ -18,12 +18,14 @@ from credibly.plots.curves import (
     ReliabilityDisplay,
     RiskCoverageDisplay,
 )
+from credibly.plots.differences import ScoreDifferencesDisplay
 from credibly.plots.display import (
     BLUE,
     INK,
     Display,
     Table,
     Words,
+    kinds_of,
     new_axes,
     new_figure,
     panels,
@@ -31,15 +33,16 @@ from credibly.plots.display import (
     printable,
     whole_figure,
 )
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, NullDisplay
-from credibly.plots.isotonic import CorpDisplay
+from credibly.plots.isotonic import CorpDisplay, MurphyDisplay
 from credibly.plots.raters import DebiasingDisplay, DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ViolinDisplay
 from credibly.plots.sets import HeatDisplay, SamplesDisplay, SizeDisplay
 from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.plots.studies import RejectionDisplay
 from credibly.results.base import Result
-from credibly.results.curves import CorpCurve
+from credibly.results.curves import ReliabilityCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +69,10 @@ Axes
 """
 
 
+_OF_BINS = frozenset({"n_bins", "binning", "closed", "sample_weight"})
+"""Settings that ask for the reliability diagram by bins: the isotonic one has none of them."""
+
+
 def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callable[..., Axes]:
     """Return a function that makes a result from data and draws it."""
 
@@ -87,9 +94,10 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
             # tach-ignore(the public surface is a constant of the package)
             import credibly
 
-            data = attrgetter(maker)(credibly)(data, *arguments, **settings)
-        # reliability has two curves, by bins and without
-        chosen = CorpDisplay if display is ReliabilityDisplay and isinstance(data, CorpCurve) else display
+            binned = display is CorpDisplay and _OF_BINS & settings.keys()
+            made_by = "reliability_curve" if binned else maker
+            data = attrgetter(made_by)(credibly)(data, *arguments, **settings)
+        chosen = ReliabilityDisplay if isinstance(data, ReliabilityCurve) else display
         return chosen(data, **options).draw(ax, label=label)
 
     known = {field.name for field in dataclasses.fields(display)[1:]}  # type: ignore[arg-type]
@@ -98,14 +106,21 @@ def _from_data(name: str, maker: str, display: Callable[..., Display]) -> Callab
     return draw
 
 
-reliability = _from_data("reliability", "reliability_curve", ReliabilityDisplay)
-corp = _from_data("corp", "corp_curve", CorpDisplay)
+reliability = _from_data("reliability", "corp_curve", CorpDisplay)
+reliability.__doc__ = (reliability.__doc__ or "").replace(
+    "\n\nParameters",
+    "\n\nWith a setting of `credibly.reliability_curve`, such as ``n_bins=15``, it is drawn by bins."
+    "\n\nParameters",
+    1,
+)
 risk_coverage = _from_data("risk_coverage", "risk_coverage_curve", RiskCoverageDisplay)
 pit = _from_data("pit", "pit_test", EnvelopeDisplay)
 coverage = _from_data("coverage", "coverage_curve", EnvelopeDisplay)
 null = _from_data("null", "calibration_test", NullDisplay)
 check = _from_data("check", "predictive_check", CheckDisplay)
+audit = _from_data("audit", "audit", AuditDisplay)
 disagreement = _from_data("disagreement", "raters.decompose_disagreement", DisagreementDisplay)
+murphy = _from_data("murphy", "selection.murphy_curve", MurphyDisplay)
 spread = _from_data("spread", "hypotests.spread_curve", ErrorSpreadDisplay)
 loss_map = _from_data("loss_map", "raters.decompose_loss", LossMapDisplay)
 
@@ -118,15 +133,18 @@ __all__ = [
     "HeatDisplay",
     "RejectionDisplay",
     "SamplesDisplay",
+    "ScoreDifferencesDisplay",
     "SizeDisplay",
     "Table",
     "ViolinDisplay",
     "Words",
+    "audit",
     "check",
-    "corp",
     "coverage",
     "disagreement",
+    "kinds_of",
     "loss_map",
+    "murphy",
     "new_axes",
     "new_figure",
     "null",

@@ -5,17 +5,19 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.errors import InputError, require_positive
 from credibly._arrays.namespace import HostArray
-from credibly.evaluation import shown, title
+from credibly.evaluation import shown
+from credibly.evaluation.comparison import in_units
 from credibly.evaluation.stages import mean_gap
 from credibly.plots.display import (
     BLUE,
+    COUNTS_DEPTH,
     INK,
     ORANGE,
     SKY,
@@ -26,12 +28,15 @@ from credibly.plots.display import (
     diagonal,
     dots,
     draw_boxes,
+    hang_counts,
     line_style,
     model_line,
     models_on,
     panels,
+    picture,
     ranges,
     sorted_dots,
+    unit_square,
 )
 from credibly.results.curves import (
     EnvelopeCurve,
@@ -40,14 +45,12 @@ from credibly.results.curves import (
     RiskCoverageCurve,
 )
 from credibly.results.estimates import Estimate, RootEstimate
-from credibly.results.recalibration import RecalibrationReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _ROUNDING = 1e-12
-_COUNTS_DEPTH = 0.17  # how far the bars of the counts reach below zero
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
@@ -160,13 +163,6 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
         return mean_gap(self.curve)
 
     @property
-    def error_outside(self) -> float:
-        """The part of the error that bins outside their band bring: what chance does not explain."""
-        own = self.bins
-        gap = np.abs(own.observed - own.predicted) * own.outside
-        return float(np.sum(own.count * gap) / own.count.sum())
-
-    @property
     def is_top_label(self) -> bool:
         """Whether confidence and accuracy are shown, not the probability of one class."""
         return self.curve.name == "top label"
@@ -215,25 +211,13 @@ class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve)
     def _marks(self, ax: Axes, small: bool) -> None:
         """Draw band, diagonal, points and counts."""
         self._draw_bins(ax, small, 1.0, f"where {100 * (self.curve.level or 0):.4g} % of the draws fall")
-        self._draw_counts(ax, small)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-_COUNTS_DEPTH - (0.03 if small else 0.08), 1.03)
-        ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-
-    def _draw_counts(self, ax: Axes, small: bool) -> None:
-        """Bars that hang from zero, the numbers in one row below them."""
         own = self.bins
-        middle, half = (own.left + own.right) / 2, 0.45 * (own.right - own.left)
-        depth = _COUNTS_DEPTH * own.count / float(own.count.max())
-        ax.axhline(0, color=INK, linewidth=0.6)
-        style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
-        draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+        hang_counts(ax, own.left, own.right, own.count)
+        unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
         if small:
             return
-        for x, count in zip(middle, own.count, strict=True):
-            ax.text(x, -_COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
+        for x, count in zip((own.left + own.right) / 2, own.count, strict=True):
+            ax.text(x, -COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -284,123 +268,63 @@ class ClasswiseDisplay:
         return panels(self.panels, columns=columns)
 
 
-class RecalibratedCurvesDisplay(Display, kind="curves", of=RecalibrationReport):
-    """Confidence against accuracy, before and after every recalibration that could be fitted.
+class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
+    """Confidence against accuracy of several models on the same instances.
 
     Attributes
     ----------
-    report : RecalibrationReport
-        From `credibly.recalibration_report`.
+    comparison : Comparison
+        From `credibly.compare`.
+    most : int
+        How many models are drawn, those with the smallest log loss first.
     """
 
-    words = Words("Before and after", "confidence", "accuracy")
+    words = Words("Confidence against accuracy", "confidence of the model", "how often it was right")
 
-    report: RecalibrationReport
-
-    @property
-    def curves(self) -> dict[str, ReliabilityDisplay]:
-        """The diagrams by name, "before" first."""
-        fitted = {name: one.curve for name, one in self.report.methods.items() if one.curve is not None}
-        return {
-            name: ReliabilityDisplay(one) for name, one in {"before": self.report.curve, **fitted}.items()
-        }
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        before, *fitted = (shown(one.error) for one in self.curves.values())
-        names = list(self.curves)[1:]
-        after = " and ".join(f"{gap} after {name}" for name, gap in zip(names, fitted, strict=True))
-        return f"The mean gap between confidence and accuracy is {before} before recalibration, {after}."
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        for name, one in self.curves.items():
-            one._model(ax, name)
-        ax.set_aspect("equal")
-
-    def _columns(self) -> dict[str, Any]:
-        tables = {name: one._columns() for name, one in self.curves.items()}
-        shared = ("bin", "instances", "predicted", "observed")
-        names = [name for name, one in tables.items() for _ in one["bin"]]
-        return {
-            "curve": names,
-            **{key: [cell for one in tables.values() for cell in one[key]] for key in shared},
-        }
-
-
-class RecalibrationChangesDisplay(Display, kind="changes", of=RecalibrationReport):
-    """How far each method moves one statistic, with the interval of the paired difference.
-
-    Attributes
-    ----------
-    report : RecalibrationReport
-        From `credibly.recalibration_report`.
-    statistic : str
-        What is compared.
-    """
-
-    size = (5.0, 2.8)
-    key_below = 0.3
-
-    report: RecalibrationReport
-    statistic: str = "log_loss"
+    comparison: Any
+    most: int = 8
 
     def _require(self) -> None:
-        known = {name for one in self.report.methods.values() for name in one.changes}
-        if self.statistic not in known:
-            remedy = nearest(self.statistic, known)
-            raise InputError("`statistic`", "must be one of the report", f"got {self.statistic!r}", remedy)
+        require_positive("`most`", self.most, "Use 8.")
 
     @property
-    def changes(self) -> dict[str, Any]:
-        """The changes by method."""
-        methods = self.report.methods.items()
-        return {name: one.changes[self.statistic] for name, one in methods if self.statistic in one.changes}
+    def curves(self) -> dict[str, Display]:
+        """The diagrams of the models, the smallest log loss first."""
+        return {name: picture(self.comparison.curves[name]) for name in self.comparison.leading()}
 
     @property
-    def difference(self) -> HostArray:
-        """After minus before, (s,)."""
-        return np.array([one.difference.value for one in self.changes.values()])
-
-    @property
-    def interval(self) -> HostArray:
-        """95 % intervals of the differences, (s, 2); NaN where there is none."""
-        return np.array([interval_or_nan(one.difference) for one in self.changes.values()])
+    def drawn(self) -> dict[str, Display]:
+        """Those that are drawn."""
+        return dict(list(self.curves.items())[: self.most])
 
     @property
     def finding(self) -> str:
         """The picture in one sentence."""
-        best = int(np.argmin(self.difference))
-        name, change = list(self.changes.items())[best]
-        (ends,) = ranges(*self.interval[best : best + 1].T)
-        interval = "" if ends == "none" else f" (95 % interval of the change {ends})"
-        moved = f"from {shown(change.before.value)} to {shown(change.after.value)}"
-        return f"{title(self.statistic)}: {name} moves it {moved}{interval}."
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words(f"Change of {title(self.statistic)}", "after minus before")
+        estimates = self.comparison.estimates
+        gaps = [
+            f"{name} {in_units('confidence_gap', estimates[name]['confidence_gap'].value)}"
+            for name in self.drawn
+        ]
+        left = len(self.curves) - len(self.drawn)
+        more = f" {left} models with a larger log loss are not drawn." if left else ""
+        return f"Confidence minus accuracy on average: {', '.join(gaps)}.{more}"
 
     def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw one point per method with its interval, and the line of no change."""
-        ax.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
-        places = np.arange(len(self.changes))
-        for place, ends in zip(places, self.interval, strict=True):
-            ax.plot(ends, [place, place], color=BLUE, linewidth=1.4)
-        known = np.isfinite(self.interval[:, 0])
-        for some, marker, label in ((known, "o", "with 95 % interval"), (~known, "D", "without interval")):
-            if some.any():
-                dots(ax, self.difference[some], places[some], marker, BLUE, label, markersize=5)
-        ax.set_yticks(places, list(self.changes))
-        ax.set_ylim(len(places) - 0.5, -0.5)
+        for name, one in self.drawn.items():
+            one._model(ax, name)
 
     def _columns(self) -> dict[str, Any]:
-        after = [one.after.value for one in self.changes.values()]
-        low, high = self.interval.T
-        return {
-            "methods": self.changes, "after": after, "difference": self.difference, "low": low, "high": high
-        }  # fmt: skip
+        tables = {name: one._columns() for name, one in self.drawn.items()}
+        first, *_ = tables.values()
+        columns: dict[str, Any] = {"model": [name for name, one in tables.items() for _ in _first(one)]}
+        for key in first:
+            columns[key] = [cell for one in tables.values() for cell in one[key]]
+        return columns
+
+
+def _first(columns: Mapping[str, Iterable[object]]) -> Iterable[object]:
+    """Return the first column of a table."""
+    return next(iter(columns.values()))
 
 
 def interval_or_nan(estimate: Estimate) -> tuple[float, float]:

@@ -47,6 +47,9 @@ _SERIES = (
     (INK, "X", (0, (1, 1))),
 )
 
+COUNTS_DEPTH = 0.17
+"""How far bars of counts reach below zero, of axes from 0 to 1."""
+
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LONGEST_TITLE = 28
 
@@ -220,6 +223,24 @@ def draw_boxes(
     ax.add_patch(PathPatch(Path.make_compound_path(*corners), **style))
 
 
+def hang_counts(ax: Axes, left: HostArray, right: HostArray, count: HostArray) -> None:
+    """Draw numbers of instances as bars that hang from zero."""
+    middle, half = (left + right) / 2, 0.45 * (right - left)
+    depth = COUNTS_DEPTH * count / float(count.max())
+    ax.axhline(0, color=INK, linewidth=0.6)
+    style: Style = {"color": INK, "alpha": 0.3, "linewidth": 0, "zorder": 1}
+    draw_boxes(ax, middle - half, middle + half, -depth, 0 * depth, **style)
+
+
+def unit_square(ax: Axes, small: bool, below: float) -> None:
+    """Show shares from 0 to 1 on both axes, and what hangs below zero."""
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-below, 1.03)
+    ticks = [0, 0.5, 1] if small else [0, 0.2, 0.4, 0.6, 0.8, 1]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
 def dots(ax: Axes, x: Any, y: Any, marker: str, color: str, label: str | None = None, **style: Any) -> None:
     """Draw marks without a line."""
     ax.plot(x, y, linestyle="none", marker=marker, color=color, label=label, **style)
@@ -252,7 +273,8 @@ def model_line(ax: Axes, x: Any, y: Any, label: str, **style: Any) -> Any:
     """
     # names of models are the user's: one that begins with "_" would be left out of the key
     given = {**line_style(models_on(ax)), "markersize": 5, "linewidth": 1.3, **style}
-    (line,) = ax.plot(x, y, label=f" {label}" if label.startswith("_") else label, **given)
+    said = shortened(label)
+    (line,) = ax.plot(x, y, label=f" {said}" if said.startswith("_") else said, **given)
     _MODELS.add(line)
     return line
 
@@ -455,6 +477,26 @@ def ranges(low: Iterable[float], high: Iterable[float]) -> list[str]:
     return ["none" if np.isnan(ends[0]) else shown_range(ends) for ends in both]
 
 
+def kinds_of(result: object) -> dict[str, type[Display]]:
+    """Return the pictures of a result by kind, without those of its parts.
+
+    Parameters
+    ----------
+    result : Result
+        What a test or measure returned.
+
+    Returns
+    -------
+    dict
+        Types of displays by kind.
+    """
+    return {
+        name: display
+        for base in reversed(type(result).__mro__)
+        for name, display in _PICTURES.get(base.__name__, {}).items()
+    }
+
+
 def picture(result: object, kind: str | None = None, **options: Any) -> Display:
     """Return the picture of a result, which has its sentence and its table and can be drawn.
 
@@ -472,11 +514,7 @@ def picture(result: object, kind: str | None = None, **options: Any) -> Display:
     Display
         The picture: ``finding``, ``table()`` and ``draw(ax)``.
     """
-    kinds = {
-        name: display
-        for base in reversed(type(result).__mro__)
-        for name, display in _PICTURES.get(base.__name__, {}).items()
-    }
+    kinds = kinds_of(result)
     if not kinds:
         raise UnsupportedError(
             f"a picture of `{type(result).__name__}`",

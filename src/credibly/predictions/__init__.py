@@ -15,7 +15,15 @@ from credibly.predictions.dataset import (
 )
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble
-from credibly.predictions.given import as_pair, as_rows, matched, matched_models, paired, require_no_labels
+from credibly.predictions.given import (
+    as_pair,
+    as_rows,
+    matched,
+    matched_models,
+    paired,
+    require_independent,
+    require_no_labels,
+)
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import label_dtype
 from credibly.predictions.label_counts import LabelCounts
@@ -58,6 +66,7 @@ __all__ = [
     "matched_models",
     "one_rater",
     "paired",
+    "require_independent",
     "require_no_labels",
     "require_order",
 ]

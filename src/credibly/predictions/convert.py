@@ -12,13 +12,14 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import is_numpy, is_torch, namespace, to_host
+from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble, is_list_of_members, refuse_member_axis
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
+from credibly.predictions.label_reading import numbers_of
 from credibly.predictions.point import Point
 from credibly.predictions.regression import Gaussian, Samples
 
@@ -165,11 +166,17 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         carried = from_foreign(obj, member_axis)
         if carried is not None:
             return carried
+    if is_scored(obj):
+        return _from_scored(obj)
     if is_list_of_members(obj):
         return Ensemble.from_members(obj)
     array = as_array(obj, "predictions", "Pass an array, or wrap it: `Point`, `Ensemble`, `Dirichlet`, ...")
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
+    if array.ndim == 3 and array.shape[2] == 1:
+        members = Ensemble(_both_classes(array[:, :, 0]), member_axis=member_axis)
+        members._set(notes=(_SCORES, *members.notes))
+        return members
     if array.ndim == 3:
         return Ensemble(array, member_axis=member_axis)
     if array.ndim == 2:
@@ -185,6 +192,41 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     )
 
 
+def is_scored(obj: Any) -> bool:
+    """Tell whether it is a list with a list of {"label": ..., "score": ...} per instance."""
+    return isinstance(obj, list) and bool(obj) and all(map(names_its_classes, obj))
+
+
+def names_its_classes(entry: Any) -> bool:
+    """Tell whether it is a list of {"label": ..., "score": ...}, the classes as pipelines return them."""
+    return (
+        isinstance(entry, list)
+        and len(entry) > 1
+        and all(isinstance(one, dict) and set(one) == {"label", "score"} for one in entry)
+    )
+
+
+def _from_scored(obj: list[Any]) -> Point:
+    """Return the probabilities of what a pipeline returned, with the names of the classes."""
+    rows = [{str(one["label"]): float(one["score"]) for one in entry} for entry in obj]
+    # an order that nobody means by 0, 1, ...: labels that are such numbers are refused, not guessed at
+    names = tuple(sorted(rows[0], reverse=True))
+    numbers = numbers_of(names)
+    if numbers is not None:
+        names = tuple(names[at] for at in np.argsort(numbers))
+    for row, entry in enumerate(rows):
+        if set(entry) != set(names):
+            raise InputError(
+                f"instance {row}",
+                f"must name the classes of the first: {', '.join(names[:6])}",
+                f"got {', '.join(list(entry)[:6])}",
+                "Ask the pipeline for all classes: `top_k=None`.",
+            )
+    made = Point(np.array([[entry[name] for name in names] for entry in rows]))
+    made._set(notes=("predictions name their classes, as pipelines return them", *made.notes), classes=names)
+    return made
+
+
 def is_source(obj: Any) -> bool:
     """Tell whether `load` has to read it: a path, or a data frame."""
     return isinstance(obj, (str, bytes, os.PathLike)) or is_frame(obj)
@@ -195,6 +237,11 @@ def is_frame(obj: Any) -> bool:
     columns = hasattr(obj, "columns") and (hasattr(obj, "iloc") or hasattr(obj, "column_names"))
     polars = hasattr(obj, "get_column") and hasattr(obj, "columns")
     return (columns or polars) and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
+
+
+def column_names(frame: Any) -> list[Any]:
+    """Return the names of the columns of a table."""
+    return list(getattr(frame, "column_names", frame.columns))
 
 
 def loaded(source: Any, labels: Any, member_axis: int | None = None, classes: Any = None) -> Any:
@@ -239,10 +286,31 @@ def from_binary_scores(scores: Any, classes: tuple[str, ...] | None = None) -> P
             f"all {len(host)} are 1, as the softmax of one column is",
             "Use the sigmoid of one logit, or keep the columns of all classes.",
         )
-    xp = namespace(values)
-    made = Point(xp.stack([1 - values, values], axis=-1))
+    made = Point(_both_classes(values))
     made._set(notes=(_SCORES, *made.notes), classes=classes)
     return made
+
+
+def require_no_confidence(scores: Any, labels: Any) -> None:
+    """Raise where every score is at least 1/2 and labels are of both classes: confidence, it seems."""
+    if not hasattr(labels, "shape") or len(labels.shape) != 1 or not 20 <= len(scores) == len(labels):
+        return
+    values = to_host(scores).ravel()
+    sure = values.dtype.kind == "f" and bool((values >= 0.5).all()) and bool((values < 1).any())
+    if sure and len(np.unique(to_host(labels) if is_array(labels) else np.asarray(labels))) > 1:
+        raise InputError(
+            "the scores",
+            "must be the probability of class 1, whatever was predicted",
+            f"all {len(values)} are at least 0.5, and the labels are of both classes: they look like the "
+            "confidence in whatever class was predicted",
+            "Give the probabilities of both classes, (n, 2) or columns `p_0`, `p_1`; a text-classification "
+            "pipeline returns them with `top_k=None`.",
+        )
+
+
+def _both_classes(scores: Any) -> Any:
+    """Return the probabilities of class 1 beside those of class 0."""
+    return namespace(scores).stack([1 - scores, scores], axis=-1)
 
 
 def require_order(predictions: Any, labels: Any) -> None:

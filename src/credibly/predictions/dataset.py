@@ -1,7 +1,8 @@
 """The one noun above predictions: rows with all that belongs to them, and a sequence of such rows.
 
-A `Dataset` is some consecutive rows: predictions, labels, weights, groups, features, ids and the index of the
-first of them. `Rows` is a sequence of datasets; data in memory are a sequence of length one (`InMemory`).
+A `Dataset` is some consecutive rows: predictions, labels, weights, groups, clusters, features, ids and the
+index of the first of them. `Rows` is a sequence of datasets; data in memory are a sequence of length one
+(`InMemory`).
 Whoever computes sums over instances asks for `map`, which yields one result per dataset in the order of the
 rows; where and when they are read is the business of the source.
 """
@@ -24,6 +25,7 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import Predictions
+from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.labels import Classes, Counts, Labels, as_labels, check_sample_weight
 
@@ -47,8 +49,12 @@ class Dataset:
         What was observed.
     features : array (n, d) or None
         Features of the instances.
-    groups, ids : array (n,) or None
-        Group and name of every instance.
+    groups : array (n,), mapping of str to array (n,), or None
+        Group of every instance, or several attributes by name.
+    ids : array (n,) or None
+        Name of every instance.
+    clusters : array (n,) or None
+        Which instances belong together: those of different clusters are independent.
     classes : tuple of str or None
         Names of the classes.
     meta : mapping
@@ -89,6 +95,7 @@ class Dataset:
     classes_ordered: bool = True
     index: Any = None
     feature_names: tuple[str, ...] | None = None
+    clusters: Any = None
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -124,8 +131,9 @@ class Dataset:
             predictions=self.predictions[rows],
             labels=None if self.labels is None else self.batch.rows(rows),
             weights=part(self.weights) if self.labels is None else None,
-            groups=part(self.groups),
+            groups=each_attribute(part, self.groups),
             ids=part(self.ids),
+            clusters=part(self.clusters),
             features=part(self.features),
             index=None,
             start=self.start + rows.start,
@@ -145,11 +153,19 @@ class Dataset:
             predictions=self.predictions[rows],
             labels=self.labels[rows] if keeps_counts else own,
             weights=None,
-            groups=None if self.groups is None else self.groups[rows],
+            groups=each_attribute(lambda column: column[rows], self.groups),
             ids=None if self.ids is None else self.ids[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
             features=taken(self.features),
             index=None,
         )
+
+
+def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
+    """Apply work to the groups of rows, or to every attribute of them; None stays None."""
+    if isinstance(groups, Mapping):
+        return {name: work(column) for name, column in groups.items()}
+    return None if groups is None else work(groups)
 
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:
@@ -180,8 +196,9 @@ def joined(chunks: Sequence[Dataset]) -> Dataset:
         predictions=predictions,
         labels=labels,
         weights=None,
-        ids=None,
+        ids=None if any(one.ids is None for one in chunks) else together([one.ids for one in chunks], 0),
         groups=together([chunk.groups for chunk in chunks], 0),
+        clusters=together([chunk.clusters for chunk in chunks], 0),
         features=together([chunk.features for chunk in chunks], 0),
     )
 
@@ -265,9 +282,29 @@ class Rows(ABC):
         """Return the same rows, of no groups."""
         return Ungrouped(self, self.n)
 
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of at least `blocks` consecutive ones."""
+        return Blocked(self, self.n, blocks)
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """Which rows belong together; None where all are independent."""
+        if self.sample.clusters is None:
+            return None
+        return clusters_of(list(self.map(_clusters)))
+
+    def cluster_codes(self) -> HostArray | None:
+        """Return the number of the cluster of every row, (n,); None where all are independent."""
+        found = self.clusters
+        return None if found is None else found.codes(np.concatenate(list(self.map(_clusters))))
+
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group, of which there are `size`."""
         return GroupRows(self, size, group)
+
+    @abstractmethod
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, one entry per row, each chunk with its own."""
 
     @property
     def arguments(self) -> tuple[Any, Any]:
@@ -346,6 +383,10 @@ def _length(chunk: Dataset) -> int:
     return len(chunk.predictions)
 
 
+def _clusters(chunk: Dataset) -> HostArray:
+    return as_ids(chunk.clusters, len(chunk.predictions))
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class InMemory(Rows):
     """All rows at once: a sequence of one dataset, on its device and with its graph."""
@@ -380,6 +421,14 @@ class InMemory(Rows):
         """Return the same rows, of no groups."""
         return InMemory(_ungrouped(self.whole))
 
+    def blocked(self, blocks: int) -> Rows:
+        """Return the same rows, in clusters of consecutive ones."""
+        return InMemory(_blocked(blocks, self.n, self.whole))
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups."""
+        return InMemory(dataclasses.replace(self.whole, groups=groups))
+
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group."""
         own = group_rows(group, self.whole)
@@ -388,7 +437,9 @@ class InMemory(Rows):
 
     @property
     def arguments(self) -> tuple[Any, Any]:
-        """Predictions and labels as public functions take them."""
+        """Predictions and labels as public functions take them; rows that belong together bring both."""
+        if self.whole.clusters is not None:
+            return dataclasses.replace(self.whole, notes=()), None  # which the predictions have by now
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:
@@ -445,6 +496,11 @@ class RowChoice(Rows):
     def sample(self) -> Dataset:
         """The first rows of the whole: kinds and sizes are the same everywhere."""
         return self.whole.sample
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups; those of chosen rows are not known here."""
+        assert self.n == self.whole.n
+        return dataclasses.replace(self, whole=self.whole.with_groups(groups))
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chosen rows)`` for all chunks that have some."""
@@ -515,6 +571,33 @@ class Ungrouped(RowChoice):
     def sample(self) -> Dataset:
         """The first rows, without their groups."""
         return _ungrouped(self.whole.sample)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Blocked(RowChoice):
+    """All rows, in clusters of consecutive ones.
+
+    Attributes
+    ----------
+    blocks : int
+        Length of a block, at least.
+    """
+
+    blocks: int
+
+    @property
+    def choose(self) -> Choose:
+        """All rows."""
+        return partial(_blocked, self.blocks, self.n)
+
+    @property
+    def sample(self) -> Dataset:
+        """The first rows, with their blocks."""
+        return _blocked(self.blocks, self.n, self.whole.sample)
+
+
+def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
+    return dataclasses.replace(chunk, clusters=block_ids(blocks, chunk.start, len(chunk.predictions), n))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -13,12 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.namespace import is_array, rows_within_budget, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.convert import as_predictions, is_frame, is_source, loaded, require_order
-from credibly.predictions.dataset import Dataset, InMemory, Rows, named
+from credibly.predictions.clusters import as_ids, require_one
+from credibly.predictions.convert import (
+    as_predictions,
+    column_names,
+    is_frame,
+    is_source,
+    loaded,
+    require_no_confidence,
+    require_order,
+)
+from credibly.predictions.dataset import Dataset, InMemory, Rows, each_attribute, named
 from credibly.predictions.ensemble import is_list_of_members
 from credibly.predictions.joining import aligned, order_by_index, order_by_name
 from credibly.predictions.label_checks import number_of_axes
@@ -37,6 +46,8 @@ def as_rows(
     groups: Any = None,
     features: Any = None,
     classes: Sequence[str] | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> Rows:
     """Return what a public function was given as a sequence of datasets.
 
@@ -48,19 +59,26 @@ def as_rows(
         What belongs to predictions in memory.
     classes : sequence of str, optional
         Names of the classes in order: labels may be such names.
+    clusters, blocks : optional
+        Which rows belong together: ids, or the length of blocks of consecutive rows.
 
     Returns
     -------
     Rows
         The rows.
     """
+    require_one(clusters, blocks)
+    if blocks is not None:
+        return as_rows(
+            predictions, labels, sample_weight, groups=groups, features=features, classes=classes
+        ).blocked(blocks)
     if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     if isinstance(predictions, Dataset):
-        return _of_dataset(predictions, labels, sample_weight, groups, features)
+        return _of_dataset(predictions, labels, sample_weight, groups, features, clusters)
     if isinstance(predictions, Rows):
         require_no_labels(labels, sample_weight)
-        for name, value in (("groups", groups), ("features", features)):
+        for name, value in (("groups", groups), ("features", features), ("clusters", clusters)):
             if value is not None:
                 raise InputError(
                     f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
@@ -68,14 +86,14 @@ def as_rows(
         return predictions
     if is_source(predictions):
         whole = loaded(predictions, labels, classes=classes)
-        return _of_dataset(whole, None, sample_weight, groups, features)
+        return _of_dataset(whole, None, sample_weight, groups, features, clusters)
     require_order(predictions, labels)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
     labels, notes = (labels, ()) if labels is None else _read(given, labels, ordered=classes is not None)
     index = given.index
-    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     found = {name: aligned(value, index, name) for name, value in beside.items() if value is not None}
     notes = (*notes, *(note for _, said in found.values() for note in said))
     plain = (
@@ -83,7 +101,7 @@ def as_rows(
         if given.classes or index is not None
         else with_notes(given, notes)
     )
-    arrays = {name: _plain(name, value) for name, (value, _) in found.items()}
+    arrays = {name: _plain(name, value, len(plain)) for name, (value, _) in found.items()}
     names = _feature_names(features)
     return InMemory(Dataset(plain, labels, classes=given.classes, index=index, feature_names=names, **arrays))
 
@@ -112,6 +130,8 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
             return predictions.predictions, predictions.labels
         return named(predictions.predictions, predictions.classes, predictions.index), labels
     if isinstance(predictions, Predictions) or number_of_axes(predictions) != 3:
+        if is_array(predictions) and (predictions.ndim == 1 or predictions.shape[1:] == (1,)):
+            require_no_confidence(predictions, labels)
         return as_predictions(predictions), labels
     shape, n = _shape(predictions), _length_of(labels)
     if is_list_of_members(predictions) or shape is None or n is None:
@@ -137,10 +157,12 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
     Dataset
         The same rows, joined by their ids, and the same classes, matched by name.
     """
-    order, notes = None, []
+    order: Any = None
+    notes: list[str] = []
     if first.ids is not None and data.ids is not None:
         remedy = "Predict one test set with all models."
-        order = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        order, said = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        notes += said
         notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
     elif first.index is not None and data.index is not None:
         order, said = order_by_index(first.index, data.index, what=name)
@@ -157,11 +179,25 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
 
 
 def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
-    """Return models with the instances and classes of the first, where all rows are in memory."""
+    """Return models with the instances and classes of the first.
+
+    Rows in chunks stay where they are if their ids and classes agree already; otherwise they are taken into
+    memory to be joined, where they fit.
+    """
     wholes = {name: rows.loaded() for name, rows in models.items()}
     first, *others = wholes.values()
     if first is None or any(one is None for one in others):
-        return models
+        if _in_step(models):
+            return models
+        wholes = {name: rows.loaded(_rows_that_fit(rows)) for name, rows in models.items()}
+        first, *others = wholes.values()
+        if first is None or any(one is None for one in others):
+            raise InputError(
+                "the models",
+                "must have the same instances and classes in the same order where they are read in chunks",
+                "their ids or class names are in another order, and not all rows fit into memory",
+                "Sort the files by id, with the same columns in the same order.",
+            )
     made: dict[str, Rows] = {}
     for name, whole in wholes.items():
         assert whole is not None
@@ -169,11 +205,44 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
     return made
 
 
+def _in_step(models: dict[str, Rows]) -> bool:
+    """Tell whether all models have the ids and the classes of the first, as far as they have some."""
+    (_, first), *others = models.items()
+    classes, keys = first.sample.classes, None
+    for _, rows in others:
+        if classes is not None and rows.sample.classes is not None and rows.sample.classes != classes:
+            return False
+        if first.sample.ids is None or rows.sample.ids is None:
+            continue
+        keys = _ids(first) if keys is None else keys
+        if keys != _ids(rows):
+            return False
+    return True
+
+
+def _ids(rows: Rows) -> list[str]:
+    return [str(name) for part in rows.map(_ids_of) for name in part]
+
+
+def _ids_of(data: Dataset) -> list[Any]:
+    return [] if data.ids is None else list(np.asarray(data.ids).tolist())
+
+
+def _rows_that_fit(rows: Rows) -> int:
+    """Return how many such rows fit into half of the memory budget."""
+    given = rows.sample.predictions
+    return rows_within_budget(8 * int(np.prod(given._leading.shape[1:])), 0.5)
+
+
 def _taken(data: Dataset, order: Any) -> Dataset:
     def taken(array: Any) -> Any:
         return None if array is None else array[order]
 
-    arrays = {one: taken(getattr(data, one)) for one in ("labels", "features", "groups", "ids", "weights")}
+    if isinstance(data.labels, (Classes, Counts)):
+        return data.take(order)
+    names = ("labels", "features", "ids", "weights", "clusters")
+    arrays = {one: taken(getattr(data, one)) for one in names}
+    arrays["groups"] = each_attribute(taken, data.groups)
     return dataclasses.replace(data, predictions=data.predictions[order], index=None, **arrays)
 
 
@@ -193,6 +262,10 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
     labels = data.labels
     if isinstance(labels, LabelCounts):
         labels = LabelCounts(labels.counts[:, places])
+    elif isinstance(labels, Counts):
+        labels = dataclasses.replace(labels, values=labels.values[..., places])
+    elif isinstance(labels, Classes):
+        labels = dataclasses.replace(labels, values=np.argsort(places)[to_host(labels.values)])
     elif labels is not None:
         labels = np.argsort(places)[np.asarray(labels)]
     return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
@@ -217,8 +290,12 @@ def _feature_names(features: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in features.columns) if is_frame(features) else None
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return groups as an array on the host, features as an array; weights are checked elsewhere."""
+def _plain(name: str, value: Any, n: int) -> Any:
+    """Return groups and clusters on the host, features as an array; weights are checked elsewhere."""
+    if name == "clusters":
+        return as_ids(value, n)
+    if name == "groups" and is_frame(value):
+        return {str(column): np.asarray(value[column]) for column in column_names(value)}
     if name == "groups" and not isinstance(value, Mapping):  # factors come as a mapping
         return to_host(value) if is_array(value) else np.asarray(value)
     return np.asarray(value) if name == "features" and not is_array(value) else value
@@ -257,7 +334,9 @@ def _read(predictions: Predictions, labels: Any, *, ordered: bool) -> tuple[Any,
     return read_labels(predictions, labels, ordered=ordered)
 
 
-def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any) -> Rows:
+def _of_dataset(
+    data: Dataset, labels: Any, sample_weight: Any, groups: Any, features: Any, clusters: Any
+) -> Rows:
     """Return data that were read; what is given beside them takes the place of their own."""
     given = with_notes(
         data.predictions, [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
@@ -266,14 +345,26 @@ def _of_dataset(data: Dataset, labels: Any, sample_weight: Any, groups: Any, fea
     if labels is not None:
         own, notes = _read(named(given, data.classes, index), labels, ordered=data.classes_ordered)
         given = with_notes(given, notes)
-    beside = {"groups": groups, "features": features, "weights": sample_weight}
+    beside = {"groups": groups, "features": features, "weights": sample_weight, "clusters": clusters}
     new = {
-        name: _plain(name, aligned(value, index, name)[0])
+        name: _plain(name, aligned(value, index, name)[0], len(data))
         for name, value in beside.items()
         if value is not None
     }
     names = data.feature_names if features is None else _feature_names(features)
     return InMemory(dataclasses.replace(data, predictions=given, labels=own, feature_names=names, **new))
+
+
+def require_independent(given: Any, what: str, why: str = "takes rows that are independent") -> None:
+    """Raise in the name of `what` where rows belong together, which it does not allow for."""
+    some = given.sample if isinstance(given, Rows) else given
+    if isinstance(some, Dataset) and some.clusters is not None:
+        raise UnsupportedError(
+            what,
+            why,
+            "these come in clusters",
+            "Take one row of every cluster, or use `calibration_test`, which takes clusters.",
+        )
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

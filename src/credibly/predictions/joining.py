@@ -13,8 +13,10 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 
 
-def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array | None:
+def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> tuple[Array | None, tuple[str, ...]]:
     """Return the rows of `own` in the order of `keys`; None where they are in it already.
+
+    Names that differ only in leading zeros ('007' and 7) are the same where all of them are.
 
     Parameters
     ----------
@@ -27,12 +29,21 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array |
 
     Returns
     -------
-    array of int or None
+    order : array of int or None
         The order.
+    notes : tuple of str
+        What was read into the names.
     """
     wanted, found = _alike(np.asarray(keys), np.asarray(own))
+    notes: tuple[str, ...] = ()
+    if set(wanted) != set(found):
+        own_plain, other_plain = (list(map(_unpadded, names)) for names in (wanted, found))
+        distinct = len(set(own_plain)) == len(set(wanted)) and len(set(other_plain)) == len(set(found))
+        if distinct and set(own_plain) == set(other_plain):
+            wanted, found = own_plain, other_plain
+            notes = (f"ids of {what} are compared without leading zeros: '007' is 7",)
     if wanted == found:
-        return None
+        return None, notes
     rows = {name: row for row, name in enumerate(found)}
     both = sum(name in rows for name in dict.fromkeys(wanted))
     only, more = len(set(wanted)) - both, len(rows) - both
@@ -54,7 +65,13 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> Array |
             f"{twice!r} appears {names.count(twice)} times",
             remedy,
         )
-    return np.array([rows[name] for name in wanted])
+    return np.array([rows[name] for name in wanted]), notes
+
+
+def _unpadded(name: Any) -> Any:
+    """Return a name of digits without leading zeros."""
+    text = str(name)
+    return (text.lstrip("0") or "0") if text.isascii() and text.isdigit() else text
 
 
 def counts_rows(names: Any) -> bool:
@@ -73,8 +90,8 @@ def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tup
         return None, ()
     if not (counts_rows(keys) or counts_rows(own)):
         remedy = f"Select the same rows, or drop the index: `{what}.to_numpy()`."
-        order = order_by_name(keys, own, what=f"`{what}`", remedy=remedy)
-        return order, (f"`{what}` are joined with the predictions by their index",)
+        order, notes = order_by_name(keys, own, what=f"`{what}`", remedy=remedy)
+        return order, (*notes, f"`{what}` are joined with the predictions by their index")
     if set(_plain(keys)) == set(_plain(own)):
         raise InputError(
             f"the index of `{what}`",

@@ -12,7 +12,17 @@ import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, as_float64, beside, device, is_numpy, like, namespace
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    beside,
+    device,
+    is_numpy,
+    is_torch,
+    like,
+    namespace,
+    to_host,
+)
 from credibly.predictions.base import ClassPredictions, Predictions
 from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import (
@@ -178,9 +188,12 @@ def read_labels(
     """
     labels, joined = aligned(labels, predictions.index, "labels")
     values = label_values(labels)
+    if is_torch(values) and is_numpy(predictions._leading):
+        values = to_host(values)
     if not isinstance(predictions, ClassPredictions):
         column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
-        return (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
+        one, said = (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
+        return _beside(one, predictions), said
     k, names = predictions.n_classes, predictions.classes
     text = is_numpy(values) and values.dtype.kind == "U"
     array = values if text else as_array(values, "labels", NAMED_CLASSES)
@@ -208,10 +221,17 @@ def read_labels(
         elif is_numpy(array) and array.dtype.kind in "iub":
             array, found = numbered_classes(array, names, ordered=ordered)
             notes += found
-    plain = not hasattr(labels, "dtype") and not hasattr(labels, "to_numpy")
-    if is_numpy(array) and (plain or text) and not is_numpy(predictions._leading):
-        array = like(array, predictions._leading)
-    return array, tuple(notes)
+    return _beside(array, predictions), tuple(notes)
+
+
+def _beside(labels: Any, predictions: Predictions) -> Any:
+    """Return labels where the predictions are: NumPy labels of tensors, labels on another device."""
+    own = predictions._leading
+    if is_numpy(labels) and labels.dtype.kind in "fiub" and not is_numpy(own):
+        return like(labels, own)
+    if is_torch(labels) and is_torch(own) and labels.device != own.device:
+        return labels.to(own.device)
+    return labels
 
 
 def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:

@@ -229,6 +229,13 @@ def remedy_for(probs: Array, constructor: str) -> str:
             "They look like counts, or parameters of a Dirichlet.",
             "counts",
         )
+    if values.ndim == 2 and values.max() <= 1:
+        return Remedy(
+            f"One column per class: `{constructor}.from_scores` normalises on purpose. One column per "
+            "member, each the probability of class 1: `Ensemble(numpy.stack([1 - p, p], axis=-1))`.",
+            "One column per class: drop or repair the rows. One column per member, each the probability of "
+            "class 1: save `numpy.stack([1 - p, p], axis=-1)`, or the array under the name `scores`.",
+        )
     return Remedy(
         f"Drop or repair them, or use `{constructor}.from_scores` to normalise on purpose.",
         "Drop or repair them.",

@@ -55,6 +55,8 @@ def decompose_disagreement(
     closed: Closed = "left",
     debias: Debias = "full",
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     paper: str | None = None,
 ) -> DisagreementDecomposition:
     """Compare predicted with observed disagreement between raters.
@@ -79,6 +81,11 @@ def decompose_disagreement(
         How the calibration loss is debiased, see `decompose_loss`.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
+        of rows inside one are left out.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     paper : {"D21"}, optional
         Use the settings of the paper.
 
@@ -105,7 +112,7 @@ def decompose_disagreement(
     >>> round(parts.observed.value, 6), round(parts.predicted.value, 6)
     (0.291667, 0.295)
     """
-    rows = as_rows(predictions, counts, sample_weight)
+    rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
     cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
     if statistic is not None and not isinstance(statistic, RaterStatistic):
         raise InputTypeError(

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.estimates import Estimate, Estimates, skewness_refusal
+from credibly.results.estimates import (
+    Estimate,
+    Estimates,
+    cluster_refusal,
+    degrees_of_freedom,
+    skewness_refusal,
+)
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
@@ -56,6 +62,10 @@ class Level:
         Where too few cells carry the calibration loss for a normal interval.
     skewness : mapping of str to ndarray
         Skewness of the contributions to the terms that are means.
+    sizes : ndarray (c,) or None
+        Instances of every cluster, where they belong together: the covariance is that of clusters.
+    independent : Level or None
+        The same level were all instances independent.
     """
 
     mean: HostArray
@@ -65,6 +75,37 @@ class Level:
     notes: tuple[str, ...]
     few_cells: HostArray | None = None
     skewness: Mapping[str, HostArray] = dataclasses.field(default_factory=dict)
+    sizes: HostArray | None = None
+    independent: Level | None = None
+
+    @property
+    def units(self) -> int:
+        """What is independent: instances, or clusters of them."""
+        return self.n if self.sizes is None else self.sizes.size
+
+    def _clustered(self, terms: Terms) -> tuple[str | None, list[dict[str, Any]]]:
+        """Return why clusters have no interval, and of every term their number and degrees of freedom."""
+        if self.sizes is None or self.independent is None:
+            return None, [{} for _ in terms]
+        (_, errors), (_, alone) = self._combined(terms), self.independent._combined(terms)
+        assert errors is not None
+        assert alone is not None
+        every = []
+        for own, other in zip(errors, alone, strict=True):
+            degrees = [
+                degrees_of_freedom(self.sizes, float(a), float(b))
+                for a, b in zip(own.ravel(), other.ravel(), strict=True)
+            ]
+            shaped = np.array(degrees).reshape(own.shape)
+            every.append(
+                {"n_clusters": self.units, "degrees_of_freedom": shaped if shaped.ndim else float(shaped)}
+            )
+        return cluster_refusal(0.0, self.units), every
+
+    def _why_skewed(self, skewness: float) -> str | None:
+        """Return why contributions of this skewness have no interval of their mean."""
+        own = skewness_refusal if self.sizes is None else cluster_refusal
+        return own(skewness, self.units)
 
     def with_floor(self, floor: HostArray, shared: float) -> Level:
         """Return the same level with at least the variance that cells without gaps would have.
@@ -88,10 +129,11 @@ class Level:
         first, second, cube = third[:, 0], third[:, 1], third[:, 2]
         central = cube - 3 * means * second + 3 * means**2 * first - means**3 * total3
         # sum (w d)^3 / n over (sum (w d)^2 / n)^1.5, and errors^2 = n / (n - 1) sum (w d)^2 / total^2
-        spread = errors**2 * (self.n - 1) * total**2 / self.n
+        n = self.units
+        spread = errors**2 * (n - 1) * total**2 / n
         with np.errstate(divide="ignore", invalid="ignore"):
-            skewness = np.abs(central) * np.sqrt(self.n) / spread**1.5
-        known = np.where(spread > self.n * _ROUNDING**2 * (total / self.n) ** 2, skewness, np.inf)
+            skewness = np.abs(central) * np.sqrt(n) / spread**1.5
+        known = np.where(spread > n * _ROUNDING**2 * (total / n) ** 2, skewness, np.inf)
         return dataclasses.replace(self, skewness=dict(zip(terms, known, strict=True)))
 
     def with_calibration(self, values: HostArray) -> Level:
@@ -119,31 +161,42 @@ class Level:
     def totals(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
         """Return linear combinations of the means of a level without axes, by name."""
         values, errors = self._combined(terms)
+        few, clustered = self._clustered(terms)
         found = {}
         for place, name in enumerate(terms):
             error = None if errors is None else float(errors[place])
-            why = refusals.get(name) if error is not None else _ONE_ROW
+            why = (refusals.get(name) or few) if error is not None else _ONE_ROW
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why = FEW_CELLS_REFUSAL
             if why is None and name in self.skewness:
-                why = skewness_refusal(float(self.skewness[name]), self.n)
-            found[name] = Estimate(name, float(values[place]), error, self.n, self.settings, self.notes, why)
+                why = self._why_skewed(float(self.skewness[name]))
+            found[name] = Estimate(
+                name,
+                float(values[place]),
+                error,
+                self.n,
+                self.settings,
+                self.notes,
+                why,
+                **clustered[place],
+            )
         return found
 
     def arrays(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
         """Return linear combinations of the means, entry by entry, by name."""
         values, errors = self._combined(terms)
+        few, clustered = self._clustered(terms)
         found = {}
         for place, name in enumerate(terms):
             error, refused = None if errors is None else errors[place], None
-            why = refusals.get(name) if error is not None else _ONE_ROW
+            why = (refusals.get(name) or few) if error is not None else _ONE_ROW
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:
-                every = [skewness_refusal(float(one), self.n) for one in self.skewness[name]]
+                every = [self._why_skewed(float(one)) for one in self.skewness[name]]
                 refused = np.array([one is not None for one in every])
                 why = next((one for one in every if one is not None), None)
-            found[name] = Estimates(name, values[place], error, self.n, why, refused)
+            found[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
         return found
 
 
@@ -175,6 +228,35 @@ def levels(
     rows = level(moments["rows_first"], moments["rows_first2"], moments["rows_second"])
     columns = level(per_cell[0].sum(axis=-1), per_cell[1].sum(axis=-1), second.sum(axis=-1))
     total3 = float(moments["total3"])
+    single = level(per_cell[0], per_cell[1], second)
+    if "clusters" in moments:
+        rows, columns = (_of_clusters(one, moments, offered, total) for one in (rows, columns))
+        return rows, columns, single
     rows = rows.with_skewness(offered, moments["rows_third"], total3, total)
     columns = columns.with_skewness(offered, moments["third"], total3, total)
-    return rows, columns, level(per_cell[0], per_cell[1], second)
+    return rows, columns, single
+
+
+def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> Level:
+    """Return a level whose covariance is that of clusters: each is one row, with the sums of its rows.
+
+    `level` is of all columns together where its means have no axis, else of every column.
+    """
+    present = moments["clusters_size"] > 0
+    weight, sums = moments["clusters_weight"][present], moments["clusters"][:, :, present]
+    if level.mean.ndim == 1:
+        sums = sums.sum(axis=1, keepdims=True)
+    number, mean = weight.size, level.mean.reshape(len(level.mean), -1)
+    away = sums - mean[:, :, None] * weight  # (t, columns, clusters)
+    covariance = np.einsum("acn,bcn->abc", away, away) * (number / (number - 1) / total**2)
+    own = dataclasses.replace(
+        level,
+        covariance=covariance.reshape(*covariance.shape[:2], *level.mean.shape[1:]),
+        sizes=moments["clusters_size"][present],
+        independent=level,
+    )
+    factors = np.asarray(list(offered.values()), dtype=np.float64)
+    combined = np.einsum("sa,acn->scn", factors, sums)
+    third = np.stack([weight**2 * combined, weight * combined**2, combined**3], axis=1).sum(axis=-1)
+    third = third[..., 0] if level.mean.ndim == 1 else third
+    return own.with_skewness(offered, third, float((weight**3).sum()), total)

@@ -54,6 +54,8 @@ def decompose_loss(
     closed: Closed = "left",
     debias: Debias = "full",
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     paper: str | None = None,
 ) -> LossDecomposition:
     """Split the squared loss into what raters disagree on, what is miscalibrated and what is not told apart.
@@ -76,6 +78,11 @@ def decompose_loss(
         as printed in D21, of the observation alone, which subtracts too much in wide bins.
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms; ``counts.totals`` lets every label count once.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
+        of rows inside one are left out.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     paper : {"D21"}, optional
         Use the settings of the paper.
 
@@ -104,7 +111,7 @@ def decompose_loss(
     >>> abs(parts.expected.value - parts.epistemic.value - parts.irreducible.value) < 1e-15
     True
     """
-    rows = as_rows(predictions, counts, sample_weight)
+    rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
     cut, paper_notes = check_cut(n_bins, binning, closed, debias, paper)
     population = Population(rows, least=2, mean_noted=True)
     settings = vars(cut) | {"paper": paper}

@@ -42,6 +42,10 @@ class Evidence:
         Weights of the instances.
     variance : array (c, n) or None
         Variance of `observed` if the prediction were true.
+    codes : ndarray (n,) or None
+        Cluster of every instance, where they belong together.
+    n_clusters : int
+        Number of clusters of all instances.
     """
 
     predicted: Array
@@ -49,6 +53,8 @@ class Evidence:
     means: tuple[Array, ...]
     weight: Array | None
     variance: Array | None = None
+    codes: HostArray | None = None
+    n_clusters: int = 0
 
     def weighted(self, values: Array, power: int = 1) -> Array:
         """Return values (c, n) times the weights to a power."""
@@ -67,6 +73,8 @@ class Pairs:
     mean: HostArray
     shift: HostArray
     scale: HostArray
+    of_clusters: HostArray | None = None
+    """Sums of the weighted deviations per cluster and cell, (clusters, cells): left out with the row."""
 
 
 def instances_last(values: Array) -> Array:
@@ -109,7 +117,27 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
         state["total2"] = np.asarray(float(xp.sum(w * w)))
     if evidence.variance is not None:
         state["variance"] = per_cell(evidence.weighted(evidence.variance, 2))
+    if evidence.codes is not None:
+        held = to_host(cells)[0]
+        place = np.tile(evidence.codes, z.shape[0]) * n_cells + held
+        for name, values in (("cluster_gap", mu - z), ("cluster_weight", xp.ones_like(z))):
+            every = to_host(evidence.weighted(values)).ravel()
+            sums = np.bincount(place, every, minlength=evidence.n_clusters * n_cells)
+            state[name] = sums.reshape(evidence.n_clusters, n_cells)
     return state
+
+
+def as_units(state: State) -> State:
+    """Return the sums of the first pass with clusters in place of rows, where rows belong together."""
+    if "cluster_gap" not in state:
+        return state
+    gap, weight = state["cluster_gap"], state["cluster_weight"]
+    return State(
+        state,
+        square=np.sum(gap**2, axis=0),
+        weight2=np.sum(weight**2, axis=0),
+        size=np.count_nonzero(weight, axis=0).astype(np.float64),
+    )
 
 
 def row_moments(
@@ -134,7 +162,12 @@ def row_moments(
         return xp.reshape(xp.take(like(values, evidence.predicted), cells[0, :], axis=0), shape)
 
     deviation = evidence.observed - evidence.predicted
-    others = of_cell(pairs.total) - evidence.weighted(deviation)
+    others = of_cell(pairs.total)
+    if evidence.codes is None or pairs.of_clusters is None:
+        others = others - evidence.weighted(deviation)
+    else:
+        inside = pairs.of_clusters[np.tile(evidence.codes, shape[0]), to_host(cells)[0]]
+        others = others - like(inside.reshape(shape), deviation)
     basis = (*evidence.means, of_cell(2.0 * pairs.scale) * deviation * others - of_cell(pairs.shift))
 
     def per_cell(values: Array) -> Any:
@@ -157,7 +190,9 @@ def row_moments(
         used = [(a, factor) for a, factor in enumerate(coefficients) if factor]
         third[place] = _powers(sum(factor * basis[a] for a, factor in used), evidence.weight)
         rows_third[place] = _powers(sum(factor * rows[a, :] for a, factor in used), evidence.weight)
+    more = State() if evidence.codes is None else _cluster_sums(basis, evidence)
     return State(
+        more,
         third=third,
         rows_third=rows_third,
         total3=np.asarray(float(xp.sum(w * w * w))),
@@ -167,6 +202,20 @@ def row_moments(
         rows_first=to_host(rows @ w),
         rows_first2=to_host(rows @ (w * w)),
         rows_second=to_host((rows * (w * w)[None, :]) @ rows.T),
+    )
+
+
+def _cluster_sums(basis: Sequence[Array], evidence: Evidence) -> State:
+    """Return sums of all contributions per column and cluster, (t, c, clusters), and sizes of clusters."""
+    codes, number = evidence.codes, evidence.n_clusters
+    assert codes is not None
+    every = [to_host(evidence.weighted(values)) for values in basis]
+    sums = [[np.bincount(codes, row, minlength=number) for row in values] for values in every]
+    weight = np.ones(codes.size) if evidence.weight is None else to_host(evidence.weight)
+    return State(
+        clusters=np.array(sums),
+        clusters_weight=np.bincount(codes, weight, minlength=number),
+        clusters_size=np.bincount(codes, minlength=number).astype(np.float64),
     )
 
 

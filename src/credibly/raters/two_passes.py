@@ -21,12 +21,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly.predictions import Dataset
+from credibly.predictions.clusters import Clusters
 from credibly.raters.levels import Level, Terms, levels, products_of
-from credibly.raters.moments import Evidence, Pairs, cell_index, cell_sums, row_moments
+from credibly.raters.moments import Evidence, Pairs, as_units, cell_index, cell_sums, row_moments
 from credibly.raters.population import Population
 from credibly.results.decompositions import RaterBins
 from credibly.statistics.cells import (
@@ -93,8 +94,17 @@ def summarise(
 ) -> Summary:
     """Read the population twice (small ones once) and return the means behind all terms, with errors."""
     edges = _edges(population, evidence, cut, least)
-    read = _reader(population, partial(_in_cells, evidence, edges, cut), least)
-    sums = read(partial(_cell_sums, cut.n_bins))
+    clusters = population.rows.clusters
+    if clusters is not None and cut.debias != "full":
+        raise UnsupportedError(
+            "a decomposition of rows in clusters",
+            'needs debias="full", which leaves out pairs inside a cluster',
+            f"got debias={cut.debias!r}",
+            "Leave out `debias` and `paper`.",
+        )
+    read = _reader(population, partial(_in_cells, evidence, edges, cut, clusters), least)
+    raw = read(partial(_cell_sums, cut.n_bins))
+    sums = as_units(raw)
     found, products = pairs(sums), products_of(terms)
     wanted = list(offered.values())
     moments = read(partial(row_moments, pairs=found, products=products, offered=wanted))
@@ -117,7 +127,7 @@ def summarise(
     return Summary(
         with_loss(debiased_loss(sums, cut.debias)),
         with_loss(plugin_loss(sums)),
-        _bins(sums, edges, cut.n_bins),
+        _bins(raw, edges, cut.n_bins),
     )
 
 
@@ -149,8 +159,17 @@ def _edges(
 # Functions of a module and `partial`, no closures: work on a chunk may be sent to another process.
 
 
-def _in_cells(evidence: Callable[[Dataset], Evidence], edges: HostArray, cut: Cut, tile: Dataset) -> InCells:
+def _in_cells(
+    evidence: Callable[[Dataset], Evidence],
+    edges: HostArray,
+    cut: Cut,
+    clusters: Clusters | None,
+    tile: Dataset,
+) -> InCells:
     own = evidence(tile)
+    if clusters is not None:
+        codes = clusters.codes(tile.clusters)
+        own = dataclasses.replace(own, codes=codes, n_clusters=clusters.number)
     return own, cell_index(_bins_of(own.predicted, edges, cut.closed), cut.n_bins)
 
 
@@ -221,7 +240,8 @@ def pairs(state: State, debias: Debias = "full") -> Pairs:
     mean = np.where(several, (total**2 - square) / number, 0.0)
     # a cell of two rows has one product, and both rows would share its spread: half of it would be lost
     spread = np.where(state["size"] == 2, math.sqrt(2.0), 1.0)
-    return Pairs(total, mean, spread * mean, np.where(several, spread * weight / number, 0.0))
+    scale = np.where(several, spread * weight / number, 0.0)
+    return Pairs(total, mean, spread * mean, scale, state.get("cluster_gap"))
 
 
 def debiased_loss(state: State, debias: Debias) -> HostArray:

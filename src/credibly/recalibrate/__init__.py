@@ -9,6 +9,7 @@ from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.files import load
 from credibly.recalibrate.fitting import Convergence
 from credibly.recalibrate.members import MemberTemperatures
+from credibly.recalibrate.reals import IsotonicRecalibration, QuantileShift, SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 __all__ = [
@@ -16,9 +17,12 @@ __all__ = [
     "Chain",
     "Convergence",
     "CredalRecalibration",
+    "IsotonicRecalibration",
     "MatrixScaling",
     "MemberTemperatures",
+    "QuantileShift",
     "Recalibration",
+    "SpreadScaling",
     "TemperatureScaling",
     "VectorScaling",
     "load",

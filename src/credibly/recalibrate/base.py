@@ -16,7 +16,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point
-from credibly.recalibrate.fitting import Convergence, FitData, checked, digest_of, fit_data
+from credibly.recalibrate.fitting import Convergence, checked, digest_of, fit_data
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Recalibration(ABC):
     learned: ClassVar[tuple[str, ...]]
     """Attributes that `fit` sets, beside those that all methods share."""
     takes_features: ClassVar[bool] = False
+    takes_groups: ClassVar[bool] = False
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
@@ -53,7 +54,13 @@ class Recalibration(ABC):
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
 
     def fit(
-        self, predictions: Any, labels: Any = None, *, features: Any = None, sample_weight: Any = None
+        self,
+        predictions: Any,
+        labels: Any = None,
+        *,
+        features: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Learn the parameters.
 
@@ -65,6 +72,8 @@ class Recalibration(ABC):
             What was observed; a count of c equals the label c times.
         features : array (n, d), optional
             Features of the instances, for methods that use them.
+        groups : array (n,), optional
+            Group of every instance, for methods that are fitted by group.
         sample_weight : array (n,), optional
             Non-negative weights; a weight of 2 equals the instance listed twice.
 
@@ -73,15 +82,14 @@ class Recalibration(ABC):
         Recalibration
             The object itself, fitted.
         """
-        data = fit_data(predictions, labels, sample_weight)
+        data = self._data(predictions, labels, sample_weight)
         self._require_kind(data.predictions)
-        self._refuse_features(features)
-        convergence = self._fit(data, features)
+        convergence = self._fit(data, self._seen(features, groups))
         self._remember(data, convergence)
         convergence.warn(type(self).__name__)
         return self
 
-    def apply(self, predictions: Any, *, features: Any = None) -> Any:
+    def apply(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Any:
         """Recalibrate predictions.
 
         Parameters
@@ -90,6 +98,8 @@ class Recalibration(ABC):
             What the model says on new instances.
         features : array (n, d), optional
             Features of the instances, for methods that use them.
+        groups : array (n,), optional
+            Group of every instance, for methods that are fitted by group.
 
         Returns
         -------
@@ -101,18 +111,11 @@ class Recalibration(ABC):
         UserWarning
             If these are the predictions of the fit: they look better than new ones would.
         """
-        given = checked(predictions)
+        given = self._checked(predictions)
         self._require_fitted()
         self._require_kind(given)
-        self._refuse_features(features)
-        if given.n_classes != self.n_classes:
-            raise InputError(
-                "predictions",
-                f"must have the {self.n_classes} classes of the fit",
-                f"got {given.n_classes}",
-                "Fit again on predictions of this model.",
-            )
-        made = self._map(given, features)
+        self._require_like_the_fit(given)
+        made = self._map(given, self._seen(features, groups))
         if digest_of(given) == self.digest:
             same = (
                 f"{type(self).__name__} is applied to the predictions it was fitted on; what is measured on "
@@ -122,9 +125,9 @@ class Recalibration(ABC):
             made._set(notes=(*made.notes, same))
         return made
 
-    def transform(self, predictions: Any, *, features: Any = None) -> Any:
+    def transform(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Any:
         """Recalibrate predictions: :meth:`apply`, as scikit-learn calls it."""
-        return self.apply(predictions, features=features)
+        return self.apply(predictions, features=features, groups=groups)
 
     def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
         """Return one recalibrated distribution per instance as an array (n, k); of sets their mean."""
@@ -152,6 +155,11 @@ class Recalibration(ABC):
     def parts(self) -> tuple[Recalibration, ...]:
         """The steps: itself, or those of a chain."""
         return (self,)
+
+    @property
+    def name(self) -> str:
+        """The name that stands for it with these settings, in reports and on the command line."""
+        return self.method
 
     @property
     def is_fitted(self) -> bool:
@@ -250,13 +258,15 @@ class Recalibration(ABC):
         self.convergence = Convergence(**ended)
         self.digest, self.notes = values["digest"], tuple(values["notes"])
         self.n = require_integer(values["n"], "n", 1)
-        self.n_classes = require_integer(values["n_classes"], "n_classes", 1)
+        classes = values["n_classes"]
+        self.n_classes = None if classes is None else require_integer(classes, "n_classes", 1)
         self.n_members = require_integer(values["n_members"], "n_members", 1)
 
-    def _remember(self, data: FitData, convergence: Convergence) -> None:
+    def _remember(self, data: Any, convergence: Convergence) -> None:
         given = data.predictions
         self.convergence, self.digest, self.notes = convergence, digest_of(given), data.notes
-        self.n, self.n_classes, self.n_members = len(given), given.n_classes, given.n_members
+        self.n, self.n_members = len(given), given.n_members
+        self.n_classes = given.n_classes if isinstance(given, ClassPredictions) else None
 
     def _require_fitted(self) -> None:
         if not self.is_fitted:
@@ -267,7 +277,7 @@ class Recalibration(ABC):
                 "Call `.fit(predictions, labels)`.",
             )
 
-    def _require_kind(self, predictions: ClassPredictions) -> None:
+    def _require_kind(self, predictions: Any) -> None:
         if type(predictions).__name__ not in self.kinds:
             remedy = "Take the one distribution per instance, `predictions.mean()`"
             if isinstance(predictions, Ensemble):
@@ -281,18 +291,47 @@ class Recalibration(ABC):
                 f"{remedy}.",
             )
 
-    def _refuse_features(self, features: Any) -> None:
-        if features is not None and not self.takes_features:
+    def _seen(self, features: Any, groups: Any) -> Any:
+        """Return what the method sees of the instances beside their predictions; the rest is refused."""
+        for name, value, taken in (
+            ("features", features, self.takes_features),
+            ("groups", groups, self.takes_groups),
+        ):
+            if value is not None and not taken:
+                raise InputError(
+                    f"`{type(self).__name__}`", f"uses no {name}", f"got `{name}`", "Leave them out."
+                )
+        return self._own(features, groups)
+
+    def _own(self, features: Any, groups: Any) -> Any:
+        """Return the features or the groups, whichever the method uses."""
+        if self.takes_groups:
+            return groups
+        return features if self.takes_features else None
+
+    def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
+        """Check what a fit starts from."""
+        return fit_data(predictions, labels, sample_weight)
+
+    def _checked(self, predictions: Any) -> Any:
+        """Return predictions of the sort it recalibrates: classes, or real values."""
+        return checked(predictions)
+
+    def _require_like_the_fit(self, predictions: Any) -> None:
+        if predictions.n_classes != self.n_classes:
             raise InputError(
-                f"`{type(self).__name__}`", "uses no features", "got `features`", "Leave them out."
+                "predictions",
+                f"must have the {self.n_classes} classes of the fit",
+                f"got {predictions.n_classes}",
+                "Fit again on predictions of this model.",
             )
 
     @abstractmethod
-    def _fit(self, data: FitData, features: Array | None) -> Convergence:
-        """Set what was learned; return how the fit ended."""
+    def _fit(self, data: Any, seen: Any) -> Convergence:
+        """Set what was learned; return how the fit ended. `seen` are the features, or the groups."""
 
     @abstractmethod
-    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+    def _map(self, predictions: Any, seen: Any) -> Any:
         """Return the recalibrated predictions, its note among their notes."""
 
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array
-from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fitting import Convergence, FitData
-from credibly.recalibrate.scores import scores_of
+from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.reals import RealData, mean_losses
 
 
 @dataclasses.dataclass(eq=False)
@@ -59,6 +57,11 @@ class Chain(Recalibration):
         """Whether any step uses features; only those that do are given them."""
         return any(step.takes_features for step in self.steps)
 
+    @property
+    def takes_groups(self) -> bool:  # type: ignore[override]
+        """Whether any step is fitted by group."""
+        return any(step.takes_groups for step in self.steps)
+
     def describe(self) -> str:
         """Return all steps in words."""
         return "; then ".join(step.describe() for step in self.steps)
@@ -67,36 +70,49 @@ class Chain(Recalibration):
         """Return a new chain of unfitted steps."""
         return type(self)(tuple(step.unfitted() for step in self.steps))
 
-    def _require_kind(self, predictions: ClassPredictions) -> None:
+    def _require_kind(self, predictions: Any) -> None:
         self.steps[0]._require_kind(predictions)
 
-    def _fit(self, data: FitData, features: Array | None) -> Convergence:
+    def _own(self, features: Any, groups: Any) -> Any:
+        return features, groups  # each step takes what it uses
+
+    def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
+        return self.steps[0]._data(predictions, labels, sample_weight)
+
+    def _checked(self, predictions: Any) -> Any:
+        return self.steps[0]._checked(predictions)
+
+    def _require_like_the_fit(self, predictions: Any) -> None:
+        self.steps[0]._require_like_the_fit(predictions)
+
+    def _fit(self, data: Any, seen: Any) -> Convergence:
         self.steps = tuple(step.unfitted() for step in self.steps)  # those given belong to the caller
         ended: list[Convergence] = []
         at = data
         for step in self.steps:
             step._require_kind(at.predictions)
-            own = features if step.takes_features else None
+            own = step._own(*seen)
             convergence = step._fit(at, own)
             step._remember(at, convergence)
             ended.append(convergence)
-            moved = step._map(at.predictions, own)
-            at = dataclasses.replace(at, predictions=moved, scores=scores_of(moved))
+            at = at.moved(step._map(at.predictions, own))
         # likelihoods of the spread are of another kind than losses of the mean
         alike = [one for one, step in zip(ended, self.steps, strict=True) if step.changes_mean] or ended
+        losses = alike[0].loss_before, alike[-1].loss_after
+        if isinstance(data, RealData):  # a step may have made quantiles of them, whose CRPS is another number
+            losses = mean_losses(data, lambda rows: at.predictions[rows])
         return Convergence(
             all(one.converged for one in ended),
             sum(one.n_iterations for one in ended),
             max(one.gradient for one in ended),
-            alike[0].loss_before,
-            alike[-1].loss_after,
+            *losses,
             "; ".join(one.message for one in ended),
         )
 
-    def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
+    def _map(self, predictions: Any, seen: Any) -> Any:
         for step in self.steps:
             step._require_kind(predictions)
-            predictions = step._map(predictions, features if step.takes_features else None)
+            predictions = step._map(predictions, step._own(*seen))
         return predictions
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,23 +13,34 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress
-from credibly.hypotests import calibration_test, reliability_curve
+from credibly.hypotests import calibration_test, coverage_curve, reliability_curve
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.choices import require_drawable
 from credibly.learners.basis import check_features
-from credibly.predictions import ClassPredictions, Dataset, LabelCounts, as_labels, paired
+from credibly.predictions import (
+    Dataset,
+    LabelCounts,
+    Predictions,
+    RealPredictions,
+    as_labels,
+    as_rows,
+    paired,
+)
+from credibly.predictions.base import P
+from credibly.predictions.quantiles import in_common_terms
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fitting import checked, fold_members
-from credibly.results.curves import ReliabilityCurve
+from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -44,12 +55,13 @@ _ROOT = "it is a difference of roots; look at the squared errors, whose differen
 
 
 def statistic_changes(
-    before: ClassPredictions,
-    after: ClassPredictions,
+    before: Predictions,
+    after: Predictions,
     labels: Any,
     chosen: list[Statistic],
     tests_before: Mapping[str, HypotestResult],
     tests_after: Mapping[str, HypotestResult],
+    codes: HostArray | None = None,
 ) -> list[Change]:
     """Return the statistics that take these labels, before and after."""
     counted = isinstance(labels, LabelCounts)
@@ -57,8 +69,10 @@ def statistic_changes(
     for statistic in chosen:
         if counted and "counts" not in statistic.traits.labels:
             continue
-        own, moved = statistic(before, labels), statistic(after, labels)
-        difference = _paired(statistic, before, after, labels, moved.value - own.value)
+        if isinstance(after, RealPredictions) and not _says_enough(statistic, after):
+            continue  # a Gaussian has become quantiles, which have no density
+        own, moved = (statistic(one, labels, clusters=codes) for one in (before, after))
+        difference = _paired(statistic, before, after, labels, moved.value - own.value, codes)
         if difference is None:
             reason = own.interval_refusal or moved.interval_refusal or "it has no standard error here"
             difference = _difference(statistic.name, own, moved, None, reason)
@@ -68,7 +82,12 @@ def statistic_changes(
 
 
 def _paired(
-    statistic: Statistic, before: ClassPredictions, after: ClassPredictions, labels: Any, value: float
+    statistic: Statistic,
+    before: Predictions,
+    after: Predictions,
+    labels: Any,
+    value: float,
+    codes: HostArray | None,
 ) -> Estimate | None:
     """Return the mean difference of contributions where the statistic is a mean over instances."""
     first, second = statistic.bind(before), statistic.bind(after)
@@ -76,27 +95,32 @@ def _paired(
         return None
     batch = as_labels(before, labels)
     change = second.contributions(batch)[0, :] - first.contributions(batch)[0, :]
-    return _mean_difference(statistic.name, change, value)
+    return _mean_difference(statistic.name, change, value, codes)
 
 
-def _mean_difference(name: str, change: Array, value: float) -> Estimate:
+def _mean_difference(name: str, change: Array, value: float, codes: HostArray | None) -> Estimate:
     n = int(change.shape[0])
     xp = namespace(change)
     if not bool(xp.any(change != 0.0)):
         return Estimate(name, value, 0.0, n, notes=("no instance changed",))
-    return Estimate(name, value, standard_error(change), n, interval_refusal=mean_refusal(change))
+    return Estimate(name, value, n=n, **mean_error(change, codes))
 
 
 def rater_changes(
-    before: ClassPredictions, after: ClassPredictions, counts: LabelCounts, n_bins: int
+    before: Predictions,
+    after: Predictions,
+    counts: LabelCounts,
+    n_bins: int,
+    codes: HostArray | None = None,
 ) -> list[Change]:
     """Return losses over raters and disagreement between them, before and after."""
     if int(namespace(counts.totals).max(counts.totals)) < 2:
         return []  # nobody to disagree with
     with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
         warnings.simplefilter("ignore", UserWarning)
-        losses = [decompose_loss(one, counts, n_bins=n_bins) for one in (before, after)]
-        pairs = [decompose_disagreement(one, counts, n_bins=n_bins) for one in (before, after)]
+        settings: dict[str, Any] = {"n_bins": n_bins, "clusters": codes}
+        losses = [decompose_loss(one, counts, **settings) for one in (before, after)]
+        pairs = [decompose_disagreement(one, counts, **settings) for one in (before, after)]
     keep = counts.totals >= 2
     kept = [Dataset(one[keep], counts[keep]) for one in (before, after)]
     moved = [
@@ -104,17 +128,20 @@ def rater_changes(
         for evidence in (loss_evidence, overall_evidence)
     ]
     rows = [namespace(one).sum(one, axis=0) for one in moved]
+    kept_codes = None if codes is None else codes[to_host(keep)]
     return [
-        *_loss_changes(losses[0], losses[1], rows[0]),
-        *_disagreement_changes(pairs[0], pairs[1], rows[1]),
+        *_loss_changes(losses[0], losses[1], rows[0], kept_codes),
+        *_disagreement_changes(pairs[0], pairs[1], rows[1], kept_codes),
     ]
 
 
-def _loss_changes(before: LossDecomposition, after: LossDecomposition, change: Array) -> list[Change]:
+def _loss_changes(
+    before: LossDecomposition, after: LossDecomposition, change: Array, codes: HostArray | None
+) -> list[Change]:
     found = []
     for name in ("expected", "epistemic"):  # irreducible loss is the same before and after
         own, moved = getattr(before, name), getattr(after, name)
-        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value)
+        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value, codes)
         found.append(Change(f"{name}_loss", own, moved, difference))
     found += [
         _unpaired(f"{name}_loss", getattr(before, name), getattr(after, name))
@@ -124,14 +151,17 @@ def _loss_changes(before: LossDecomposition, after: LossDecomposition, change: A
 
 
 def _disagreement_changes(
-    before: DisagreementDecomposition, after: DisagreementDecomposition, change: Array
+    before: DisagreementDecomposition,
+    after: DisagreementDecomposition,
+    change: Array,
+    codes: HostArray | None,
 ) -> list[Change]:
     value = after.expected.value - before.expected.value
     loss = Change(
         "disagreement_loss",
         before.expected,
         after.expected,
-        _mean_difference("disagreement_loss", change, value),
+        _mean_difference("disagreement_loss", change, value, codes),
     )
     squared = _unpaired("disagreement_calibration_loss", before.calibration, after.calibration)
     roots = before.calibration_error, after.calibration_error
@@ -160,10 +190,24 @@ def _difference(
     notes: tuple[str, ...] = (),
 ) -> Estimate:
     value = after.value - before.value
-    return Estimate(name, value, stderr, before.n, notes=notes, interval_refusal=refusal)
+    degrees = [one.degrees_of_freedom for one in (before, after) if one.degrees_of_freedom is not None]
+    return Estimate(
+        name,
+        value,
+        stderr,
+        before.n,
+        notes=notes,
+        interval_refusal=refusal,
+        n_clusters=before.n_clusters,
+        degrees_of_freedom=min(degrees, default=None),
+    )
 
 
 STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
+
+REAL_STATISTICS = ("crps", "interval_score", "picp", "quantile_calibration_error", "mae")
+
+METHODS, REAL_METHODS = ("temperature", "vector"), ("scale", "isotonic", "shift")
 
 MOST_PAIRED_ROWS = 2500
 """Instances up to which `skce` is computed unasked."""
@@ -173,13 +217,16 @@ MOST_PAIRED_ROWS = 2500
 def recalibration_report(
     predictions: Any,
     labels: Any = None,
-    methods: Sequence[str | Recalibration] = ("temperature", "vector"),
+    methods: Sequence[str | Recalibration] | None = None,
     *,
     cv: int = 5,
     features: Any = None,
+    groups: Any = None,
     statistics: Sequence[str | Statistic] | None = None,
     n_bins: int = 15,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
 ) -> RecalibrationReport:
@@ -188,22 +235,30 @@ def recalibration_report(
     Parameters
     ----------
     predictions : Predictions or array
-        Point, Ensemble or Dirichlet predictions.
+        Point, Ensemble or Dirichlet predictions, or Gaussian, Samples or Quantiles of real values.
     labels : array (n,) or LabelCounts
         What was observed. Counts over raters add the losses and the disagreement of raters.
-    methods : sequence of str or Recalibration
-        Names, with ``+`` for one after the other (``"temperature+alpha"``), or unfitted objects.
+    methods : sequence of str or Recalibration, optional
+        Names, with ``+`` for one after the other (``"temperature+alpha"``), or unfitted objects. Default:
+        temperature and vector scaling; of real values ``"scale"``, ``"isotonic"`` and ``"shift"``.
     cv : int
         Folds: each is recalibrated by a fit on the others.
     features : array (n, d), optional
         Features of the instances, for methods that use them.
+    groups : array (n,), optional
+        Group of every instance, for methods that are fitted by group.
     statistics : sequence of str or Statistic, optional
         What to compare. Default: proper scores, accuracy and binned errors, plus `skce` if there are few
-        instances.
+        instances; of real values CRPS, interval score, coverage, quantile error and absolute error.
     n_bins : int
         Bins of binned errors, curves and rater losses.
     n_resamples : int
-        Replicates of the tests.
+        Replicates of the tests and of the bands of curves; 0 leaves these out, and the curves of real values.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): folds keep clusters whole, and standard errors and tests
+        are those of clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed of folds and replicates.
     progress : callable, optional
@@ -218,7 +273,9 @@ def recalibration_report(
     -----
     If a method cannot be fitted, the report says why. Tests of recalibrated predictions
     treat the fitted maps as given. Parameters are those of a fit on all data; the comparison uses one fit
-    per fold.
+    per fold. Of real values the curve is that of the coverage of central intervals; a method that returns
+    quantiles is compared with the quantiles of the same levels before, and tests are those that need no more
+    than the quantiles.
 
     References
     ----------
@@ -240,8 +297,10 @@ def recalibration_report(
     >>> change.difference.interval()[1] < 0
     True
     """
+    ids = _cluster_ids(predictions, labels, clusters, blocks)
     predictions, labels = paired(predictions, labels)
-    given = checked(predictions)
+    given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
+    real = isinstance(given, RealPredictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)
     if len(given) < 2 * folds:
@@ -251,36 +310,47 @@ def recalibration_report(
             f"got {folds} folds for {len(given)} instances",
             "Use fewer folds or more data.",
         )
-    require_resamples(n_resamples)
+    if n_resamples != 0:
+        require_resamples(n_resamples)
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
-    chosen = _chosen(statistics, n_bins, len(given))
-    asked = _named(methods)
-    parts = fold_members(len(given), folds, seed)
+    chosen = _chosen(statistics, n_bins, given)
+    asked = _named((REAL_METHODS if real else METHODS) if methods is None else methods)
+    codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
+    parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
     counted = isinstance(labels, LabelCounts)
+    untested = counted or not n_resamples
 
-    def curve(predictions: ClassPredictions) -> ReliabilityCurve:
-        level = None if counted else 0.95
-        return reliability_curve(
-            predictions, labels, n_bins=n_bins, level=level, n_resamples=n_resamples, rng=seed
-        )
+    def curve(predictions: Predictions) -> ReliabilityCurve | EnvelopeCurve | None:
+        if isinstance(predictions, RealPredictions):
+            drawn = n_resamples and ids is None  # no band of clusters is known
+            return _coverage(predictions, labels, n_resamples, seed) if drawn else None
+        band = {"level": None} if untested else {"level": 0.95, "n_resamples": n_resamples}
+        return reliability_curve(predictions, labels, n_bins=n_bins, clusters=ids, rng=seed, **band)
 
-    tests = {} if counted else _tests(given, labels, chosen, n_resamples, seed)
-    found: dict[str, MethodChanges] = {}
-    for done, (name, method) in enumerate(asked.items(), start=1):
+    made: dict[str, tuple[Recalibration, Predictions]] = {}
+    failed: dict[str, str] = {}
+    for name, method in asked.items():
         try:
-            whole, after = _fitted(method, given, labels, inputs, parts)
+            made[name] = _fitted(method, given, labels, inputs, groups, parts)
         except CrediblyError as error:
-            found[name] = MethodChanges(name, "", {}, None, failure=str(error))
+            failed[name] = str(error)
+    before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
+    tests = {} if untested else _tests(given, labels, chosen, n_resamples, seed, ids)
+    found: dict[str, MethodChanges] = {}
+    for done, name in enumerate(asked, start=1):
+        if name in failed:
+            found[name] = MethodChanges(name, "", {}, None, failure=failed[name])
         else:
-            moved = {} if counted else _tests(after, labels, chosen, n_resamples, seed)
-            changes = statistic_changes(given, after, labels, chosen, tests, moved)
-            changes += rater_changes(given, after, labels, n_bins) if counted else []
+            whole, own = made[name]
+            moved = {} if untested else _tests(own, labels, chosen, n_resamples, seed, ids)
+            changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
+            changes += rater_changes(given, own, labels, n_bins, codes) if counted else []
             found[name] = MethodChanges(
                 name,
                 whole.describe(),
                 {change.name: change for change in changes},
-                curve(after),
+                curve(own),
                 notes=whole.notes,
             )
         if progress is not None:
@@ -291,22 +361,75 @@ def recalibration_report(
         len(given),
         len(parts),
         {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)},
-        given.notes,
+        (*given.notes, *notes),
     )
 
 
-def _chosen(statistics: Sequence[str | Statistic] | None, n_bins: int, n: int) -> list[Statistic]:
+def _cluster_ids(predictions: Any, labels: Any, clusters: Any, blocks: int | None) -> HostArray | None:
+    """Return which rows belong together, as they are given or as data that were read bring it."""
+    if clusters is None and blocks is None and not isinstance(predictions, Dataset):
+        return None
+    found: HostArray | None = as_rows(predictions, labels, clusters=clusters, blocks=blocks).sample.clusters
+    return found
+
+
+def _whole_folds(codes: HostArray, folds: int, seed: Any) -> list[HostArray]:
+    """Return the held-out rows of every fold, all rows of a cluster in the same."""
+    number = int(codes.max()) + 1
+    if number < folds:
+        raise InputError(
+            "`cv`",
+            "must leave a cluster to every fold",
+            f"got {folds} folds for {number} clusters",
+            "Use fewer folds.",
+        )
+    return [np.flatnonzero(np.isin(codes, part)) for part in fold_members(number, folds, seed)]
+
+
+def _in_same_terms(
+    before: Predictions, after: Mapping[str, Predictions]
+) -> tuple[Predictions, dict[str, Predictions], tuple[str, ...]]:
+    """Return predictions whose scores compare: where a method made quantiles of them, all are quantiles."""
+    if not isinstance(before, RealPredictions):
+        return before, dict(after), ()
+    (first, *others), note = in_common_terms([before, *after.values()])  # type: ignore[list-item]
+    return first, dict(zip(after, others, strict=True)), () if note is None else (note,)
+
+
+def _coverage(predictions: RealPredictions, labels: Any, n_resamples: int, seed: Any) -> EnvelopeCurve | None:
+    """Return the coverage of central intervals; None of quantiles without symmetric levels."""
+    try:
+        return coverage_curve(predictions, labels, n_resamples=n_resamples, rng=seed)
+    except UnsupportedError:
+        return None
+
+
+def _chosen(
+    statistics: Sequence[str | Statistic] | None, n_bins: int, predictions: Predictions
+) -> list[Statistic]:
     if isinstance(statistics, (str, Statistic)):
         raise InputTypeError("`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list.")
+    if statistics is None and isinstance(predictions, RealPredictions):
+        known = (as_statistic(name) for name in REAL_STATISTICS)
+        return [one for one in known if _says_enough(one, predictions)]
     names = statistics
     if names is None:
-        names = (*STATISTICS, "skce") if n <= MOST_PAIRED_ROWS else STATISTICS
+        names = (*STATISTICS, "skce") if len(predictions) <= MOST_PAIRED_ROWS else STATISTICS
     found = []
     for one in names:
         own = as_statistic(one)
         binned = isinstance(one, str) and "n_bins" in own.settings()
         found.append(own.with_(n_bins=n_bins) if binned else own)
     return found
+
+
+def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
+    """Tell whether such predictions say what the statistic needs: quantiles have no density."""
+    try:
+        statistic.bind(predictions[:1])
+    except CrediblyError:
+        return False
+    return True
 
 
 def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
@@ -325,7 +448,7 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
                 "`methods`", "must be names or recalibrations", f"got {one!r}", 'Try "temperature".'
             )
         own = named_recalibration(one) if isinstance(one, str) else one.unfitted()
-        name = one if isinstance(one, str) else "+".join(step.method for step in own.parts)
+        name = one if isinstance(one, str) else "+".join(step.name for step in own.parts)
         if name in found:
             raise InputError("`methods`", "must be distinct", f"{name!r} appears twice", "Name it once.")
         found[name] = own
@@ -333,30 +456,58 @@ def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
 
 
 def _tests(
-    predictions: ClassPredictions, labels: Any, chosen: list[Statistic], n_resamples: int, seed: Any
+    predictions: Predictions,
+    labels: Any,
+    chosen: list[Statistic],
+    n_resamples: int,
+    seed: Any,
+    clusters: HostArray | None,
 ) -> dict[str, HypotestResult]:
-    result = calibration_test(predictions, labels, statistics=chosen, n_resamples=n_resamples, rng=seed)
-    return dict(result.components)
+    if isinstance(predictions, RealPredictions):
+        chosen = [one for one in chosen if clusters is None and _can_be_drawn(one, predictions)]
+        if not chosen:
+            return {}
+    result = calibration_test(
+        predictions, labels, statistics=chosen, n_resamples=n_resamples, clusters=clusters, rng=seed
+    )
+    return dict(result.components) or {chosen[0].name: result}
+
+
+def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
+    """Tell whether labels can be drawn for a statistic: of quantiles only the cell of a label can."""
+    try:
+        require_drawable(predictions, [statistic])
+    except UnsupportedError:
+        return False
+    return True
 
 
 def _fitted(
     method: Recalibration,
-    given: ClassPredictions,
+    given: Predictions,
     labels: Any,
     features: Array | None,
+    groups: Any,
     parts: list[HostArray],
-) -> tuple[Recalibration, ClassPredictions]:
+) -> tuple[Recalibration, Predictions]:
     """Return a fit on all data, and all predictions, each recalibrated by a fit on other folds."""
-    own = features if method.takes_features else None
-    whole = method.unfitted().fit(given, labels, features=own)
+    beside = {
+        "features": features if method.takes_features else None,
+        "groups": groups if method.takes_groups else None,
+    }
+    whole = method.unfitted().fit(given, labels, **beside)
     moved = []
     for kept, held_out in _splits(parts):
         part = method.unfitted()
         with warnings.catch_warnings():  # the fit on all data has said it
             warnings.simplefilter("ignore", UserWarning)
-            part.fit(given[kept], _rows(labels, kept), features=_rows(own, kept))
-            moved.append(part.apply(given[held_out], features=_rows(own, held_out)))
+            part.fit(given[kept], _rows(labels, kept), **_rows_of(beside, kept))
+            moved.append(part.apply(given[held_out], **_rows_of(beside, held_out)))
     return whole, stitched(moved, parts)
+
+
+def _rows_of(beside: Mapping[str, Any], rows: HostArray) -> dict[str, Any]:
+    return {name: _rows(values, rows) for name, values in beside.items()}
 
 
 def _splits(parts: list[HostArray]) -> Iterator[tuple[HostArray, HostArray]]:
@@ -373,7 +524,7 @@ def _rows(values: Any, rows: HostArray) -> Any:
     return like(to_host(values)[rows], values)
 
 
-def stitched(parts: list[ClassPredictions], rows: list[HostArray]) -> ClassPredictions:
+def stitched(parts: list[P], rows: list[HostArray]) -> P:
     """Put predictions of parts of the rows together in the order of the rows."""
     xp = parts[0].xp
     order = like(np.argsort(np.concatenate(rows)), parts[0]._leading)

@@ -319,5 +319,5 @@ def _unfitted(given: str | Recalibration) -> Recalibration:
 
 def _recalibrated(recalibration: Recalibration, predictions: Point) -> HostArray:
     """Return probabilities; scikit-learn itself predicts on the data of a fit, which is no news there."""
-    made = recalibration._map(predictions, None)
+    made = recalibration._map(predictions, recalibration._own(None, None))
     return np.asarray(made.mean().probs)

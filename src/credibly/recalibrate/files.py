@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError, FileError, InputError, nearest
@@ -13,6 +14,7 @@ from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.members import MemberTemperatures
+from credibly.recalibrate.reals import IsotonicRecalibration, QuantileShift, SpreadScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {
@@ -24,9 +26,18 @@ METHODS: dict[str, type[Recalibration]] = {
         MemberTemperatures,
         AlphaCalibration,
         CredalRecalibration,
+        SpreadScaling,
+        IsotonicRecalibration,
+        QuantileShift,
         Chain,
     )
 }
+NAMED: dict[str, Callable[[], Recalibration]] = {
+    **{name: one for name, one in METHODS.items() if name != "chain"},
+    "scale_by_group": partial(SpreadScaling, by="groups"),
+    "scale_by_features": partial(SpreadScaling, by="features"),
+}
+"""What a name stands for, unfitted."""
 _FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "notes")
 
 
@@ -106,15 +117,14 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
 
 def named_recalibration(name: str) -> Recalibration:
     """Return an unfitted recalibration by name; ``"temperature+alpha"`` is a chain."""
-    known = [method for method in METHODS if method not in ("chain",)]
     steps = []
     for word in name.split("+"):
-        if word not in known:
+        if word not in NAMED:
             raise InputError(
                 "the name of a recalibration",
-                f"must be names joined by '+' from {', '.join(known)}",
+                f"must be names joined by '+' from {', '.join(NAMED)}",
                 f"got {name!r}",
-                nearest(word, known),
+                nearest(word, NAMED),
             )
-        steps.append(METHODS[word]())
+        steps.append(NAMED[word]())
     return steps[0] if len(steps) == 1 else Chain(tuple(steps))

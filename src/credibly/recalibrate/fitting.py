@@ -60,8 +60,9 @@ class Convergence(Result):
     gradient : float
         Largest entry of the gradient of the objective, per label, at the end.
     loss_before, loss_after : float
-        Loss on the data of the fit, as predicted and recalibrated: log loss per label, or where the spread is
-        fitted (`AlphaCalibration`) the negative log-likelihood of all labels of an instance.
+        Loss on the data of the fit, as predicted and recalibrated: log loss per label; where the spread is
+        fitted (`AlphaCalibration`) the negative log-likelihood of all labels of an instance; of real values
+        the CRPS.
     message : str
         What the optimiser said.
     """
@@ -118,16 +119,20 @@ class FitData:
         """Weights of the members; None where they are equal."""
         return self.predictions.weights if isinstance(self.predictions, Ensemble) else None
 
+    def moved(self, predictions: ClassPredictions) -> FitData:
+        """Return the same labels with other predictions, as the next step of a chain sees them."""
+        return dataclasses.replace(self, predictions=predictions, scores=scores_of(predictions))
+
 
 def checked(predictions: Any) -> ClassPredictions:
     """Return predictions that have log-probabilities; others are refused."""
     given = as_predictions(predictions)
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
-            "recalibration",
+            "this recalibration",
             "is defined for class predictions",
             f"got {type(given).__name__}",
-            "This version cannot recalibrate real-valued predictions.",
+            "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`.",
         )
     return given
 

@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, MissingExtraError
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.learners.basis import check_features
-from credibly.predictions import ClassPredictions
+from credibly.predictions import Predictions
 
 Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]
 """Features of instances, and what turns the outputs of a head into a loss and its derivative in each."""
@@ -56,7 +56,7 @@ def forward(features: Array, parameters: Array, sizes: tuple[int, ...]) -> Array
     return values[:, 0]
 
 
-def features_of_width(features: Any, predictions: ClassPredictions, width: int | None = None) -> Array:
+def features_of_width(features: Any, predictions: Predictions, width: int | None = None) -> Array:
     """Return features (n, d) in the library of the predictions; `width` is that of the fit."""
     array = check_features(features, predictions)
     if width is not None and array.shape[1] != width:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.evaluation import Comparison, joined, shown, shown_range, title
+from credibly.evaluation import Comparison, RealComparison, joined, shown, shown_range, title
 from credibly.evaluation.words import n_dropped
-from credibly.plots import Table, new_axes
+from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
+from credibly.plots.curves import ModelCurvesDisplay
 from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
+from credibly.results.estimates import Estimate
 
 _HASH_LENGTH = 16
 _MOST_NAMED = 3
+
+SCRIPTS = ("tables.js",)
+WITH_SLIDER = ("slider.js", *SCRIPTS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,25 +43,36 @@ class RankedRow:
 
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the header: what was compared, against what, with what."""
-    ranking = comparison.ranking
     first = next(iter(comparison.models.values()))
+    members = [one.m for one in comparison.models.values()]
+    score = (("Score", settings_text(comparison.ranking.settings)),) if comparison.has_imprecision else ()
+    return (
+        *_data(comparison),
+        ("Classes K", str(first.k)),
+        ("Members M", str(members[0]) if len(set(members)) == 1 else f"{min(members)} to {max(members)}"),
+        *score,
+        *_sources(comparison),
+    )
+
+
+def _sources(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+    """Return what lets the comparison run again."""
     digests = comparison.source.get("digests") or []
     hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
     seed = comparison.settings["rng"]
-    data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
-    members = [one.m for one in comparison.models.values()]
-    dropped = n_dropped(comparison.source)
-    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
     return (
-        ("Data", joined(data, _MOST_NAMED)),
-        ("Instances N", f"{ranking.n}{left_out}"),
-        ("Classes K", str(first.k)),
-        ("Members M", str(members[0]) if len(set(members)) == 1 else f"{min(members)} to {max(members)}"),
-        ("Score", settings_text(ranking.settings)),
         ("Seed", str(seed) if seed is not None else str(tuple(comparison.settings["seed"]))),
         ("Version", f"credibly {comparison.settings['version']}"),
         ("Input hash", hashes or "not known: arrays in memory"),
     )
+
+
+def _data(comparison: Comparison | RealComparison) -> tuple[tuple[str, str], ...]:
+    """Return what was compared, and how many instances there are."""
+    data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
+    dropped = n_dropped(comparison.source)
+    left_out = f" ({dropped} invalid {'row' if dropped == 1 else 'rows'} dropped)" if dropped else ""
+    return (("Data", joined(data, _MOST_NAMED)), ("Instances N", f"{comparison.ranking.n}{left_out}"))
 
 
 def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
@@ -81,27 +98,24 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
 
 
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
-    """Return places, differences to the first and their intervals at every trade-off asked for."""
+    """Return places, and differences to the first with their intervals, at every trade-off asked for."""
     ranking = comparison.ranking
-    columns = ("model", "place", "mean score", "minus the first", f"{100 * ranking.level:g} % joint interval")
-    found = []
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        rows = []
-        for at, name in enumerate(standing.names):
-            low, high = standing.intervals[at].tolist()
-            interval = "none: a mean is infinite" if math.isnan(low) else shown_range((low, high))
-            rows.append(
-                (
-                    name,
-                    standing.place(name),
-                    shown(float(standing.scores[at])),
-                    "" if at == 0 else shown(float(standing.differences[at])),
-                    "" if at == 0 else interval,
-                )
-            )
-        found.append((f"Trade-off {tradeoff:g}", Table(columns, tuple(rows))))
-    return found
+    return [(f"Trade-off {one:g}", _places(ranking.at(one))) for one in ranking.tradeoffs]
+
+
+def _places(standing: Any) -> Table:
+    """Return one order of the models, with places and differences to the first."""
+    columns = (
+        "model", "place", "mean score", f"behind the first by ({100 * standing.level:g} % joint interval)"
+    )  # fmt: skip
+    rows = []
+    for at, name in enumerate(standing.names):
+        own = standing.behind(name)
+        said = "" if at == 0 else "not known: a mean is infinite, or there is one instance"
+        if own is not None:
+            said = f"{shown(own[0])} ({shown_range(own[1])})"
+        rows.append((name, standing.place(name), shown(float(standing.scores[at])), said))
+    return Table(columns, tuple(rows))
 
 
 def without_points(comparison: Comparison) -> Table | None:
@@ -123,15 +137,22 @@ def without_points(comparison: Comparison) -> Table | None:
     return Table(("trade-off", "set predictions, smallest mean score first"), rows)
 
 
-def own_numbers(comparison: Comparison) -> Table:
-    """Return the cheap statistics of every model."""
+def own_numbers(comparison: Comparison | RealComparison) -> Table:
+    """Return the cheap statistics of every model, each with its interval."""
     names = list(dict.fromkeys(name for own in comparison.estimates.values() for name in own))
     rows = []
     for model, own in comparison.estimates.items():
         known = comparison.models[model]
-        values = (shown(own[name].value) if name in own else "" for name in names)
-        rows.append((model, known.kind, str(known.m), *values))
+        rows.append((model, known.kind, str(known.m), *(_with_interval(own.get(name)) for name in names)))
     return Table(("model", "kind", "members", *(title(name) for name in names)), tuple(rows))
+
+
+def _with_interval(estimate: Estimate | None) -> str:
+    """Write a number and its 95 % interval, where it has one."""
+    if estimate is None:
+        return ""
+    interval = f" ({shown_range(estimate.interval())})" if estimate.has_interval else ""
+    return f"{shown(estimate.value)}{interval}"
 
 
 def crossings(comparison: Comparison) -> Table | None:
@@ -166,7 +187,7 @@ def budgets(comparison: Comparison) -> Table | None:
     return Table(("model", "budget", "mean score"), rows) if rows else None
 
 
-def source_of(comparison: Comparison) -> Table:
+def source_of(comparison: Comparison | RealComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = (
@@ -180,7 +201,7 @@ def source_of(comparison: Comparison) -> Table:
         "n_resamples",
         "level",
     )
-    rows = [(key.replace("_", " "), str(settings[key])) for key in keys]
+    rows = [(key.replace("_", " "), str(settings[key])) for key in keys if key in settings]
     digests = comparison.source.get("digests") or []
     for path, digest in zip(comparison.source.get("paths") or [], digests, strict=True):
         rows.append((f"hash of {path}", str(digest)))
@@ -222,56 +243,152 @@ def _number(value: float) -> str:
     return 'float("inf")' if math.isinf(value) else repr(value)
 
 
-SCRIPTS = ("slider.js", "tables.js")
-FIRST_FINDINGS = 3
-"""Sentences of the first screen beside what to take; the others stand with places and ties."""
-
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
     "Ties",
-    "All models are scored on the same bootstrapped instances. Two are tied where the interval of the "
-    "difference of their means holds 0; the intervals hold jointly for all pairs of models at one trade-off. "
-    "A place such as 1 to 3 names the places a model can have given who is better beyond chance.",
-    "half width = q * sd*(E_a - E_b), q a quantile of the largest |deviation| / sd* over pairs",
+    "All models are measured on the same bootstrapped instances. Two are tied where the interval of the "
+    "difference between their means contains 0; for each number (accuracy, log loss, calibration gap, score "
+    "at one trade-off) the intervals hold jointly for all pairs of models. A place such as 1 to 3 names the "
+    "places a model can have given which models are better beyond chance. Gaps are compared by their size, "
+    "whatever their direction.",
+    "half width = q * sd*(a - b), q a quantile of the largest |deviation| / sd* over pairs",
     "Romano and Wolf, Stepwise multiple testing as formalized data snooping, Econometrica 2005.",
 )
 
 
 def render_comparison(comparison: Comparison) -> str:
-    """Return the page of a comparison."""
-    ranking = comparison.ranking
-    lines = TradeoffDisplay(ranking)
+    """Return the page of a comparison; what is about imprecision only where a model predicts sets."""
+    sets = comparison.has_imprecision
+    curves = ModelCurvesDisplay(comparison)
+    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + len(curves.drawn)) // 2), 0.05, 0.06)))
+    drawn.set_title("", loc="left")
+    contents = [
+        *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
+        ("models", "Each model by itself"),
+        *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
+        ("notes", "Notes on the data"),
+        ("methods", "Methods and references"),
+        ("again", "Make this report again"),
+    ]
     return filled(
         "comparison.html",
-        SCRIPTS,
+        WITH_SLIDER if sets else SCRIPTS,
         comparison.to_dict(),
         title=f"{len(comparison.models)} models compared",
         facts=facts(comparison),
-        findings=comparison.findings[:FIRST_FINDINGS],
-        more_findings=comparison.findings[FIRST_FINDINGS:],
-        recommendations=[(task, str(one)) for task, one in comparison.recommendations.items()],
-        main=_main(lines),
-        ranked=ranked(comparison, 1.0),
-        start=1.0,
-        most=lines.end,
-        standings=standings(comparison),
-        without_points=without_points(comparison),
+        headline=comparison.findings[0],
+        level=f"{100 * comparison.ranking.level:g} %",
+        leading=comparison.leading(),
+        averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
+        curves=drawn_figure(drawn, "Confidence against accuracy", "curves", curves.finding, curves.table()),
+        sets=_imprecision(comparison) if sets else None,
+        contents=contents,
         own=own_numbers(comparison),
-        groups=group_table(ranking.scores),
-        crossings=crossings(comparison),
         alternatives=alternatives(comparison),
         budgets=budgets(comparison),
-        figures=_figures(comparison),
-        warnings=comparison.warnings,
+        warnings=[one for one in comparison.warnings if not sets or one not in comparison.ranking.notes],
         notes=[note for note in comparison.notes if note not in comparison.warnings],
-        methods=(_method(comparison), TIES),
+        methods=(*((_method(comparison),) * sets), TIES),
         source=source_of(comparison),
         command=command_of(comparison),
     )
 
 
+SCORES_METHOD = MethodNote(
+    "Scores of real values",
+    "Proper scores, means over the same instances for all models. Where a model is given by quantiles, all "
+    "are scored by their quantiles at the levels they share; draws beside other kinds by the fair CRPS, that "
+    "of the distribution they were drawn from.",
+    "difference = mean of (score of a − score of b) over instances",
+    "Gneiting and Raftery, Strictly proper scoring rules, prediction, and estimation, JASA 2007; Ferro, Fair "
+    "scores for ensemble forecasts, Quarterly Journal of the Royal Meteorological Society 2014.",
+)
+
+
+def render_real_comparison(comparison: RealComparison) -> str:
+    """Return the page of a comparison of models of real values."""
+    ranking = comparison.ranking
+    figures = [
+        report_figure(
+            ScoreDifferencesDisplay(ranking, name),
+            f"Behind the first by {title(name)}",
+            f"differences-{name}",
+            size=(4.6, 2.8),
+            margins=(1.5, 0.75, 0.1, 0.3),
+        )
+        for name in ranking.standings
+    ]
+    kinds = list(dict.fromkeys(one.kind for one in comparison.models.values()))
+    return filled(
+        "reals.html",
+        ("tables.js",),
+        comparison.to_dict(),
+        title=f"{len(comparison.models)} models compared",
+        facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
+        findings=comparison.findings,
+        level=f"{100 * ranking.level:g} %",
+        contents=[
+            ("standings", "Places and ties"),
+            ("notes", "Notes on the data"),
+            ("methods", "Methods and references"),
+            ("again", "Make this report again"),
+        ],
+        main=figures[0],
+        standings=[(title(name), _places(one)) for name, one in ranking.standings.items()],
+        own=own_numbers(comparison),
+        figures=figures[1:],
+        warnings=comparison.warnings,
+        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        methods=(SCORES_METHOD, TIES),
+        source=source_of(comparison),
+        command=_real_command(comparison),
+    )
+
+
+def _real_command(comparison: RealComparison) -> str:
+    recorded = comparison.source.get("command")
+    if recorded:
+        return str(recorded)
+    settings = comparison.settings
+    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
+    names = ", ".join(repr(name) for name in comparison.ranking.standings)
+    lines = [
+        "import credibly as cr",
+        "",
+        "cr.compare(",
+        "    models,",
+        "    labels,",
+        f"    statistics=[{names}],",
+        f"    n_resamples={settings['n_resamples']},",
+        f"    level={settings['level']},",
+        f"    rng={seed},",
+        ').report("comparison.html")',
+    ]
+    return "\n".join(lines)
+
+
+def _imprecision(comparison: Comparison) -> dict[str, Any]:
+    """Return what is said about the price of imprecision."""
+    lines = TradeoffDisplay(comparison.ranking)
+    scored = [one for one in comparison.findings if "trade-off" in one]
+    return {
+        "findings": scored,
+        "warnings": [one for one in comparison.warnings if one in comparison.ranking.notes],
+        "recommendations": [(task, str(one)) for task, one in comparison.recommendations.items()],
+        "main": _main(lines),
+        "ranked": ranked(comparison, 1.0),
+        "start": 1.0,
+        "most": lines.end,
+        "standings": standings(comparison),
+        "without_points": without_points(comparison),
+        "groups": group_table(comparison.ranking.scores),
+        "crossings": crossings(comparison),
+        "figures": _figures(comparison),
+    }
+
+
 def _main(lines: TradeoffDisplay) -> ReportFigure:
-    """Return the figure of the first screen; the page's own heading is its title."""
+    """Return the score as lines over trade-offs; the page's own heading is its title."""
     ax = lines.draw(new_axes(6.4, 3.3, (0.6, 0.5, 1.3, 0.1)))
     ax.set_title("", loc="left")
     return drawn_figure(ax, "Mean score against trade-off", "lines", lines.finding, lines.table())

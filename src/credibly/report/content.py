@@ -15,6 +15,7 @@ from credibly.evaluation.words import n_dropped
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
+from credibly.plots.isotonic import CorpDisplay
 from credibly.report.html_parts import (
     MethodNote,
     ReportFigure,
@@ -51,6 +52,17 @@ GENERAL = (
         "Westfall and Young, Resampling-based multiple testing, Wiley 1993.",
     ),
 )
+RELIABILITY = MethodNote(
+    "Reliability diagram",
+    "Observed frequencies by isotonic regression: the best increasing function of the prediction, which "
+    "needs no bins. The band of chance holds what labels drawn from the predictions show. The band of the "
+    "true curve holds all of it at once with the stated confidence, for any number of instances, if that "
+    "curve rises.",
+    "minimise Σ (event − r(p))² over increasing r",
+    "Dimitriadis, Gneiting and Jordan, Stable reliability diagrams for probabilistic classifiers, PNAS, "
+    "2021; Dimitriadis et al., Honest calibration assessment for binary outcome predictions, Biometrika, "
+    "2023.",
+)
 DECOMPOSITION = MethodNote(
     "Calibration and refinement loss",
     "The Brier score split into what recalibration could remove and what it cannot, from bins of every "
@@ -67,15 +79,16 @@ def method_notes(
 ) -> tuple[MethodNote, ...]:
     """Return what statistics tell of themselves, then the methods that all share.
 
-    `decomposed` tells whether the Brier score was taken apart.
+    `decomposed` tells whether the Brier score was taken apart, as it is of classes.
     """
     own = [MethodNote(**told) for told in statistics.values()]
-    return (*own, *GENERAL, DECOMPOSITION) if decomposed else (*own, *GENERAL)
+    return (*own, *GENERAL, RELIABILITY, DECOMPOSITION) if decomposed else (*own, *GENERAL)
 
 
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
-_LARGE, _SMALL, _NULL = (0.5, 0.85, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
+_TITLED = (0.5, 1.0, 0.05, 0.26)
+_LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 
 
 FIGURE_OF = {"raters": "raters", "errors": "risk-coverage", "coverage": "reals", "stated": "reals"}
@@ -126,9 +139,8 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         if one.word == "conflict" and one.statistic is not None
     }
     if "classwise" in seen_in and "confidence" not in seen_in:
-        classes = ClasswiseDisplay(evaluation.curves.per_class, len(evaluation.classes)).panels
-        return _reliability(max(classes, key=lambda panel: panel.error_outside), "main")
-    return _reliability(ReliabilityDisplay(evaluation.curves.top_label), "main")
+        return _reliability(CorpDisplay(evaluation.curves.worst_class), "main")
+    return _reliability(CorpDisplay(evaluation.curves.isotonic), "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
@@ -137,7 +149,16 @@ def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]
         return "", ()
     display = ClasswiseDisplay(evaluation.curves.per_class, SHOWN_CLASSES, len(evaluation.classes))
     figures = [
-        _reliability(panel, f"class-{place}", small=True) for place, panel in enumerate(display.panels)
+        report_figure(
+            panel,
+            _reliability_title(panel),
+            f"class-{place}",
+            size=(2.3, 2.2),
+            margins=_SMALL,
+            small=True,
+            finding=panel.summary,
+        )
+        for place, panel in enumerate(display.panels)
     ]
     return display.finding, tuple(figures)
 
@@ -157,18 +178,18 @@ def _drawable(result: HypotestResult) -> bool:
     return null is not None and bool(np.isfinite(null).any())
 
 
-def _reliability(display: ReliabilityDisplay, anchor: str, *, small: bool = False) -> ReportFigure:
-    name = "Confidence against accuracy"
-    if not display.is_top_label:
-        own = display.curve.name
-        name = f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
-    if small:
-        return report_figure(
-            display, name, anchor, size=(2.3, 2.2), margins=_SMALL, small=True, finding=display.summary
-        )
-    ax = display.draw(new_axes(4.4, 3.8, _LARGE))
-    ax.set_title("", loc="left")  # the page's own heading says it
-    return drawn_figure(ax, name, anchor, display.finding, display.table())
+def _reliability_title(display: CorpDisplay | ReliabilityDisplay) -> str:
+    if display.is_top_label:
+        return "Confidence against accuracy"
+    own = display.curve.name
+    return f"{own[0].upper()}{own[1:]}: predicted probability against frequency"
+
+
+def _reliability(display: CorpDisplay, anchor: str) -> ReportFigure:
+    ax = display.draw(new_axes(4.4, 3.95, _LARGE if display.is_top_label else _TITLED))
+    if display.is_top_label:
+        ax.set_title("", loc="left")  # the page's own heading says it
+    return drawn_figure(ax, _reliability_title(display), anchor, display.finding, display.table())
 
 
 def _null(display: NullDisplay, anchor: str) -> ReportFigure:
@@ -205,6 +226,7 @@ def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
         ("Instances N", f"{seen.n}{left_out}"),
+        *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         ("Members M", str(seen.m)),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
     )
@@ -216,6 +238,13 @@ def how_tested(evaluation: Evaluation) -> str:
         return "Nothing was tested."
     number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
     tests = "one test" if number == 1 else f"{number} tests"
+    clusters = evaluation.predictions.n_clusters
+    if clusters is not None:
+        return (
+            f"{tests[0].upper()}{tests[1:]} on {clusters} clusters of rows, whose residuals changed their "
+            f"signs together {evaluation.settings['n_resamples']} times; the chance of a false conflict is "
+            f"about {100 * evaluation.settings['level']:.3g} %."
+        )
     return (
         f"{tests[0].upper()}{tests[1:]} on labels drawn {evaluation.settings['n_resamples']} times from the "
         f"predictions; the chance of a false conflict is at most {100 * evaluation.settings['level']:.3g} %."

@@ -18,17 +18,15 @@ from credibly.evaluation import (
     title,
 )
 from credibly.plots import Table
-from credibly.plots.curves import (
-    EnvelopeDisplay,
-    RecalibratedCurvesDisplay,
-    RecalibrationChangesDisplay,
-    RiskCoverageDisplay,
-)
+from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots.groups import AuditDisplay
 from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
 from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
 from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
 from credibly.plots.spread import ErrorSpreadDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.results.audit import AuditResult
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
@@ -258,6 +256,68 @@ def _drawable(check: PredictiveCheck, statistic: str) -> bool:
     return null is not None and bool(np.isfinite(null).any())
 
 
+AUDIT_METHOD = MethodNote(
+    "Audit of groups",
+    "In every group that the attributes form, alone and together, what was observed is summed and compared "
+    "with what the predictions say. Labels drawn from the predictions give all groups at once, so the "
+    "step-down p-values hold for all of them together and the intervals too. Groups that a listed group "
+    "explains are not listed.",
+    "adjusted p = (1 + #{replicates: largest |W| of it and all less clear groups >= |W|}) / (1 + b)",
+    "Westfall and Young, Resampling-based multiple testing, 1993.",
+)
+_MOST_GROUPS = 12
+
+
+def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
+    """Return the section about groups for whom the predictions are off."""
+    listed = result.findings or result.groups
+    rows = tuple(
+        (
+            one.group,
+            one.measure,
+            str(one.n),
+            f"{100 * one.observed:.1f} %",
+            f"{100 * one.expected:.1f} %",
+            f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
+            shown(one.adjusted_pvalue),
+            f"{100 * one.detectable:.1f}",
+        )
+        for one in listed[:_MOST_GROUPS]
+    )
+    columns = (
+        "group",
+        "counted",
+        "instances",
+        "observed",
+        "predicted",
+        "difference in points, simultaneous interval",
+        "adjusted p",
+        "smallest difference seen",
+    )
+    caption = "Groups that are off and that no other group explains"
+    if not result.findings:
+        caption = "The clearest groups; none is off by more than chance explains"
+    display = AuditDisplay(result, limit=_MOST_GROUPS)
+    height = 1.5 + 0.24 * len(display.shown)
+    return Section(
+        anchor="audit",
+        title="Is it calibrated for everyone?",
+        finding=result.headline,
+        verdicts=evaluation.answers["audit"],
+        tables=((caption, Table(columns, rows)),),
+        figures=(
+            report_figure(
+                display,
+                "Groups by their effect",
+                "audit-groups",
+                size=(7.2, height),
+                margins=(2.9, 1.05, 0.2, 0.3),
+            ),
+        ),
+        methods=(AUDIT_METHOD,),
+    )
+
+
 SCORE_METHOD = MethodNote(
     "Unified score",
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
@@ -470,7 +530,7 @@ def _change_finding(found: RecalibrationReport) -> str:
         if one.failure is not None:
             sentences.append(f"{name} could not be fitted: {one.failure}")
             continue
-        change = one.changes.get("log_loss") or next(iter(one.changes.values()))
+        change = one.changes.get("log_loss") or one.changes.get("crps") or next(iter(one.changes.values()))
         within = ""
         if change.difference.has_interval:
             within = f" (95 % interval of the change {interval_text(change.difference)})"
@@ -503,14 +563,19 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
     curves = RecalibratedCurvesDisplay(found)
-    first = report_figure(curves, "Confidence against accuracy, before and after", "recalibrated-curves")
+    first: tuple[ReportFigure, ...] = ()
+    if curves.curves:
+        stated, observed = curves.words.xlabel.capitalize(), curves.words.ylabel
+        caption = f"{stated} against {observed}, before and after"
+        first = (report_figure(curves, caption, "recalibrated-curves"),)
     names = next(one.changes for one in found.methods.values() if one.changes)
-    statistic = "disagreement_calibration_loss" if "disagreement_calibration_loss" in names else "log_loss"
-    if statistic not in names:
-        return (first,)
+    known = ("disagreement_calibration_loss", "log_loss", "crps")
+    statistic = next((name for name in known if name in names), None)
+    if statistic is None:
+        return first
     changes = RecalibrationChangesDisplay(found, statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
-        first,
+        *first,
         report_figure(changes, f"Change of {title(statistic)}", "changes", size=(4.6, 2.8), margins=margins),
     )

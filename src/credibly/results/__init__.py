@@ -1,41 +1,52 @@
 """What tests and measures return; plots and reports read these, so nothing here computes."""
 
-from credibly.results.certificates import Certificate
+from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.results.coverage import SetCoverage, Slab, Strata
 from credibly.results.curves import (
     CorpCurve,
     EnvelopeCurve,
     MemberFunctions,
+    MurphyCurve,
     ReliabilityCurve,
     RiskCoverageCurve,
     SimplexMap,
     SpreadCurve,
 )
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.power import PowerCurve, PowerStudy
+from credibly.results.power import LabelPlan, PowerCurve, PowerStudy
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import DecisionCosts, Detection, DetectionScore, EpistemicScore, ScoreStability
 from credibly.results.tests import CheckResult, CredalTestResult, HypotestResult, ValidityResult
 from credibly.results.witness import WitnessDirection, WitnessResult
 
 __all__ = [
+    "AuditGroup",
+    "AuditResult",
     "Certificate",
     "Change",
     "CheckResult",
     "CorpCurve",
     "CredalTestResult",
+    "CrpsDecomposition",
+    "DecisionCosts",
+    "Detection",
+    "DetectionScore",
     "DisagreementDecomposition",
     "EnvelopeCurve",
     "EpistemicScore",
+    "EquivalenceResult",
     "Estimate",
     "Estimates",
     "HypotestResult",
     "HypothesisCheck",
+    "LabelPlan",
     "LossDecomposition",
     "MemberFunctions",
     "MethodChanges",
+    "MurphyCurve",
     "PowerCurve",
     "PowerStudy",
     "PredictiveCheck",

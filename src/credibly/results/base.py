@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-Tail = Literal["greater", "two-sided"]
+Tail = Literal["greater", "two-sided", "less"]
 Notion = Literal["confidence", "classwise", "distribution"]
 
 
@@ -87,11 +87,11 @@ class Result:
         # A picture is made from a finished result: this method is only its handle, so the arrow from results
         # to plots exists while it runs and not while the modules load.
         # tach-ignore(Result.plot is the user's handle on the room that draws)
-        from credibly.plots import picture
+        from credibly.plots import kinds_of, picture
 
         for name in self.drawn_as:
             part = getattr(self, name)
-            if part is not None:
+            if part is not None and kind not in kinds_of(self):
                 return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
         return picture(self, kind, **options).draw(ax, label=label)
 

@@ -7,7 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from credibly.results.base import Result
+from credibly.results.base import Result, require_level
+from credibly.results.tests import HypotestResult, Word
+
+BINOMIAL = 0.25
+"""The largest level at which binomial bounds hold for events of unlike probability."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Certificate(Result):
     def upper(self) -> float:
         """The error is at most this, with confidence `level`."""
         alpha = 1.0 - self.level
-        if self.hits is None or self.confidence is None:
+        if self.hits is None or self.confidence is None or alpha > BINOMIAL:
             return self.value + self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n))
         low = _at_least(self.hits, self.n, alpha)
         high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
@@ -66,15 +70,16 @@ class Certificate(Result):
         Returns
         -------
         float
-            Small where the error is certainly smaller.
+            Small where the error is certainly smaller. The binomial one is exact up to 25 %, and 1 beyond.
         """
         if margin <= self.value:
             return 1.0
-        if self.hits is None or self.confidence is None:
+        if self.hits is None or self.confidence is None or 1.0 - self.level > BINOMIAL:
             return math.exp(-2 * self.n * ((margin - self.value) / self.largest_change) ** 2)
-        fewer = _chance_of_as_many(self.hits, self.n, self.confidence - margin)
-        more = _chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
-        return max(fewer, more)
+        fewer = chance_of_as_many(self.hits, self.n, self.confidence - margin)
+        more = chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
+        found = max(fewer, more)
+        return found if found <= BINOMIAL else 1.0
 
     def within(self, margin: float) -> bool:
         """Tell whether the error is smaller than `margin`, with confidence `level`.
@@ -98,6 +103,67 @@ class Certificate(Result):
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class EquivalenceResult(HypotestResult):
+    """Whether a calibration error is smaller than a margin, for sure.
+
+    The fields of :class:`HypotestResult`, with the hypothesis turned round: the error is the margin or more,
+    so that a small p-value speaks for the predictions; the effect size is the observed error minus the
+    margin, and the acceptance region begins as far below the margin as the bound is above the observed error.
+    Of several errors the p-value is the largest one, and the bound that of its error: all are within the
+    margin where it is.
+
+    Attributes
+    ----------
+    margin : float
+        The smallest error that matters.
+    certificate : Certificate
+        The upper bound behind the p-value.
+    """
+
+    margin: float = 0.0
+    certificate: Certificate = dataclasses.field(kw_only=True)
+
+    def upper(self, level: float = 0.05) -> float:
+        """Return what the error is at most, with confidence 1 - `level`."""
+        require_level(level)
+        return dataclasses.replace(self.certificate, level=1.0 - level).upper
+
+    def verdict(self, level: float = 0.05) -> Word:
+        """Return "no conflict found" where the error is within the margin, else "cannot tell"."""
+        return "no conflict found" if self.rejects(level) else "cannot tell"
+
+    def sentence(self, level: float = 0.05) -> str:
+        """Return the answer in words: within so many points, or not shown.
+
+        Parameters
+        ----------
+        level : float
+            Probability of calling an error small that is not, at most.
+
+        Returns
+        -------
+        str
+            With the bound of the error.
+        """
+        sure, most = f"{100 * (1 - level):.4g} % sure", _points(self.upper(level))
+        if self.rejects(level):
+            return f"{self.statistic_name} is within {_points(self.margin)}, {sure}: it is at most {most}."
+        return (
+            f"Not shown that {self.statistic_name} is within {_points(self.margin)}: it is at most {most}, "
+            f"{sure}."
+        )
+
+    def __str__(self) -> str:
+        return f"{self.sentence()} (observed {self.statistic:.4g}, p = {self.pvalue:.3g}, n = {self.n})"
+
+
+def _points(share: float) -> str:
+    """Write a share in points of probability, rounded up: bounds must stay bounds."""
+    digits = f"{math.ceil(round(1e4 * share, 6)) / 100:g}"
+    return f"{digits} point" if digits == "1" else f"{digits} points"
+
+
 def _at_least(events: int, n: int, alpha: float) -> float:
     """Return the exact lower bound of the mean probability of n independent events.
 
@@ -111,7 +177,7 @@ def _at_least(events: int, n: int, alpha: float) -> float:
     return float(betaincinv(events, n - events + 1, alpha))
 
 
-def _chance_of_as_many(events: int, n: int, mean: float) -> float:
+def chance_of_as_many(events: int, n: int, mean: float) -> float:
     """Return the largest chance of so many of n independent events whose mean probability is `mean`."""
     from scipy.special import betainc
 

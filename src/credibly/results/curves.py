@@ -91,6 +91,8 @@ class CorpCurve(Result):
         The curve there: the observed frequency of the piece.
     weight : ndarray (b,)
         Instances of the piece.
+    counts : ndarray (20,)
+        Instances by prediction, in twenty equal ranges from 0 to 1.
     at : ndarray (q,)
         Predictions at which bands are told, evenly over the instances.
     score : {"brier", "log_loss"}
@@ -127,6 +129,7 @@ class CorpCurve(Result):
     high: HostArray
     recalibrated: HostArray
     weight: HostArray
+    counts: HostArray
     at: HostArray
     score: str
     loss: Estimate
@@ -149,11 +152,68 @@ class CorpCurve(Result):
         ends = np.stack([self.low, self.high], axis=1).ravel()
         return np.asarray(np.interp(self.at, ends, np.repeat(self.recalibrated, 2)))
 
+    @property
+    def beyond(self) -> HostArray:
+        """At which predictions the curve is beyond what chance explains there: -1 below `band`, 1 above."""
+        if self.band is None:
+            return np.zeros(self.at.shape, dtype=np.int64)
+        values = self.values
+        return (values > self.band[1] + 1e-12).astype(np.int64) - (values < self.band[0] - 1e-12)
+
     def __str__(self) -> str:
         return (
             f"CORP curve of the {self.name} (n = {self.n}): {self.score} {self.loss.value:.4g} = "
             f"miscalibration {self.miscalibration.value:.4g} - discrimination "
             f"{self.discrimination.value:.4g} + uncertainty {self.uncertainty.value:.4g}"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class MurphyCurve(Result):
+    """Mean cost of acting on a probability, by the threshold above which one acts.
+
+    A false alarm costs the threshold t and a miss 1 - t.
+
+    Attributes
+    ----------
+    name : str
+        The class that one acts against.
+    thresholds : ndarray (t,)
+        Where one acts.
+    cost, stderr : ndarray (t,)
+        Mean cost there and its standard error.
+    constant : ndarray (t,)
+        The cost of predicting the share of events for all.
+    level : float
+        Coverage of `band` at each threshold.
+    n : int
+        Number of instances.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    name: str
+    thresholds: HostArray
+    cost: HostArray
+    stderr: HostArray
+    constant: HostArray
+    level: float
+    n: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def band(self) -> tuple[HostArray, HostArray]:
+        """Lower and upper end of the interval at each threshold."""
+        from scipy.special import ndtri
+
+        half = float(ndtri((1 + self.level) / 2)) * self.stderr
+        return np.maximum(self.cost - half, 0.0), self.cost + half
+
+    def __str__(self) -> str:
+        worst = int(self.cost.argmax())
+        return (
+            f"Murphy curve of {self.name} (n = {self.n}): largest cost {self.cost[worst]:.4g} at threshold "
+            f"{self.thresholds[worst]:.4g}, {self.constant[worst]:.4g} with one prediction for all"
         )
 
 

@@ -117,6 +117,105 @@ def standard_error_of(sums: Mapping[str, Array]) -> tuple[float | None, str | No
     return error, _SAME if variance <= least else skewness_refusal(abs(cube / n) / variance**1.5, n)
 
 
+_ONE_DECIDES = 0.7
+FEWEST_CLUSTERS = 6
+"""Below this signs of clusters reject nothing at 5 %, and no interval is offered."""
+
+
+def cluster_error(
+    value: float, without: HostArray, sizes: HostArray, independent: float | None
+) -> dict[str, Any]:
+    """Return the jackknife error of a value that is `without` each of its clusters (c,) in turn.
+
+    Clusters of unequal sizes have fewer degrees of freedom than their number: with a correlation r of rows
+    that the design effect (se / independent se)^2 tells,
+
+        v_c = n_c (1 + (n_c - 1) r),      degrees = (sum v)^2 / sum v^2 - 1.
+
+    Parameters
+    ----------
+    value : float
+        The value of all rows.
+    without : ndarray (c,)
+        The value without each cluster.
+    sizes : ndarray (c,)
+        Rows of every cluster.
+    independent : float or None
+        The standard error were all rows independent; None takes rows of a cluster for the same.
+
+    Returns
+    -------
+    dict
+        Fields of an Estimate: standard error, why it makes no interval, clusters and degrees of freedom.
+    """
+    number = without.size
+    moved = without - value
+    if not np.isfinite(moved).all():
+        infinite = "the value is infinite, or is so without one of its clusters"
+        return {"stderr": None, "interval_refusal": infinite, "n_clusters": number}
+    error = math.sqrt((number - 1) / number * float(moved @ moved))
+    largest = float(np.abs(moved).max())
+    skewness = math.inf
+    if largest > _ROUNDING:
+        scaled = (moved - moved.mean()) / largest
+        skewness = abs(float(np.mean(scaled**3))) / max(float(np.mean(scaled**2)), 1e-300) ** 1.5
+    refusal = cluster_refusal(skewness, number)
+    return {
+        "stderr": error,
+        "interval_refusal": refusal,
+        "n_clusters": number,
+        "degrees_of_freedom": degrees_of_freedom(sizes, error, independent),
+    }
+
+
+def cluster_refusal(skewness: float, number: int) -> str | None:
+    """Return why clusters with contributions of this skewness have no interval; None where they have one.
+
+    The skewness of so many numbers is at most about the root of their number, where one decides.
+    """
+    if number < FEWEST_CLUSTERS:
+        return f"{number} clusters are too few, {FEWEST_CLUSTERS} are needed"
+    if math.isinf(skewness):
+        return _SAME
+    if skewness <= _ONE_DECIDES * math.sqrt(number):
+        return None
+    return f"one of {number} clusters decides the value (skewness of their contributions {skewness:.2g})"
+
+
+def degrees_of_freedom(sizes: HostArray, error: float, independent: float | None) -> float:
+    """Return how many clusters of equal sizes tell as much as these, less one; see `cluster_error`."""
+    share = 1.0
+    if independent and sizes.max() > 1:
+        share = ((error / independent) ** 2 - 1) / (float(sizes @ sizes) / float(sizes.sum()) - 1)
+    variance = sizes * (1 + (sizes - 1) * min(1.0, max(0.0, share)))
+    return float(variance.sum() ** 2 / (variance @ variance) - 1)
+
+
+def mean_error(values: Array, codes: HostArray | None = None) -> dict[str, Any]:
+    """Return the fields of an Estimate that tell the error of the mean of values (n,), of rows or clusters.
+
+    Parameters
+    ----------
+    values : array (n,)
+        Contributions of the instances, or their influence.
+    codes : ndarray (n,), optional
+        Which cluster every instance belongs to; None where all are independent.
+
+    Returns
+    -------
+    dict
+        As `cluster_error` returns it; of independent rows the standard error and its refusal.
+    """
+    if codes is None:
+        return {"stderr": standard_error(values), "interval_refusal": mean_refusal(values)}
+    held = to_host(values).astype(np.float64)
+    every, sizes = np.bincount(codes, held), np.bincount(codes).astype(np.float64)
+    present = sizes > 0
+    every, sizes = every[present], sizes[present]
+    without = (every.sum() - every) / (sizes.sum() - sizes)
+    return cluster_error(float(held.mean()), without, sizes, standard_error(held))
+
+
 def mean_refusal(values: Array) -> str | None:
     """Return why the mean of values (n,) has no normal interval; None where it has one."""
     xp = namespace(values)
@@ -169,6 +268,10 @@ class Estimate(Result):
         Why no interval is offered, None where it is.
     interval_method : {"normal", "wilson"}
         ``value +- z stderr``, or Wilson's interval of a share, which holds near 0 and 1 too.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together: the standard error is that of clusters.
+    degrees_of_freedom : float or None
+        Of Student's t, whose quantile takes the place of z then.
     """
 
     name: str
@@ -179,6 +282,8 @@ class Estimate(Result):
     notes: tuple[str, ...] = ()
     interval_refusal: str | None = None
     interval_method: Literal["normal", "wilson"] = "normal"
+    n_clusters: int | None = None
+    degrees_of_freedom: float | None = None
 
     def __float__(self) -> float:
         return self.value
@@ -234,8 +339,6 @@ class Estimate(Result):
         UnsupportedError
             If no interval of this statistic keeps its coverage; the message names the alternative.
         """
-        from scipy.special import ndtri
-
         require_level(level)
         if not self.has_interval or self.stderr is None:
             reason = self.interval_refusal or "it has no standard error here"
@@ -246,14 +349,24 @@ class Estimate(Result):
                 "Use more instances, the debiased variant of a binned error, or `calibration_test`, whose "
                 "acceptance region is valid for any n.",
             )
-        z = float(ndtri((1 + level) / 2))
+        z = factor(level, self.degrees_of_freedom)
         if self.interval_method == "wilson":
             return _wilson(self.value, self.n, z)
         return self.value - z * self.stderr, self.value + z * self.stderr
 
     def __str__(self) -> str:
         error = "" if self.stderr is None else f" ± {self.stderr:.2g}"
-        return f"{self.name} {self.value:.6g}{error} (n = {self.n})"
+        clusters = "" if self.n_clusters is None else f" in {self.n_clusters} clusters"
+        return f"{self.name} {self.value:.6g}{error} (n = {self.n}{clusters})"
+
+
+def factor(level: float, degrees: float | HostArray | None = None) -> Any:
+    """Return how many standard errors make an interval: normal, of clusters Student's."""
+    from scipy.special import ndtri, stdtrit
+
+    share = (1 + level) / 2
+    found = ndtri(share) if degrees is None else stdtrit(degrees, share)
+    return float(found) if np.ndim(found) == 0 else found
 
 
 def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
@@ -277,7 +390,7 @@ class RootEstimate(Estimate):
 
     Attributes
     ----------
-    name, value, stderr, n, settings, notes, interval_refusal, interval_method
+    name, value, stderr, n, settings, notes, interval_refusal, interval_method, n_clusters, degrees_of_freedom
         As of any Estimate; `stderr` is None.
     squared : Estimate
         What the root is taken of; a negative value gives a negative root, to be read as "below zero".
@@ -360,6 +473,10 @@ class Estimates(Result):
         Why no interval is offered, None where it is.
     refused : ndarray or None
         Which entries the refusal concerns; all of them where None.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
+    degrees_of_freedom : ndarray or None
+        Of Student's t, of the same shape, where rows belong together.
     """
 
     name: str
@@ -368,6 +485,8 @@ class Estimates(Result):
     n: int
     interval_refusal: str | None = None
     refused: HostArray | None = None
+    n_clusters: int | None = None
+    degrees_of_freedom: HostArray | None = None
 
     def __getitem__(self, index: Any) -> Estimate:
         if np.ndim(self.value[index]):
@@ -381,7 +500,16 @@ class Estimates(Result):
         why = self.interval_refusal
         if self.refused is not None and not self.refused[index]:
             why = None
-        return Estimate(self.name, float(self.value[index]), stderr, self.n, {}, (), why)
+        degrees = None if self.degrees_of_freedom is None else float(self.degrees_of_freedom[index])
+        return Estimate(
+            self.name,
+            float(self.value[index]),
+            stderr,
+            self.n,
+            interval_refusal=why,
+            n_clusters=self.n_clusters,
+            degrees_of_freedom=degrees,
+        )
 
     def interval(self, level: float = 0.95) -> tuple[HostArray, HostArray]:
         """Return normal intervals, one per entry.
@@ -396,13 +524,11 @@ class Estimates(Result):
         tuple of ndarray
             Lower and upper ends; NaN for entries without an interval.
         """
-        from scipy.special import ndtri
-
         require_level(level)
         refused = np.full(self.value.shape, self.interval_refusal is not None)
         if self.interval_refusal is not None and self.refused is not None:
             refused = self.refused
         if self.stderr is None or refused.all():
             self[(0,) * self.value.ndim].interval(level)  # raises with the reason
-        half = float(ndtri((1 + level) / 2)) * np.where(refused, np.nan, np.asarray(self.stderr))
+        half = factor(level, self.degrees_of_freedom) * np.where(refused, np.nan, np.asarray(self.stderr))
         return self.value - half, self.value + half

@@ -271,3 +271,78 @@ class WorldPicture(Result):
     inside: HostArray
     labels: HostArray
     weights: HostArray | None
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelPlan(Result):
+    """How many instances to label, for each aim and for all of them.
+
+    Attributes
+    ----------
+    aims : mapping of str to int
+        Instances for the ``"width"`` of the interval, the ``"gap"`` that is noticed, and the ``"margin"``
+        that a calibrated model is shown to be within.
+    width, gap, margin : float or None
+        These sizes, None where not asked for.
+    labels_each : int
+        Labels per instance.
+    level, power : float
+        Confidence of interval and certificate, and probability that the wanted answer is found.
+    confidence : float
+        Mean confidence of the predictions.
+    n : int
+        Number of predictions that the plan was made from.
+    notes : tuple of str
+        What was converted on the way.
+    """
+
+    aims: Mapping[str, int]
+    width: float | None
+    gap: float | None
+    margin: float | None
+    labels_each: int
+    level: float
+    power: float
+    confidence: float
+    n: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def instances(self) -> int:
+        """Instances that are enough for every aim."""
+        return max(self.aims.values())
+
+    @property
+    def labels(self) -> int:
+        """All labels together."""
+        return self.instances * self.labels_each
+
+    def sentence(self) -> str:
+        """Return the plan in words.
+
+        Returns
+        -------
+        str
+            How many instances, what for, and whether so many were given.
+        """
+        sure, likely = f"{100 * self.level:.4g} %", f"{100 * self.power:.4g} %"
+        told = {
+            "width": f"a {sure} interval of the average gap that is {_points(self.width)} wide",
+            "gap": f"a test that notices an average gap of {_points(self.gap)} ({likely} of the time)",
+            "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
+            f"reached {likely} of the time)",
+        }
+        each = "" if self.labels_each == 1 else f", {self.labels_each} labels each"
+        aims = " and for ".join(told[name] for name in self.aims)
+        found = f"Label {self.instances} instances{each}: enough for {aims}."
+        if self.instances > self.n:
+            found += f" These are only {self.n}: find {self.instances - self.n} more like them."
+        return found
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+def _points(share: float | None) -> str:
+    size = f"{100 * (share or 0.0):.4g}"
+    return f"{size} point" if size == "1" else f"{size} points"

@@ -8,7 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, nearest
 from credibly.results.base import Result
-from credibly.results.curves import ReliabilityCurve
+from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 
@@ -59,8 +59,8 @@ class MethodChanges(Result):
         The parameters of a fit on all data; empty where it failed.
     changes : mapping of str to Change
         Per statistic; empty where it failed.
-    curve : ReliabilityCurve or None
-        Confidence against accuracy after recalibration.
+    curve : ReliabilityCurve, EnvelopeCurve or None
+        Confidence against accuracy after recalibration; of real values the coverage of central intervals.
     failure : str or None
         Why it could not be fitted; None where it could.
     notes : tuple of str
@@ -70,7 +70,7 @@ class MethodChanges(Result):
     method: str
     description: str
     changes: Mapping[str, Change]
-    curve: ReliabilityCurve | None
+    curve: ReliabilityCurve | EnvelopeCurve | None
     failure: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -83,8 +83,9 @@ class RecalibrationReport(Result):
     ----------
     methods : mapping of str to MethodChanges
         By name, in the order asked for.
-    curve : ReliabilityCurve
-        Confidence against accuracy before.
+    curve : ReliabilityCurve, EnvelopeCurve or None
+        Confidence against accuracy before; of real values the coverage of central intervals, where quantiles
+        have symmetric levels.
     n, n_folds : int
         Instances, and the parts that were held out in turn.
     settings : mapping
@@ -94,19 +95,19 @@ class RecalibrationReport(Result):
     """
 
     methods: Mapping[str, MethodChanges]
-    curve: ReliabilityCurve
+    curve: ReliabilityCurve | EnvelopeCurve | None
     n: int
     n_folds: int
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
-    def best(self, statistic: str = "log_loss") -> str | None:
+    def best(self, statistic: str | None = None) -> str | None:
         """Return the method with the smallest value of a statistic, or None where none improves it.
 
         Parameters
         ----------
-        statistic : str
-            What to compare.
+        statistic : str, optional
+            What to compare. Default: log loss, or of real values CRPS.
 
         Returns
         -------
@@ -114,6 +115,8 @@ class RecalibrationReport(Result):
             Name of the method; a difference within its noise counts too, so look at the interval.
         """
         known = {name for one in self.methods.values() for name in one.changes}
+        if statistic is None:
+            statistic = "crps" if "crps" in known else "log_loss"
         if statistic not in known:
             raise InputError(
                 "`statistic`", "must be one of the report", f"got {statistic!r}", nearest(statistic, known)

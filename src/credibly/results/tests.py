@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from credibly.results.witness import WitnessResult  # which is made of the results here
 
 
+def smallest_pvalue(n_clusters: int) -> float:
+    """Return the smallest p-value that signs of clusters can reach: an observation and its mirror image."""
+    return float(2.0 ** (1 - min(n_clusters, 1000)))
+
+
 @dataclasses.dataclass(frozen=True)
 class HypotestResult(Tested, Result):
     """A null hypothesis, a statistic and a p-value.
@@ -36,8 +41,8 @@ class HypotestResult(Tested, Result):
         Probability, under the hypothesis, of a statistic at least as extreme.
     pvalue_interval : tuple of float or None
         95 % Monte-Carlo interval of the p-value; None where it is not simulated.
-    tail : {"greater", "two-sided"}
-        Which deviations count as extreme.
+    tail : {"greater", "two-sided", "less"}
+        Which deviations count as extreme; "less" of the test that an error is within a margin.
     null_distribution : ndarray or None
         The replicates' statistics.
     acceptance_region : tuple of float
@@ -60,6 +65,8 @@ class HypotestResult(Tested, Result):
         Westfall-Young adjustment where several statistics were tested together.
     components : mapping of str to HypotestResult
         Per-statistic results of an omnibus test.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
     """
 
     name: str
@@ -80,6 +87,7 @@ class HypotestResult(Tested, Result):
     notes: tuple[str, ...] = ()
     adjusted_pvalue: float | None = None
     components: Mapping[str, HypotestResult] = dataclasses.field(default_factory=dict)
+    n_clusters: int | None = None
 
     @property
     def is_beyond_replicates(self) -> bool:
@@ -104,14 +112,16 @@ class HypotestResult(Tested, Result):
         """Return the test's answer in one of three words.
 
         "conflict" is a rejection by `deciding_pvalue`. "cannot tell" means that a rejection was out of reach:
-        no p-value these replicates can give is small enough (also where the statistic lies beyond all of
-        them, but an adjusted p-value does not follow), all replicates are equal to the observation, or the
-        acceptance region spans more than half of all values the statistic can take. Everything else is "no
-        conflict found".
+        no p-value these replicates, or so few clusters, can give is small enough (also where the statistic
+        lies beyond all of them, but an adjusted p-value does not follow), all replicates are equal to the
+        observation, or the acceptance region spans more than half of all values the statistic can take.
+        Everything else is "no conflict found".
         """
         require_level(level)
         if self.deciding_pvalue <= level:
             return "conflict"
+        if self.n_clusters is not None and smallest_pvalue(self.n_clusters) > level:
+            return "cannot tell"
         sides = 2 if self.tail == "two-sided" else 1
         if self.n_resamples and sides / (self.n_resamples + 1) > level:
             return "cannot tell"
@@ -180,6 +190,8 @@ class CheckResult(HypotestResult):
         Adjusted over the statistics, or over groups and statistics.
     components : mapping of str to HypotestResult
         Empty: a check has no parts.
+    n_clusters : int or None
+        Number of independent clusters, where rows belong together.
     paper_pvalue : float
         P21's p: share of the replicates strictly below the observation (its Algorithm 3).
     upper_pvalue, lower_pvalue : float

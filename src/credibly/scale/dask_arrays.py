@@ -11,6 +11,7 @@ import numpy as np
 
 from credibly._arrays.engines import Cluster, Engine
 from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, LabelCounts, Rows
@@ -30,7 +31,7 @@ class DaskScan(Rows):
     predictions, labels : dask.array
         All rows, cut at the same places.
     beside : dict of str to dask.array
-        ``weight``, ``groups`` and ``features`` of the rows, where there are some, cut alike.
+        ``weight``, ``groups``, ``features`` and ``clusters`` of the rows, where there are some, cut alike.
     kind : str or None
         What the numbers are.
     member_axis : int or None
@@ -84,6 +85,12 @@ class DaskScan(Rows):
             done += length
             if progress is not None:
                 progress(done, self.n)
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, cut like the predictions."""
+        array = require_module("dask.array", "a Dask array", pip("dask"))
+        cut = array.from_array(groups, chunks=(self.lengths,))
+        return dataclasses.replace(self, beside={**self.beside, "groups": cut})
 
     def _run(self, tasks: Iterator[Any]) -> Iterator[Any]:
         if isinstance(self.engine, Cluster):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from credibly._arrays.engines import Engine, Serial, as_engine
 from credibly._arrays.errors import InputError
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.pieces import Piece
@@ -106,6 +107,11 @@ class Scan(Rows):
             if progress is not None:
                 progress(piece.stop, self.n)
 
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, each piece with its own."""
+        pieces = (dataclasses.replace(one, groups=groups[one.start : one.stop]) for one in self.pieces)
+        return dataclasses.replace(self, pieces=tuple(pieces))
+
     def gather(self) -> tuple[Any, Any]:
         """Return mean predictions and labels of all rows in memory, for what compares pairs of instances."""
         return gathered(self)
@@ -177,9 +183,19 @@ def scan(
     sample_weight: Any = None,
     groups: Any = None,
     features: Any = None,
+    clusters: Any = None,
     chunk_rows: int | None = None,
     engine: Any = None,
     skip_bad_shards: bool = False,
+    drop_invalid: bool = False,
+    normalise: bool = False,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    ignore_label: Any = None,
+    n_raters: int | None = None,
+    id: str | None = None,
+    classes: Sequence[str] | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Rows:
     """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
 
@@ -202,6 +218,8 @@ def scan(
         Group of every instance, where the files do not hold them.
     features : array (n, d), optional
         Features of the instances, where the files do not hold them.
+    clusters : array (n,), optional
+        Ids of what rows share, where the files do not hold them; chunks may split a cluster.
     chunk_rows : int, optional
         Rows per chunk; by default a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks
         of Dask arrays are chunks as they are.
@@ -209,6 +227,8 @@ def scan(
         Where chunks are worked on; the current `distributed.Client` where there is one, else this process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
+    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels : optional
+        How each file is read, as for `load`. Files that need one of these are read whole, each as one chunk.
 
     Returns
     -------
@@ -232,22 +252,35 @@ def scan(
     True
     """
     chosen = as_engine(engine)
-    if hasattr(predictions, "__dask_graph__"):
+    beside = {"groups": groups, "features": features, "clusters": clusters}
+    options = {
+        "drop_invalid": drop_invalid or None,
+        "normalise": normalise or None,
+        "columns": columns,
+        "exclude": tuple(exclude) or None,
+        "ignore_label": ignore_label,
+        "n_raters": n_raters,
+        "id": id,
+        "classes": classes,
+        "levels": levels,
+    }
+    said = {name: value for name, value in options.items() if value is not None}
+    if hasattr(predictions, "__dask_graph__") and not said:
         from credibly.scale.dask_arrays import scan_dask
 
-        beside = {"weight": sample_weight, "groups": groups, "features": features}
+        beside |= {"weight": sample_weight}
         return scan_dask(predictions, labels, beside, kind, member_axis, chosen)
     pieces, notes = find_pieces(
         predictions,
         labels,
         sample_weight,
-        groups=groups,
-        features=features,
+        beside=beside,
         kind=kind,
         member_axis=member_axis,
         chunk_rows=chunk_rows,
         engine=chosen,
         skip_bad=skip_bad_shards,
+        said=said,
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
     return Scan(tuple(pieces), chosen, tuple(notes), source)

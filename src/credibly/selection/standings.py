@@ -72,29 +72,25 @@ class Crossing(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing(Result):
-    """The models at one trade-off, best first.
+class Places(Result):
+    """Models by one number, best first, with ties called ties.
 
     Attributes
     ----------
-    tradeoff : float
-        The trade-off.
     names : tuple of str
         The models in order.
     scores : ndarray (m,)
-        Mean scores in that order.
+        The number in that order.
     best_ranks, worst_ranks : ndarray (m,)
         Places each model can have, given who is better beyond chance: equal ranges are ties.
     differences : ndarray (m,)
-        Mean score minus that of the first; at an infinite trade-off mean imprecision, or between points mean
-        distance; NaN where a mean is infinite.
+        How much worse than the first; NaN where a mean is infinite.
     intervals : ndarray (m, 2)
         Simultaneous intervals of these differences; NaN where a mean is infinite, and with one instance.
     level : float
         Their joint coverage over all pairs.
     """
 
-    tradeoff: float
     names: tuple[str, ...]
     scores: HostArray
     best_ranks: HostArray
@@ -110,15 +106,130 @@ class Standing(Result):
             name for name, place in zip(self.names[1:], self.best_ranks[1:], strict=True) if place == 1
         )
 
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The first model and those that are tied with it."""
+        return (self.names[0], *self.tied_with_first)
+
     def place(self, name: str) -> str:
         """Return the place of a model as text: "2", or "1 to 3" where it is tied."""
+        at = self._at(name)
+        low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
+        return str(low) if low == high else f"{low} to {high}"
+
+    def behind(self, name: str) -> tuple[float, tuple[float, float]] | None:
+        """Return how much worse than the first a model is, with the joint interval; None where not known."""
+        at = self._at(name)
+        low, high = self.intervals[at].tolist()
+        return None if at == 0 or math.isnan(low) else (float(self.differences[at]), (low, high))
+
+    def _at(self, name: str) -> int:
         if name not in self.names:
             raise InputError(
                 "`name`", "must be one of the models", f"got {name!r}", nearest(name, self.names)
             )
-        at = self.names.index(name)
-        low, high = int(self.best_ranks[at]), int(self.worst_ranks[at])
-        return str(low) if low == high else f"{low} to {high}"
+        return self.names.index(name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing(Places):
+    """The models at one trade-off, best first; at an infinite one imprecision, then distance decides.
+
+    Attributes
+    ----------
+    tradeoff : float
+        The trade-off; the numbers are mean scores there.
+    """
+
+    tradeoff: float
+
+
+def ranks(low: HostArray, value: HostArray, n: int) -> tuple[HostArray, HostArray]:
+    """Return the best and the worst place of every model, where low[i, j] bounds how much worse i is than j.
+
+    A finite mean is better than an infinite one. One instance tells nothing else.
+    """
+    finite = np.isfinite(value)
+    worse = finite[None, :] & ~finite[:, None]
+    if n > 1:  # of one instance always the same is drawn: that nothing moves says nothing
+        worse |= low > 0
+    return 1 + worse.sum(axis=1), len(value) - worse.sum(axis=0)
+
+
+def places(
+    names: tuple[str, ...],
+    values: HostArray,
+    draws: HostArray,
+    level: float,
+    n: int,
+    best: Literal["smallest", "largest", "nearest zero"],
+) -> Places:
+    """Return models in the order of a mean over instances.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The models.
+    values : ndarray (m,)
+        Their means.
+    draws : ndarray (b, m)
+        The means on bootstrapped instances, the same ones for all models.
+    level : float
+        Joint coverage of the intervals of differences.
+    n : int
+        Number of instances.
+    best : {"smallest", "largest", "nearest zero"}
+        Which mean is best.
+
+    Returns
+    -------
+    Places
+        The order, and who is tied.
+    """
+    if best == "nearest zero":
+        loss = np.abs(values)
+        low, high = _gaps_apart(values, draws, level)
+    else:
+        sign = 1.0 if best == "smallest" else -1.0
+        loss = sign * values
+        low, high = simultaneous_intervals(loss, sign * draws, level)
+    order = np.argsort(loss, kind="stable")
+    low, high, ordered = low[np.ix_(order, order)], high[np.ix_(order, order)], loss[order]
+    best_ranks, worst_ranks = ranks(low, ordered, n)
+    intervals = np.stack([low[:, 0], high[:, 0]], axis=1)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity is not known
+        differences = ordered - ordered[0]
+    differences[~np.isfinite(differences)] = math.nan
+    return Places(
+        names=tuple(names[i] for i in order),
+        scores=values[order],
+        best_ranks=best_ranks,
+        worst_ranks=worst_ranks,
+        differences=differences,
+        intervals=np.full_like(intervals, math.nan) if n == 1 else intervals,
+        level=float(level),
+    )
+
+
+def _gaps_apart(values: HostArray, draws: HostArray, level: float) -> tuple[HostArray, HostArray]:
+    """Return the ends (m, m) of joint intervals of |value[i]| - |value[j]|.
+
+    With s = value[i] + value[j] and d = value[i] - value[j],
+
+        |value[i]| - |value[j]| = sign(s d) min(|s|, |d|),
+
+    which in each quadrant grows with |s| and |d|: joint intervals of all s and d give its extremes at their
+    corners, and 0 where one of them holds 0.
+    """
+    m = len(values)
+    low, high = simultaneous_intervals(
+        np.concatenate([values, -values]), np.concatenate([draws, -draws], axis=1), level
+    )
+    sums, differences = (low[:m, m:], high[:m, m:]), (low[:m, :m], high[:m, :m])
+    corners = [np.sign(s * d) * np.minimum(np.abs(s), np.abs(d)) for s in sums for d in differences]
+    crosses = (sums[0] * sums[1] <= 0) | (differences[0] * differences[1] <= 0)
+    zero = np.where(crosses, 0.0, np.nan)
+    return np.fmin.reduce([*corners, zero]), np.fmax.reduce([*corners, zero])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -319,23 +430,18 @@ class Ranking(Result):
         order = self.order(tradeoff, points=points)
         chosen = [self.names.index(name) for name in order]
         value, low, high = self._compared(tradeoff, chosen)
-        worse = low > 0  # [i, j]: i is worse than j
-        finite = np.isfinite(value)
-        worse |= finite[None, :] & ~finite[:, None]
-        m = len(order)
+        best_ranks, worst_ranks = ranks(low, value, self.n)
         # the middle of an interval is the difference it is about, of whatever decides between the two
         differences = 0.5 * (low[:, 0] + high[:, 0]) + 0.0  # never -0
-        if self.n == 1:  # always the same instance: that nothing moves says nothing
-            worse = finite[None, :] & ~finite[:, None]
-            low, high = np.full_like(low, math.nan), np.full_like(high, math.nan)
+        intervals = np.stack([low[:, 0], high[:, 0]], axis=1)
         return Standing(
             tradeoff=float(tradeoff),
             names=order,
             scores=self.means(tradeoff)[chosen],
-            best_ranks=1 + worse.sum(axis=1),
-            worst_ranks=m - worse.sum(axis=0),
+            best_ranks=best_ranks,
+            worst_ranks=worst_ranks,
             differences=differences,
-            intervals=np.stack([low[:, 0], high[:, 0]], axis=1),
+            intervals=np.full_like(intervals, math.nan) if self.n == 1 else intervals,
             level=self.level,
         )
 

@@ -32,6 +32,7 @@ from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
+    HostArray,
     as_float64,
     device,
     is_numpy,
@@ -42,6 +43,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.sums import add_mask, count_cells, group_sums, indicator
 from credibly.predictions import Classes, Counts, Dataset, Labels, Predictions, Rows, as_point
+from credibly.predictions.passes import on_host
 from credibly.statistics.proper import gather, top_label
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 
@@ -314,6 +316,43 @@ class CellBound(Bound):
         chosen = xp.astype(self.cells.predicted, classes.dtype)[:, None] == classes
         event = xp.where(chosen[None, ...], frequency, xp.zeros_like(frequency))
         return xp.sum(event, axis=-1, keepdims=True)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the sums that the predictions expect, and what events add to them, by cluster and cell."""
+        expected = on_host(self.fixed_sums(labels.weights))
+        expected["observed"] = expected["predicted"]
+        return expected, State(observed=self._by_cluster(labels, codes, number)[1])
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels; debiased ones leave out pairs inside a cluster."""
+        state = State(expected, observed=expected["observed"] + signs @ added["observed"])
+        if self.statistic.needs_squares:
+            state["square"] = signs**2 @ added["observed"] ** 2
+        return self.finish(state)
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
+        """Return the sums per cell of every cluster, for debiased errors: the only ones with an interval."""
+        if not self.statistic.needs_squares:
+            return None
+        size, added, predicted = self._by_cluster(labels, codes, number)
+        return State(size=size, predicted=predicted, observed=predicted + added, square=added**2)
+
+    def _by_cluster(
+        self, labels: Labels, codes: HostArray, number: int
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Return sizes, sums of event minus prediction and sums of predictions, (number, n_cells)."""
+        assert isinstance(labels, Classes)
+        probs, groups = to_host(as_float64(self.cells.probs)), to_host(self.cells.groups).astype(np.intp)
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        n_cells = self.cells.n_cells
+        place = (codes if probs.ndim == 1 else codes[:, None]) * n_cells + groups
+        spread = np.broadcast_to(weight if probs.ndim == 1 else weight[:, None], probs.shape)
+
+        def summed(values: HostArray) -> HostArray:
+            found = np.bincount(place.ravel(), (spread * values).ravel(), minlength=number * n_cells)
+            return found.reshape(number, n_cells)
+
+        return summed(np.ones(probs.shape)), summed(to_host(self._events(labels)) - probs), summed(probs)
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse, or ask for the influence of every row on the debiased squared error.

@@ -39,7 +39,7 @@ from credibly.predictions import (
     paired,
 )
 from credibly.results.base import require_level
-from credibly.statistics.proper import share_moments
+from credibly.statistics.proper import MeanBound, share_moments
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.regression import Loss, LossBound, RealMean, central_interval, real_traits
 
@@ -52,6 +52,14 @@ class ShareBound(LossBound):
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
         """Wilson's interval holds near 0 and 1; weighted shares have the normal one."""
         return "wilson" if labels.weights is None else "normal"
+
+    def expectation(self) -> Array:
+        """Return the share that the interval is said to hold."""
+        return np.asarray(self.statistic.level)  # type: ignore[attr-defined]
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the stated share, and per cluster how many more labels are inside."""
+        return MeanBound.wild_sums(self, labels, codes, number)
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the moments of labels inside and outside, which their numbers tell."""
@@ -177,6 +185,28 @@ class CoverageShares(Bound):
         """Count the labels (or their weights) by the ends they passed."""
         return self.counted(self.places(labels.values), labels.weights)
 
+    @property
+    @abstractmethod
+    def stated(self) -> dict[str, HostArray]:
+        """Probability of a label below each of the ends, ascending, by the name of the count."""
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the expected counts between neighbouring ends, and per cluster what the labels add."""
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        total = np.bincount(codes, weight, minlength=number)
+        expected, added = State(weight=np.array([weight.sum()])), State()
+        for name, places in self.places(labels.values).items():
+            steps = np.diff(self.stated[name], prepend=0.0, append=1.0)
+            cells = codes * steps.size + to_host(places)[0].astype(np.intp)
+            counts = np.bincount(cells, weight, minlength=number * steps.size)
+            expected[name] = weight.sum() * steps[None, :]
+            added[name] = counts.reshape(number, steps.size) - total[:, None] * steps
+        return expected, added
+
+    def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
+        """Return the counts of pseudo-labels with these signs, (b, ends + 1)."""
+        return State({**expected, **{name: expected[name] + signs @ one for name, one in added.items()}})
+
     @abstractmethod
     def shares(self, state: State) -> Array:
         """Return the share of labels at each level, (b, l)."""
@@ -209,6 +239,16 @@ class QuantileErrorBound(CoverageShares):
     def places(self, values: Array) -> dict[str, Array]:
         """Return the cell between neighbouring quantiles."""
         return {"cells": count_at_most(self.table, values, strict=self.looks["cells"])}
+
+    @property
+    def stated(self) -> dict[str, HostArray]:
+        """The levels of the quantiles."""
+        return {"cells": to_host(self.levels)}
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels, on the host."""
+        shares = self.shares(self.wild_state(expected, added, signs))
+        return np.sum((shares - to_host(self.levels)) ** 2, axis=1)
 
     def shares(self, state: State) -> Array:
         """Return the share of labels at most as large as each quantile, or below it."""
@@ -319,6 +359,12 @@ class CentralShares(CoverageShares):
             "reached": count_at_most(self.lower, values),
             "exceeded": count_at_most(self.upper, values, strict=True),
         }
+
+    @property
+    def stated(self) -> dict[str, HostArray]:
+        """Levels of the lower ends, of the widest interval first, and of the upper ends."""
+        held = to_host(self.levels)
+        return {"reached": (1.0 - held[::-1]) / 2.0, "exceeded": (1.0 + held) / 2.0}
 
     def shares(self, state: State) -> Array:
         """Return 1 minus the shares below and above each interval, by rising level."""

@@ -14,10 +14,10 @@ from credibly._arrays.sums import State
 from credibly.predictions import Dataset, Rows, as_rows
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, Moments, standard_error_of
+from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.cells import SPARSE_REFUSAL, Binning, Closed
-from credibly.statistics.over_rows import StatisticsTask
+from credibly.statistics.over_rows import StatisticsTask, of_clusters, without_each
 from credibly.statistics.proper import MeanBound, brier
 from credibly.statistics.protocol import SECOND_LOOK
 
@@ -49,6 +49,8 @@ def decompose_brier(
     binning: Binning = "equal_width",
     closed: Closed = "left",
     debiased: bool = True,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> BrierDecomposition:
     """Split the Brier score into calibration and refinement loss.
 
@@ -66,6 +68,11 @@ def decompose_brier(
         Which end of a bin belongs to it.
     debiased : bool
         Subtract the expected sampling noise of every bin.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of the clusters, and pairs
+        of rows inside one are left out.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def decompose_brier(
     True
     """
     errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
-    rows = as_rows(predictions, labels)
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     task = StatisticsTask.of([errors, brier], rows)
     if rows.sample.batch.weights is not None:
         raise UnsupportedError(
@@ -107,7 +114,8 @@ def decompose_brier(
     settings = {**errors.settings(), "n_classes": k}
 
     def part(name: str, value: float, error: Error) -> Estimate:
-        return Estimate(name, value, error[0], rows.n, settings, total.notes, error[1])
+        known = {"stderr": None, **error}
+        return Estimate(name, value, n=rows.n, settings=settings, notes=total.notes, **known)
 
     return BrierDecomposition(
         dataclasses.replace(loss, notes=total.notes),
@@ -116,22 +124,40 @@ def decompose_brier(
     )
 
 
-Error = tuple[float | None, str | None]
-"""A standard error and, where no interval holds, the reason."""
+Error = dict[str, Any]
+"""Fields of an Estimate: a standard error, or the reason why there is none."""
 
-_UNKNOWN: Error = (None, "standard errors are known for the debiased split of single labels only")
-_SPARSE: Error = (None, SPARSE_REFUSAL)
+_UNKNOWN: Error = {
+    "interval_refusal": "standard errors are known for the debiased split of single labels only"
+}
+_SPARSE: Error = {"interval_refusal": SPARSE_REFUSAL}
 
 
 def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estimate) -> tuple[Error, Error]:
     """Return those of calibration and refinement, where the sums let every row know its effect on them."""
     if error.interval_refusal is SPARSE_REFUSAL:
         return _SPARSE, _SPARSE
+    if task.clusters is not None and error.stderr is not None:
+        return _without_clusters(task, total)
     if error.interval_refusal is not SECOND_LOOK:
         return _UNKNOWN, _UNKNOWN
     (moments,) = rows.merged([_Effects(task, total.states[error.name])])
     of_calibration, _ = standard_error_of(moments.states["effect"])
-    return (of_calibration, None), standard_error_of(moments.states["rest"])
+    of_refinement, why = standard_error_of(moments.states["rest"])
+    return {"stderr": of_calibration}, {"stderr": of_refinement, "interval_refusal": why}
+
+
+def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
+    """Leave every cluster out of both parts."""
+    bounds, _ = task.bound_to(task.sample)
+    k = task.sample.predictions.n_classes  # type: ignore[attr-defined]
+    (error, moved, sizes), (loss, rest, _) = (
+        without_each(one, total.states[of_clusters(one)]) for one in bounds
+    )
+    return (
+        cluster_error(k * error, k * moved, sizes, None),
+        cluster_error(loss - k * error, rest - k * moved, sizes, None),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

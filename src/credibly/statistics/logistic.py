@@ -15,7 +15,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import Classes, ClassPredictions, as_rows
+from credibly.predictions import Classes, ClassPredictions, as_rows, require_independent
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import gathered, require_rows
@@ -88,6 +88,7 @@ def logistic_calibration(predictions: Any, labels: Any = None) -> LogisticCalibr
     0.3685
     """
     rows = as_rows(predictions, labels)
+    require_independent(rows, "`logistic_calibration`")
     require_rows(accuracy, rows)
     given = rows.sample.predictions
     assert isinstance(given, ClassPredictions)

@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
+    HostArray,
     as_float64,
     device,
     is_numpy,
@@ -87,6 +88,38 @@ class MeanBound(Bound):
         """Return the state of single labels and the moments of their contributions."""
         return Moments.of(self.contributions(labels), labels.weights, **self.state(labels))
 
+    def expectation(self) -> Array:
+        """Return what the predictions expect of every contribution, (n,); 0 of differences from it."""
+        return namespace(self.table).zeros_like(self.table[:, 0])
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return expected contributions, and per cluster what the observed ones exceed them by."""
+        found, expected = to_host(self.contributions(labels))[0], to_host(self.expectation())
+        expected = np.broadcast_to(expected, found.shape)
+        if not np.isfinite(found).all():
+            raise UnsupportedError(
+                f"a test of `{self.statistic.name}` with clusters",
+                "needs finite contributions",
+                f"{int(np.isinf(found).sum())} labels have a predicted probability of 0",
+                "Use another statistic, or one that is bounded (`clip`).",
+            )
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        added = np.bincount(codes, weight * (found - expected), minlength=number)
+        return self._expected_state(weight, expected), State(total=added)
+
+    def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
+        return State(weight=np.array([weight.sum()]), total=np.array([weight @ expected]))
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
+        """Return the weight of every cluster and the sum of its contributions."""
+        found = to_host(self.contributions(labels))[0]
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        found = np.where(weight > 0, found, 0.0)
+        return State(
+            weight=np.bincount(codes, weight, minlength=number),
+            total=np.bincount(codes, weight * found, minlength=number),
+        )
+
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Return the standard error of a (weighted) mean, with n - 1 in the variance."""
         stderr, refusal = standard_error_of(sums)
@@ -147,6 +180,13 @@ class ScoreBound(MeanBound):
     def table(self) -> Array:
         """Contributions under every label."""
         return self.statistic.table(self.probs)
+
+    def expectation(self) -> Array:
+        """Return the mean contribution of a label that is drawn from the predictions, (n,)."""
+        xp = namespace(self.table)
+        probs = as_float64(self.probs)
+        table = xp.where(probs > 0, self.table, xp.zeros_like(probs))
+        return xp.sum(probs * table, axis=1)
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's contribution, (b, n)."""

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array, device, is_numpy, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, device, is_numpy, namespace, to_host
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
     Classes,
@@ -119,6 +119,13 @@ class Plan:
     edges: Array = None
 
 
+WILD = (
+    "accuracy, confidence_gap, brier, log_loss, spiegelhalter_z, confidence_ece, classwise_ece, "
+    "top_label_ece, hosmer_lemeshow, smooth_ece, t_cal, ecce, truthful_ce, skce or mmd_ce; of real values "
+    "picp or quantile_calibration_error"
+)
+"""Statistics that clusters can be tested with."""
+
 SECOND_LOOK = "its standard error needs a second look at all rows"
 """Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
 
@@ -170,6 +177,31 @@ class Bound(ABC):
         `sums` are those of all rows.
         """
         raise NotImplementedError
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the predictions expect of the state, and what the labels of every cluster add to it.
+
+        Where the state is linear in one-hot labels, that of pseudo-labels p + s_c (e_y - p) is the first
+        plus the sum over clusters of s_c times the second, (number, ...), on the host.
+        """
+        raise UnsupportedError(
+            f"a test of `{self.statistic.name}` with clusters",
+            "needs a statistic that is linear or quadratic in the differences between labels and predictions",
+            "it is not made of them",
+            f"Use {WILD}.",
+        )
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values (b,) of pseudo-labels with these signs (b, clusters), from merged `wild_sums`."""
+        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+        return self.finish(State({**expected, **moved}))
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
+        """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
+
+        Pairs of rows inside a cluster count in no state.
+        """
+        return None
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
@@ -256,6 +288,8 @@ class Statistic(ABC):
         labels: Any = None,
         *,
         sample_weight: Any = None,
+        clusters: Any = None,
+        blocks: int | None = None,
         paper: str | None = None,
         **settings: Any,
     ) -> Estimate:
@@ -269,6 +303,11 @@ class Statistic(ABC):
             What was observed; left out where `predictions` are `Rows`, which carry them.
         sample_weight : array (n,), optional
             Non-negative weights of the instances.
+        clusters : array (n,), optional
+            Ids of what rows share (a patient, a day): the standard error is then that of the clusters, and
+            pairs of rows inside one are left out.
+        blocks : int, optional
+            The same for rows in time: consecutive rows in blocks of at least this length are clusters.
         paper : str, optional
             Use the settings of a paper.
         **settings
@@ -282,7 +321,9 @@ class Statistic(ABC):
         from credibly.statistics.over_rows import estimates_over  # written against this module
 
         chosen = self.with_(paper=paper, **settings) if paper or settings else self
-        found = estimates_over([chosen], as_rows(predictions, labels, sample_weight))[chosen.name]
+        found = estimates_over(
+            [chosen], as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
+        )[chosen.name]
         if paper is None:
             return found
         return dataclasses.replace(found, notes=(*found.notes, *chosen.paper_notes(paper)))
@@ -338,7 +379,8 @@ class Statistic(ABC):
     def _call(self) -> str:
         """Return the call with the settings it uses where they are not given."""
         settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
-        return f"{self.name}(predictions, labels=None, *, sample_weight=None, paper=None{settings})"
+        shared = "sample_weight=None, clusters=None, blocks=None, paper=None"
+        return f"{self.name}(predictions, labels=None, *, {shared}{settings})"
 
     def documentation(self) -> str:
         """Return the docstring of the function that the statistic is to those who call it."""

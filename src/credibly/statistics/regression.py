@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, device, namespace, ndtr, to_host
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Labels, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.regression import LeftOut
@@ -52,6 +52,10 @@ class LossBound(MeanBound):
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
         return self.loss(labels.values)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Refuse: what a prediction expects of the loss is not known in closed form."""
+        return Bound.wild_sums(self, labels, codes, number)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,6 +253,8 @@ class GaussianLogLoss(RealMean):
 
 gaussian_log_loss = GaussianLogLoss()
 
+FEW_LEVELS = 10
+"""Quantiles below which the CRPS depends on their levels as much as on the predictions."""
 _TWO_DENSITY = 2.0 / math.sqrt(2.0 * math.pi)
 
 
@@ -306,6 +312,17 @@ class ContinuousRankedProbabilityScore(RealMean):
             return _of_quantiles(as_float64(predictions.values), as_float64(predictions.levels))
         assert isinstance(predictions, Gaussian)
         return _of_mixture(*predictions.members())
+
+    def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
+        bound = super()._bind(predictions, plan)
+        if isinstance(predictions, Quantiles) and len(predictions.levels) < FEW_LEVELS:
+            levels = len(predictions.levels)
+            few = (
+                f"CRPS from {levels} quantile{'s' * (levels > 1)} is twice their mean pinball loss: compare "
+                "it only with predictions at the same levels"
+            )
+            bound.notes = (*bound.notes, few)
+        return bound
 
 
 def _of_mixture(mean: Array, std: Array) -> Loss:

@@ -18,7 +18,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
-from credibly.results.estimates import Estimate, mean_refusal, standard_error
+from credibly.results.estimates import Estimate, mean_error
 from credibly.statistics.over_rows import require_rows
 from credibly.statistics.proper import accuracy, top_label
 
@@ -32,6 +32,8 @@ def risk_coverage_curve(
     confidence: Any = None,
     by: str | None = None,
     n_points: int = 100,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> RiskCoverageCurve:
     """Compute the share of wrong answers among the surest instances, for every share of them.
 
@@ -49,6 +51,10 @@ def risk_coverage_curve(
         Name of `confidence`.
     n_points : int
         Points of the curve that are kept, evenly spaced; the areas are those of all n.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): standard errors are then those of the clusters.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
 
     Returns
     -------
@@ -77,8 +83,9 @@ def risk_coverage_curve(
     0.2778
     """
     require_integer(n_points, "n_points", 1)
-    rows = as_rows(predictions, labels)
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     require_rows(accuracy, rows)
+    codes = rows.cluster_codes()
     parts = list(rows.map(_answers))
     answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
     notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
@@ -89,8 +96,9 @@ def risk_coverage_curve(
     ascending = np.argsort(loss, kind="stable")
     best_groups = _groups(loss[ascending])
     best_area, best_influence = _area(loss[ascending], best_groups)
-    excess = np.empty_like(loss)
-    excess[order] = influence
+    in_order = np.empty_like(loss)
+    in_order[order] = influence
+    excess = in_order.copy()
     excess[ascending] -= best_influence
     n = len(loss)
     kept = np.unique(np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64))
@@ -103,8 +111,8 @@ def risk_coverage_curve(
         stated=stated[kept],
         best=_risk(loss[ascending], best_groups)[kept],
         threshold=sureness[order][kept],
-        area=_estimate("aurc", area, influence, notes),
-        excess=_estimate("excess_aurc", area - best_area, excess, notes),
+        area=_estimate("aurc", area, in_order, codes, notes),
+        excess=_estimate("excess_aurc", area - best_area, excess, codes, notes),
         stated_area=float(stated.mean()),
         n=n,
         notes=notes,
@@ -167,8 +175,10 @@ def _area(loss: HostArray, groups: HostArray) -> tuple[float, HostArray]:
     return area, loss * _tied(weight, groups) - _tied(pulled, groups) + _tied(risk, groups) - area
 
 
-def _estimate(name: str, value: float, influence: HostArray, notes: tuple[str, ...]) -> Estimate:
+def _estimate(
+    name: str, value: float, influence: HostArray, codes: HostArray | None, notes: tuple[str, ...]
+) -> Estimate:
     n = len(influence)
     if n < 2:
         return Estimate(name, value, None, n, {}, notes, "one instance has no standard error")
-    return Estimate(name, value, standard_error(influence), n, {}, notes, mean_refusal(influence))
+    return Estimate(name, value, n=n, notes=notes, **mean_error(influence, codes))

@@ -24,6 +24,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     device,
     is_numpy,
@@ -201,6 +202,35 @@ class QuadraticBound(PairwiseBound):
         """Return h_ij of one label vector (k, n), (rows, later rows); pairs with other rows count twice."""
         between = self.between_labels(residual, 1)[:, rows.start :]
         return as_float64(self.tile(rows, False) * (residual[:, rows].T @ between))
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
+        self._require_unbiased()
+        residual, n = self.values(labels), self.n  # (k, n), times the weights
+        between = np.zeros((number, number))
+        order = np.argsort(codes, kind="stable")
+        present, starts = np.unique(codes[order], return_index=True)
+        for rows in tiles(n, rows_within_budget(32 * n, 0.5)):
+            terms = to_host(self.pair_terms(residual, rows))
+            sums = np.add.reduceat(terms[:, order], starts, axis=1)
+            np.add.at(between, (codes[rows, None], present[None, :]), sums)
+        np.fill_diagonal(between, 0.0)
+        weight = np.ones(n) if labels.weights is None else to_host(labels.weights)[0]
+        own = np.bincount(codes, weight, minlength=number)
+        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=between)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return s' B s over the number of pairs."""
+        return np.einsum("bc,bc->b", signs @ added["between"], signs) / expected["pairs"]
+
+    def _require_unbiased(self) -> None:
+        if self.statistic.estimator != "unbiased":
+            raise UnsupportedError(
+                f"`{self.statistic.name}` with clusters",
+                "leaves out pairs of rows inside a cluster",
+                f"got estimator={self.statistic.estimator!r}",
+                'Use estimator="unbiased".',
+            )
 
     def finish(self, state: State) -> Array:
         """Divide by the number of pairs."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, to_host
 from credibly.predictions import Labels, Predictions, as_point
 from credibly.statistics.proper import MeanBound
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
@@ -46,6 +46,14 @@ class ZBound(MeanBound):
         spread = xp.sum(self.variance if weights is None else weights * self.variance, axis=-1)
         state["variance"] = spread + xp.zeros_like(state["total"])
         return state
+
+    def _expected_state(self, weight: HostArray, expected: HostArray) -> State:
+        spread = np.array([weight @ to_host(self.variance)])
+        return State(super()._expected_state(weight, expected), variance=spread)
+
+    def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
+        """Return None: it has no standard error that clusters could change."""
+        return None
 
     def finish(self, state: State) -> Array:
         """Divide by the root of the variance; 0 / 0 is 0, and what cannot happen is infinite."""

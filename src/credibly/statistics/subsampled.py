@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, like, namespace
-from credibly.predictions import Labels, Predictions, Rows
+from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
 from credibly.results.estimates import Estimate
+from credibly.statistics.over_rows import between_clusters
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 
 
@@ -56,10 +57,14 @@ class Subsampled(Statistic):
         part = rows.take(self.chosen)
         return self.bind_part(part.predictions, rows.n), part.batch
 
-    def of_part(self, part: Predictions, labels: Labels, n: int) -> Estimate:
+    def of_part(self, part: Dataset, n: int) -> Estimate:
         """Return the value, given the chosen instances alone, of `n`."""
-        bound = self.bind_part(part, n)
-        return bound.estimate(bound.observed_sums(labels), labels)
+        bound = self.bind_part(part.predictions, n)
+        found = bound.estimate(bound.observed_sums(part.batch), part.batch)
+        codes = InMemory(part).cluster_codes()
+        if codes is None or self.inner.traits.reduction != "pairwise":
+            return found
+        return between_clusters(found, bound, part.batch, codes)
 
 
 class SubsampledBound(Bound):
@@ -91,6 +96,14 @@ class SubsampledBound(Bound):
         if not isinstance(other, SubsampledBound) or not np.array_equal(self.chosen, other.chosen):
             return False
         return self.inner.share_with(other.inner)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what the predictions of the part expect, and what its labels add per cluster."""
+        return self.inner.wild_sums(self._part(labels), codes[self.chosen], number)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels of the part."""
+        return self.inner.wild_values(expected, added, signs)
 
     def finish(self, state: State) -> Array:
         """Turn sums into values, (b,)."""

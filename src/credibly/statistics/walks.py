@@ -25,7 +25,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.errors import one_of
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, device, is_numpy, namespace, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    as_float64,
+    device,
+    is_numpy,
+    like,
+    namespace,
+    tiles,
+    to_host,
+)
 from credibly.predictions import Counts, Labels, Predictions, Rows, as_point
 from credibly.statistics.cells import PLUGIN_REFUSAL
 from credibly.statistics.over_rows import gathered
@@ -133,6 +144,31 @@ class WalkBound(Bound):
             return xp.cumulative_sum(residual, axis=1) / residual.shape[1]
         steps = xp.take(weights, column.order, axis=1) * residual
         return xp.cumulative_sum(steps, axis=1) / xp.sum(weights, axis=1, keepdims=True)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
+        weight = np.ones(labels.n) if labels.weights is None else to_host(labels.weights)[0]
+        steps, own = [], []
+        for one in self.columns:
+            order = to_host(one.order)
+            residual = to_host(_events(labels, one))[0][order] - to_host(one.values)
+            steps.append(weight[order] * residual / weight.sum())
+            own.append(codes[order])
+        return State(steps=np.stack(steps)), State(codes=np.stack(own))
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of walks whose steps have the sign of their cluster."""
+        steps, codes = expected["steps"], added["codes"]
+        parts = []
+        for reps in tiles(len(signs), max(1, CACHE_ELEMENTS // self.n)):
+            values = [
+                self.statistic.of_walk(
+                    like(np.cumsum(signs[reps][:, codes[at]] * steps[at], axis=1), one.values), one
+                )
+                for at, one in enumerate(self.columns)
+            ]
+            parts.append(to_host(sum(values[1:], values[0]) / len(values)))
+        return np.concatenate(parts)
 
     def finish(self, state: State) -> Array:
         """Return the values."""

@@ -120,3 +120,27 @@ def test_a_report_with_recalibration(folder: Path, capsys: pytest.CaptureFixture
     page = (folder / "r.html").read_text()
     assert "What would recalibration change?" in page
     assert "--recalibrate temperature" in page  # the command that makes it again
+
+
+def test_real_values_are_scaled_by_group_and_in_general(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=300)
+    groups = np.where(rng.random(300) < 0.5, "a", "b")
+    labels = mean + np.where(groups == "a", 1.0, 3.0) * rng.normal(size=300)
+    np.savez("reals.npz", mean=mean, std=np.ones(300), y=labels, group=groups)
+    assert main(["calibrate", "fit", "reals.npz", "s.json"]) == 0
+    assert "a scale of" in capsys.readouterr().out
+    assert main(["calibrate", "fit", "reals.npz", "g.json", "--method", "scale_by_group", "-q"]) == 0
+    scales = cr.recalibrate.load("g.json").scales
+    assert 0.7 < scales["a"] < 1.4 < 2.3 < scales["b"] < 3.8
+    assert main(["calibrate", "apply", "g.json", "reals.npz", "out.npz", "-q"]) == 0
+    made = cr.load("out.npz").predictions
+    assert np.allclose(made.std, np.where(groups == "a", scales["a"], scales["b"]))
+    assert main(["calibrate", "fit", "reals.npz", "i.json", "--method", "isotonic", "-q"]) == 0
+    assert main(["calibrate", "apply", "i.json", "reals.npz", "quantiles.npz", "-q"]) == 0
+    assert type(cr.load("quantiles.npz").predictions).__name__ == "Quantiles"
+    capsys.readouterr()
+    assert main(["calibrate", "compare", "reals.npz", "--n-resamples", "19", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["methods"]) == ["scale", "isotonic", "shift"]

@@ -9,7 +9,8 @@ from credibly.cli.reading import Reading, Replication, Streaming
 
 # draws and bins of their own, or flags whose values differ
 OWN = {
-    "test": {"n_resamples", "method", "weights", "paper"},
+    "test": {"n_resamples", "method", "weights", "paper", "margin"},
+    "plan": {"margin", "power"},  # a probability, and a switch of `check`
     "check": {"paper"},
     "raters": {"weights"},
     "compare": {"n_resamples", "n_bins", "paper", "out"},

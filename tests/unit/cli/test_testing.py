@@ -144,6 +144,30 @@ def test_flags_of_sets_are_refused_for_points(credibly: Command, calibrated: Pat
     assert "`--weights` has no meaning here; the predictions are not sets" in ran.err
 
 
+def test_a_plan_needs_no_labels(credibly: Command, world: World, tmp_path: Path) -> None:
+    np.save(tmp_path / "alone.npy", world.calibrated)
+    ran = credibly("plan", tmp_path / "alone.npy", "--width", 0.05, "--labels-each", 2)
+    plan = cr.plan_labels(world.calibrated, width=0.05, labels_each=2)
+    assert ran.rows == [
+        {"aim": "width", "size": "0.05", "instances": str(plan.instances), "labels": str(plan.labels)}
+    ]
+    assert plan.sentence() in ran.err
+    found = credibly("plan", tmp_path / "alone.npy", "--json")
+    assert json.loads(found.out)["aims"] == dict(cr.plan_labels(world.calibrated).aims)
+    assert "`--gap` must lie strictly" in credibly("plan", tmp_path / "alone.npy", "--gap", 3).err
+
+
+def test_a_margin_asks_for_the_equivalence_test(credibly: Command, world: World, members: Path) -> None:
+    ran = credibly("test", members, "--margin", 0.1, "--statistic", "confidence_gap", "--statistic", "ecce")
+    given = cr.Ensemble(world.members), world.labels
+    expected = cr.calibration_test(*given, statistics=["confidence_gap", "ecce"], margin=0.1)
+    assert [float(row["pvalue"]) for row in ran.rows] == [one.pvalue for one in expected.components.values()]
+    assert float(ran.rows[0]["upper"]) == expected.components["confidence_gap"].upper()
+    assert expected.sentence() in ran.err
+    refused = credibly("test", members, "--margin", 0.1, "--weights", "learned")
+    assert "`--weights` has no meaning here; `--margin` tests" in refused.err
+
+
 @pytest.mark.slow
 def test_features_of_the_file_are_what_weights_depend_on(
     credibly: Command, world: World, tmp_path: Path

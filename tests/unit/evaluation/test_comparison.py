@@ -56,7 +56,7 @@ def test_the_paper_mode_reaches_the_numbers_of_single_models() -> None:
 def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
     first, *others = comparison.ranking.leaders()
     assert others
-    led = comparison.findings[0]
+    led = comparison.findings[4]  # after accuracy, log loss and calibration gap
     assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
     for _, high, name in others[:-1]:
         assert f"to {high:.3g} {name}" in led
@@ -67,6 +67,71 @@ def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> No
     assert any(f"tied with {standing.names[0]} " in one and " 2" in one for one in tied)
     assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout (n = 900)"
     assert {one.tradeoff for one in comparison.recommendations.values()} == {0.1, 2.0}
+
+
+def test_the_first_finding_names_who_is_best() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.dirichlet(0.3 * np.ones(3), size=600)
+    labels = (rng.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    sure = truth**3 / (truth**3).sum(axis=1, keepdims=True)  # the same answers, surer
+    flat = np.full((600, 3), 1 / 3)
+
+    def first(**models: np.ndarray) -> str:
+        return cr.compare(models, labels, n_resamples=200).findings[0]
+
+    assert first(truth=truth, sure=sure) == (
+        "truth is best in log loss and calibration gap, and tied for best in accuracy."
+    )
+    assert first(one=truth, two=truth) == (
+        "No difference beyond chance: all 2 models are statistically tied in accuracy, log loss and "
+        "calibration gap."
+    )
+    assert first(sure=sure, flat=flat) == (
+        "No model is best in everything; best or tied for best: sure in accuracy; sure in log loss; "
+        "flat in calibration gap."
+    )
+    assert first(one=truth, two=truth, sure=sure) == (
+        "one and two are tied for best in log loss and calibration gap, and with others in accuracy."
+    )
+    assert first(truth=truth).startswith(
+        "There is one model, truth, and nothing to compare it with: accuracy"
+    )
+
+
+def test_gaps_are_compared_by_their_size() -> None:
+    """Five points too unsure is closer to the labels than nine too sure, though the number is smaller."""
+    labels = np.repeat([0, 1], [800, 200])  # the first class is right 80 % of the time
+
+    def says(share: float) -> np.ndarray:
+        return np.tile([share, 1 - share], (1000, 1))
+
+    found = cr.compare({"sure": says(0.89), "unsure": says(0.75)}, labels, n_resamples=200)
+    order = found.places["confidence_gap"]
+    assert order.names == ("unsure", "sure")
+    np.testing.assert_allclose(order.scores, [-0.05, 0.09])
+    np.testing.assert_allclose(order.differences, [0.0, 0.04], atol=1e-12)
+    low, high = order.intervals[1]
+    assert low < 0.04 < high  # |s| is shaken by the labels, s = 0.04 being a sum of both gaps
+    gap = found.leading()["unsure"]["Calibration gap (points)"]
+    assert gap.value == "5.0 too unsure"
+    assert gap.interval == "2.5 to 7.5"  # 5 +- 1.96 * 100 * sqrt(0.8 * 0.2 / 999)
+
+
+def test_places_of_accuracy_are_paired() -> None:
+    """Two models that differ in 30 of 2000 instances are told apart; single intervals would overlap."""
+    labels = np.zeros(2000, dtype=int)
+    good, worse = (np.tile([0.7, 0.3], (2000, 1)) for _ in range(2))
+    good[:200], worse[:230] = [0.3, 0.7], [0.3, 0.7]
+    found = cr.compare({"worse": worse, "good": good}, labels, n_resamples=300)
+    order = found.places["accuracy"]
+    assert order.names == ("good", "worse")
+    assert order.tied_with_first == ()
+    assert (
+        found.estimates["worse"]["accuracy"].interval()[1] > found.estimates["good"]["accuracy"].interval()[0]
+    )
+    size, (low, high) = order.behind("worse") or (0.0, (0.0, 0.0))
+    assert size == pytest.approx(0.015)
+    assert 0 < low < 0.015 < high
 
 
 def test_warnings_are_kept_not_issued(comparison: cr.Comparison) -> None:
@@ -103,7 +168,7 @@ def test_progress_names_its_stages() -> None:
         n_resamples=100,
         progress=lambda stage, done, total: told.add((stage, done == total)),
     )
-    assert {("scores", True), ("estimates", True)} <= told
+    assert {("scores", True), ("estimates", True), ("ties", True)} <= told
 
 
 def test_an_evaluation_scores_sets_and_only_sets() -> None:

@@ -294,7 +294,8 @@ def test_progress_tells_cheap_stages_first() -> None:
         progress=lambda stage, done, total: calls.append((stage, done, total)),
     )
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert stages == ["estimates", "groups", "decomposition", "curves", "tests", "recalibrations"]
+    first = ["estimates", "groups", "decomposition", "curves", "tests", "audit of groups"]
+    assert stages == [*first, "recalibrations"]
     for stage in stages:
         done, total = [(done, total) for name, done, total in calls if name == stage][-1]
         assert done == total
@@ -312,6 +313,28 @@ def test_groups_are_evaluated_apart() -> None:
     many = cr.evaluate(probs.repeat(2, axis=0), labels.repeat(2), groups=np.arange(180), n_resamples=19)
     assert not many.groups
     assert "180 groups" in dict(many.not_run)["estimates per group"]
+
+
+def test_attributes_are_crossed_and_audited() -> None:
+    rng = np.random.default_rng(5)
+    p = rng.random(900)
+    attributes = {"sex": rng.choice(["F", "M"], 900), "age": rng.integers(18, 90, 900)}
+    labels = (rng.random(900) < np.clip(p + 0.4 * (attributes["sex"] == "F"), 0, 1)).astype(int)
+    probs = np.stack([1 - p, p], axis=1)
+    evaluation = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], n_resamples=99, rng=1)
+    assert len(evaluation.groups) == 8  # two sexes, four parts of age
+    assert evaluation.audit is not None
+    alone = cr.audit(probs, labels, groups=attributes, n_resamples=99, rng=1)
+    assert [one.adjusted_pvalue for one in evaluation.audit.groups] == [
+        one.adjusted_pvalue for one in alone.groups
+    ]
+    told = evaluation.findings[-1]
+    assert (told.about, told.word) == ("audit", "conflict")
+    assert "Clearest: sex F, class 1 happens" in told.sentence
+    assert any(note.startswith("age is cut at its quantiles") for note in evaluation.notes)
+    assert evaluation.to_dict()["audit"]["verdict"] == "conflict"
+    quick = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], tests=False)
+    assert quick.audit is None
 
 
 def test_curves_carry_class_names_and_their_errors_average_to_the_classwise_ece() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import credibly as cr
-from credibly.evaluation.headline import points
+from credibly.evaluation.headline import at_most, points
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 199}
 
@@ -145,23 +146,39 @@ def test_size_interval_and_remedy_are_those_of_the_parts() -> None:
     assert command == 'cr.recalibration_report(predictions, labels, ["temperature"])'
 
 
-def test_a_gap_that_the_headline_calls_noticeable_is_noticed() -> None:
-    probs, labels = said(2000, 4, 1.0)
-    found = cr.evaluate(probs, labels, **CHEAP)
-    shift = found.headline.detectable
-    rng = np.random.default_rng(9)
-    rejected = 0
-    for _ in range(60):  # right less often by the detectable gap, everywhere
-        truth = probs.copy()
-        top = truth.argmax(axis=1)
-        moved = np.minimum(shift, truth[np.arange(2000), top])
-        truth[np.arange(2000), top] -= moved
-        truth[np.arange(2000), (top + 1) % 4] += moved
-        test = cr.calibration_test(
-            probs, draw(truth, rng), statistics="confidence_gap", n_resamples=199, rng=1
-        )
-        rejected += test.rejects(0.05)
-    assert 0.62 <= rejected / 60 <= 0.95  # 80 %, give or take 3.5 standard errors
+def test_the_gap_is_below_what_the_headline_says() -> None:
+    probs, labels = said(2000, 4, 1.0, seed=4)
+    told = cr.evaluate(probs, labels, **CHEAP).headline
+    bound = cr.hypotests.certificate(probs, labels, statistic="confidence_gap")
+    assert told.bound == bound.upper
+    assert told.sentence.endswith(f"the average gap is below {at_most(bound.upper)}, 95 % sure.")
+    other = cr.evaluate(probs, labels, level=0.01, **CHEAP).headline
+    assert other.bound > told.bound
+    assert other.sentence.endswith("99 % sure.")
+
+
+def test_intervals_are_within_what_the_headline_says() -> None:
+    given, labels = normal(0.0, 1.0)
+    told = cr.evaluate(given, labels, n_resamples=199).headline
+    inside = int((abs(labels - given.mean) <= 1.6448536).sum())  # the 95 % quantile of the normal
+    low, high = (binomtest(inside, 600, alternative=side).proportion_ci(0.95) for side in ("greater", "less"))
+    assert told.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
+    assert told.sentence.endswith(f"they are within {at_most(told.bound)} of their promise, 95 % sure.")
+
+
+def test_too_few_data_come_with_a_plan() -> None:
+    probs, labels = said(30, 3, 1.0)
+    told = cr.evaluate(probs, labels, **CHEAP).headline
+    wanted = cr.plan_labels(probs, gap=0.02).instances
+    number = int(re.search(r"About ([\d ]+) labels", told.remedy)[1].replace(" ", ""))
+    assert abs(number - wanted) <= 0.05 * wanted  # two digits
+    assert told.steps[0][1] == "cr.plan_labels(predictions, gap=0.02)"
+
+
+def test_bounds_are_rounded_up() -> None:
+    assert [at_most(share) for share in (0.0101, 0.011, 0.0994, 0.101)] == [
+        *("1.1 points", "1.1 points", "10 points", "11 points")
+    ]
 
 
 def test_a_real_gap_below_the_margin_is_called_small() -> None:
@@ -205,13 +222,14 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "one instance": (
         np.array([[0.8, 0.2]]),
         np.array([0]),
-        "with 1 instance, no average gap would have been noticed",
+        "with 1 instance, the average gap can be as large as 75 points",  # 0.8 - 0.05
         {"confidence": "Chance could explain it", "errors": "no mistake in 1 instance:"},
     ),
     "certain and right": (
         np.eye(3)[np.arange(60) % 3],
         np.arange(60) % 3,
-        "No sign of miscalibration in 60 instances: it was certain of every answer, and always right.",
+        # 1 - 0.05^(1/60) = 0.0487
+        "certain of every answer, and always right; the average gap is below 4.9 points, 95 % sure.",
         {"confidence": "is right 100.0 % of the time: no gap.$"},
     ),
     "all wrong": (
@@ -236,7 +254,7 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
     "one real value": (
         cr.Gaussian(np.zeros(1), np.ones(1)),
         np.ones(1),
-        "Too few data to tell: with 1 instance, only",
+        "Too few data to tell: with 1 instance, its 90 % intervals can hold",
         {"coverage": "", "where": ""},
     ),
     "one real value at the median": (cr.Gaussian(np.zeros(1), np.ones(1)), np.zeros(1), "Too wide", {}),

@@ -53,6 +53,18 @@ def test_nothing_is_shown_where_nobody_looks_or_asks(
     assert sys.stderr.getvalue() == ""
 
 
+def test_a_comparison_shows_its_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    models = {"a": GIVEN["predictions"], "b": GIVEN["predictions"]}
+    cr.compare(models, GIVEN["labels"], n_resamples=100)
+    assert sys.stderr.getvalue() == ""  # it took less than a second
+    monkeypatch.setattr(lines, "_SILENT_SECONDS", 0.0)
+    cr.compare(models, GIVEN["labels"], n_resamples=100)
+    written = sys.stderr.getvalue().split("\r")
+    assert written[1].startswith("scores: ")
+    assert written[-2].isspace()
+
+
 def test_the_line_is_wiped_where_a_stage_fails() -> None:
     stream = Terminal()
     line = lines.StageLine(stream)

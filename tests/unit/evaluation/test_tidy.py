@@ -35,8 +35,8 @@ def evaluation() -> cr.Evaluation:
 def test_rows_hold_what_the_evaluation_holds(evaluation: cr.Evaluation) -> None:
     rows = {(row.part, row.statistic): row for row in number_rows(evaluation)}
     assert (
-        len(rows) == 3 + 3 + 1 + 2 + 2 * 3 + 3 * 3
-    )  # estimates, Brier score in parts, omnibus, two areas, two groups, three changes
+        len(rows) == 3 + 3 + 1 + 2 * 5 + 2 + 2 * 3 + 3 * 3
+    )  # estimates, Brier score in parts, omnibus, two isotonic splits, two areas, two groups, three changes
     brier = rows["estimates", "brier"]
     estimate, test = evaluation.estimates["brier"], evaluation.tests["brier"]
     assert (brier.value, brier.stderr, brier.n) == (estimate.value, estimate.stderr, 120)

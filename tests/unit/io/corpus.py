@@ -1025,3 +1025,199 @@ row(
     lambda folder: ((folder / "t.pkl").write_bytes(b"\x80\x04."), (folder / "t.pkl", {}))[1],
     refused="pickle",
 )
+
+
+def scored(names: Sequence[str], labels: Any, probs: Any = P3) -> Write:
+    """What a text-classification pipeline returns with `top_k=None`: classes sorted by score."""
+    entries = [
+        [{"label": str(names[j]), "score": float(line[j])} for j in np.argsort(-line)] for line in probs
+    ]
+
+    def write(folder: Path) -> tuple[Any, Said]:
+        (folder / "t.json").write_text(json.dumps(entries), encoding="utf-8")
+        np.save(folder / "l.npy", labels)
+        return folder / "t.json", {"labels": folder / "l.npy"}
+
+    return write
+
+
+def by_id(entry: Callable[[int], Any], labels: dict[str, Any] | None = None) -> Write:
+    """One entry per id in one JSON object; labels in a table of another order."""
+
+    def write(folder: Path) -> tuple[Any, Said]:
+        held = {str(IDS[i]): entry(i) for i in range(N)}
+        (folder / "t.json").write_text(json.dumps(held), encoding="utf-8")
+        if labels is None:
+            return folder / "t.json", {}
+        (folder / "l.csv").write_text(text(labels, order=ORDER), encoding="utf-8")
+        return folder / "t.json", {"labels": folder / "l.csv"}
+
+    return write
+
+
+def named_probs(i: int) -> dict[str, float]:
+    return {str(name): float(value) for name, value in zip(NAMES, P3[i], strict=True)}
+
+
+row(
+    S,
+    'jsonl, `"probs": {"cat": 0.2, "dog": 0.5, "cow": 0.3}` in every line',
+    raw(
+        "".join(
+            json.dumps({"id": str(IDS[i]), "probs": named_probs(i), "label": str(NAMES[Y3[i]])}) + "\n"
+            for i in range(N)
+        ),
+        "t.jsonl",
+    ),
+    number=A3,
+    note="name their classes",
+)
+row(
+    S,
+    "jsonl, a class missing in one line",
+    raw(
+        json.dumps({"probs": {"cat": 0.4, "dog": 0.6}, "label": "cat"})
+        + "\n"
+        + json.dumps({"probs": {"cat": 1.0}, "label": "cat"}),
+        "t.jsonl",
+    ),
+    refused="must name the classes of the first",
+)
+row(
+    S,
+    'output of a pipeline, `[[{"label": "dog", "score": 0.7}, ...], ...]`, and names as labels',
+    scored(NAMES.tolist(), NAMES[Y3]),
+    number=A3,
+    note="name their classes",
+)
+row(
+    S,
+    "output of a pipeline with `LABEL_0, LABEL_1, ...` and numbers as labels",
+    scored(["LABEL_0", "LABEL_1", "LABEL_2"], Y3),
+    number=A3,
+    note="by their numbers",
+)
+row(
+    S,
+    "output of a pipeline with names of classes and numbers as labels",
+    scored(NAMES.tolist(), Y3),
+    refused="must be class names",
+)
+row(
+    S,
+    'json, `{"img_000": {"probs": [...], "label": 1}, ...}`',
+    by_id(lambda i: {"probs": P3[i].tolist(), "label": int(Y3[i])}),
+    number=A3,
+    note="keys of the file are read as ids",
+)
+row(
+    S,
+    'json, `{"img_000": {"cat": 0.2, ...}, ...}` and a table of labels in another order',
+    by_id(named_probs, {"id": IDS, "label": NAMES[Y3]}),
+    number=A3,
+    note="joined with the predictions by 'id'",
+)
+row(
+    S,
+    'json, `{"img_000": [0.2, 0.5, 0.3], ...}` and a table of labels in another order',
+    by_id(lambda i: P3[i].tolist(), {"id": IDS, "label": Y3}),
+    number=A3,
+    note="joined with the predictions by 'id'",
+)
+
+S = "Members of an ensemble"
+for stem, end in (("member_", ""), ("probs_", ""), ("model_", "_probs"), ("seed", "_softmax")):
+    row(
+        S,
+        f"npz: `{stem}0{end}, ..., {stem}3{end}`, one array per member",
+        npz(**{f"{stem}{j}{end}": MEMBERS[:, j] for j in range(4)}, y=Y3),
+        number=hits(MEMBERS.mean(axis=1), Y3),
+        note="4 members of one ensemble",
+    )
+SCORES = np.clip(P2[:, 1:] + 0.02 * np.arange(5) - 0.04, 0, 1)
+row(
+    S,
+    "npz: `scores` (n, members) of class 1, labels of two classes",
+    npz(scores=SCORES, y=Y2),
+    number=hits(np.stack([1 - SCORES.mean(axis=1), SCORES.mean(axis=1)], axis=1), Y2),
+    note="of class 1 by every member",
+)
+row(
+    S,
+    "npz: `scores` (members, n) of class 1, labels of two classes",
+    npz(scores=SCORES.T, y=Y2),
+    number=hits(np.stack([1 - SCORES.mean(axis=1), SCORES.mean(axis=1)], axis=1), Y2),
+    note="5 members of 40 instances",
+)
+row(
+    S,
+    "npz: `scores` (n, 5) and no labels",
+    npz(scores=SCORES),
+    refused="one column per class or one per member",
+)
+row(
+    S,
+    "npz: `probs` (n, 5), rows that do not sum to 1, labels of two classes",
+    npz(probs=SCORES, y=Y2),
+    refused="One column per class.*One column per member",
+)
+
+S = "Two classes"
+CERTAIN = np.maximum(P2[:, 1], P2[:, 0])
+row(
+    S,
+    "`score, label` where every score is at least 0.5: the confidence of a prediction, it seems",
+    table({"score": CERTAIN, "label": Y2}),
+    refused="look like the confidence",
+)
+row(S, "npz: `scores` (n, 2), rows that sum to 1", npz(scores=P2, y=Y2), number=A2, note="all rows sum to 1")
+
+S = "Real values"
+MEANS = MEAN[:, None] + np.array([-0.1, 0.0, 0.1])
+SPREADS = np.stack([STD, STD, STD], axis=1)
+for mean, spread, given in (("mu", "sigma", SPREADS), ("mean", "std", SPREADS), ("mean", "var", SPREADS**2)):
+    columns = {f"{mean}_{j}": MEANS[:, j] for j in range(3)}
+    columns |= {f"{spread}_{j}": given[:, j] for j in range(3)}
+    row(
+        S,
+        f"`{mean}_0, ..., {spread}_0, ..., y`, one pair of columns per member",
+        table(columns | {"y": REAL}),
+        number=misses(MEANS.mean(axis=1)),
+        note="3 members",
+    )
+row(
+    S,
+    "`mu_0, mu_1, mu_2, y` and no spread",
+    table({f"mu_{j}": MEANS[:, j] for j in range(3)} | {"y": REAL}),
+    refused="needs the arrays `mean` and `std`",
+)
+DRAWS = MEAN[:, None] + STD[:, None] * np.linspace(-1.5, 1.5, 30)
+row(
+    S,
+    "npz: `samples` (draws, n) and n labels",
+    npz(samples=DRAWS.T, y=REAL),
+    number=misses(DRAWS.mean(axis=1)),
+    note="30 draws of 40 instances",
+)
+
+S = "Labels"
+row(
+    S,
+    "ids `001, 002, ...` with the predictions, `1, 2, ...` with the labels, in another order",
+    two(
+        {"id": np.array([f"{i + 1:03d}" for i in range(N)])} | PRED,
+        {"id": np.arange(1, N + 1), "label": Y3},
+        order=ORDER,
+    ),
+    number=A3,
+    note="without leading zeros",
+)
+row(
+    S,
+    "ids `1, 01, ...`: the same number twice",
+    two(
+        {"id": np.array(["1", "01", *(f"{i + 1:03d}" for i in range(2, N))])} | PRED,
+        {"id": np.arange(1, N + 1), "label": Y3},
+    ),
+    refused="must be those of the predictions",
+)

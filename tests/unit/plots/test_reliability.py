@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
+from credibly.evaluation.stages import error_outside
 from credibly.plots import panels
 from credibly.plots.curves import ClasswiseDisplay, ReliabilityDisplay
 from credibly.results.curves import ReliabilityCurve
@@ -42,7 +43,7 @@ def test_data_hold_the_filled_bins_only() -> None:
     # bands: 0.25 to 0.4 (0.4 on its edge counts as inside), 0.55 to 0.7, 0.85 to 1.0 (0.8 is below)
     assert data.bins.outside.tolist() == [False, False, True]
     assert data.error == pytest.approx(0.1 * 0.1 + 0.3 * 0.0 + 0.6 * 0.1)
-    assert data.error_outside == pytest.approx(0.6 * 0.1)
+    assert error_outside(curve()) == pytest.approx(0.6 * 0.1)
 
 
 def test_error_is_the_binned_error_of_the_statistic() -> None:

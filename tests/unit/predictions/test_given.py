@@ -260,3 +260,66 @@ def test_a_walk_in_a_hull_that_rounding_swallows() -> None:
 def test_a_pair_of_predictions_and_labels_is_no_array() -> None:
     with pytest.raises(cr.InputTypeError, match="must be a rectangular array"):
         cr.evaluate((np.full((4, 2), 0.5), np.zeros(4, dtype=int)))
+
+
+def test_numpy_labels_of_tensors_and_tensors_as_labels_of_arrays() -> None:
+    torch = pytest.importorskip("torch")
+    probs, labels = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), np.array([0, 1, 1])
+    tensor = torch.tensor(probs, requires_grad=True)
+    value = float(cr.log_loss(probs, labels))
+    for given in (labels, labels.astype(np.uint8), labels.astype(bool), labels.astype(float), [0, 1, 1]):
+        assert float(cr.log_loss(tensor, given)) == pytest.approx(value)
+    assert float(cr.log_loss(probs, torch.tensor(labels))) == pytest.approx(value)
+    gaussian = cr.Gaussian(torch.zeros(3), torch.ones(3))
+    expected = float(cr.crps(cr.Gaussian(np.zeros(3), np.ones(3)), np.array([0.1, 0.2, -0.3])))
+    assert float(cr.crps(gaussian, np.array([0.1, 0.2, -0.3]))) == pytest.approx(expected, rel=1e-6)
+
+
+def test_two_levels_of_columns_are_one_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = pandas.MultiIndex.from_product([["probs"], ["cat", "dog"]])
+    frame = pandas.DataFrame([[0.8, 0.2], [0.3, 0.7]], columns=columns)
+    assert float(cr.accuracy(frame, ["cat", "dog"])) == 1.0
+    assert cr.load(frame, labels=["cat", "dog"]).classes == ("cat", "dog")
+
+
+def test_rows_named_by_several_keys_are_joined() -> None:
+    pandas = pytest.importorskip("pandas")
+    index = pandas.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["scene", "frame"])
+    frame = pandas.DataFrame({"cat": [0.9, 0.1, 0.8], "dog": [0.1, 0.9, 0.2]}, index=index)
+    labels = pandas.Series(["cat", "dog", "cat"], index=index).iloc[[2, 0, 1]]
+    found = cr.accuracy(frame, labels)
+    assert float(found) == 1.0
+    assert any("joined with the predictions by their index" in note for note in found.notes)
+
+
+def test_what_a_pipeline_returns_is_read_by_name() -> None:
+    """Classes come sorted by score, in another order for every text."""
+    given = [
+        [{"label": "dog", "score": 0.7}, {"label": "cat", "score": 0.3}],
+        [{"label": "cat", "score": 0.6}, {"label": "dog", "score": 0.4}],
+    ]
+    found = cr.brier(given, ["dog", "cat"])
+    assert float(found) == pytest.approx((2 * 0.3**2 + 2 * 0.4**2) / 2)
+    with pytest.raises(cr.InputError, match="must be class names"):
+        cr.brier(given, [0, 1])
+    with pytest.raises(cr.InputError, match="top_k=None"):
+        cr.brier([given[0], [{"label": "cat", "score": 0.6}, {"label": "cow", "score": 0.4}]], ["dog", "cat"])
+
+
+def test_scores_of_one_class_by_members() -> None:
+    scores = np.array([[0.9, 0.7], [0.2, 0.4], [0.6, 0.6]])
+    found = cr.as_predictions(scores[..., None])
+    assert isinstance(found, cr.Ensemble)
+    np.testing.assert_allclose(found.probs, np.stack([1 - scores, scores], axis=-1))
+    with pytest.raises(cr.InvalidRowsError, match=r"(?s)One column per class.*One column per member"):
+        cr.evaluate(scores, [1, 0, 1])
+
+
+def test_confidence_is_not_taken_for_the_probability_of_class_1() -> None:
+    confidence, labels = np.linspace(0.51, 0.99, 30), np.arange(30) % 2
+    with pytest.raises(cr.InputError, match="look like the confidence in whatever class was predicted"):
+        cr.evaluate(confidence, labels)
+    assert float(cr.accuracy(confidence, np.ones(30, dtype=int))) == 1.0  # all of one class: it may be that
+    confidence[3] = 0.2
+    assert cr.accuracy(confidence, labels).n == 30

@@ -128,11 +128,38 @@ def test_names_of_models_cannot_break_the_page() -> None:
 
 
 def test_an_infinite_distance_is_a_number_for_the_script() -> None:
-    page = render_report(
-        cr.compare({"sure": [[1.0, 0.0]] * 5, "half": [[0.5, 0.5]] * 5}, [0, 0, 0, 0, 1], n_resamples=100)
-    )
+    wide = cr.Intervals([[0.2, 0.2]] * 5, [[0.8, 0.8]] * 5)
+    models = {"sure": [[1.0, 0.0]] * 5, "wide": wide}
+    page = render_report(cr.compare(models, [0, 0, 0, 0, 1], n_resamples=100))
     assert 'data-distance="Infinity"' in page
     assert "Trade-off 2" in page
+
+
+def test_without_sets_nothing_is_said_about_imprecision() -> None:
+    models = {"sure": [[1.0, 0.0]] * 5, "half": [[0.5, 0.5]] * 5}
+    comparison = cr.compare(models, [0, 0, 0, 0, 1], n_resamples=100)
+    page = render_report(comparison)
+    assert not comparison.has_imprecision
+    assert "rade-off" not in page.partition('id="methods"')[0]
+    assert 'id="tradeoff"' not in page
+    assert len(re.findall(r"<script>", page)) == 1  # tables that sort
+    assert '<span class="value">infinite</span>' in page
+    assert "behind the best" in page  # how far is not known
+
+
+def test_the_page_leads_with_accuracy_log_loss_and_gap(page: str, comparison: cr.Comparison) -> None:
+    first = page.partition('id="headline">')[2].partition("</h2>")[0]
+    assert first == comparison.findings[0].replace(" %", "\N{NO-BREAK SPACE}%")
+    table = page.partition('<table class="leading">')[2].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', table)
+    assert [name for name, _ in rows] == list(comparison.places["log_loss"].names)
+    for name, cells in rows:
+        estimate = comparison.estimates[name]["accuracy"]
+        low, high = estimate.interval()
+        said = f"{100 * estimate.value:.1f}\N{NO-BREAK SPACE}%</span> "
+        # the interval stands beside its number
+        assert f'{said}<span class="interval">({100 * low:.1f} to {100 * high:.1f})</span>' in cells
+    assert page.index('class="leading"') < page.index('id="figure-curves') < page.index('id="ranking"')
 
 
 def test_ten_models_stay_small(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_main_figure_shows_where_the_conflict_is(
     figure = main_figure(with_conflicts(evaluation, *conflicts))
     assert figure is not None
     assert figure.title.startswith(start)
-    assert figure.table.columns == ("bin", "instances", "predicted", "observed", "band", "outside")
+    assert figure.table.columns == ("predictions", "instances", "observed", "band", "true curve")
     assert sum(float(row[1]) for row in figure.table.rows) == 150
 
 
@@ -95,7 +95,7 @@ def test_every_built_in_statistic_is_explained(evaluation: cr.Evaluation) -> Non
     notes = method_notes(evaluation.settings["methods"])
     assert all(note.meaning for note in notes)
     assert {note.name: note.formula for note in notes}["Brier score"] == "mean of ‖p − e_y‖²"
-    assert len(notes) == len(evaluation.estimates) + 4
+    assert len(notes) == len(evaluation.estimates) + 5
 
 
 def test_a_figure_with_given_margins_is_drawn_once() -> None:

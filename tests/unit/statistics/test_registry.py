@@ -185,12 +185,12 @@ def test_help_shows_what_a_call_takes(name: str) -> None:
     """Predictions, labels and every setting, in the signature and in words."""
     statistic = cr.statistics.registered()[name]
     settings = [field.name for field in dataclasses.fields(statistic)]
-    wanted = ["predictions", "labels", "sample_weight", "paper", *settings]
+    wanted = ["predictions", "labels", "sample_weight", "clusters", "blocks", "paper", *settings]
     signature = inspect.signature(statistic)
     assert list(signature.parameters) == wanted
     assert {one: signature.parameters[one].default for one in settings} == statistic.settings()
     shown = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
-    assert f"{name}(predictions, labels=None, *, sample_weight=None, paper=None" in shown
+    assert f"{name}(predictions, labels=None, *, sample_weight=None, clusters=None" in shown
     section = (inspect.getdoc(statistic) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     assert re.findall(r"^(\w+) : ", section, re.MULTILINE) == wanted
 

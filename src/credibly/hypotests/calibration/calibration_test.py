@@ -20,10 +20,11 @@ from credibly._arrays.errors import (
     one_of,
     require_positive,
 )
-from credibly._arrays.namespace import device, namespace
+from credibly._arrays.namespace import HostArray, device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.analytic import analytic_test
+from credibly.hypotests.calibration.certificate import equivalence_test
 from credibly.hypotests.resampling.choices import drawing_notes, require_drawable
 from credibly.hypotests.resampling.loop import (
     Resampled,
@@ -33,6 +34,7 @@ from credibly.hypotests.resampling.loop import (
 )
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, omnibus, single_result
 from credibly.hypotests.resampling.replicates import Replicates, consistent
+from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -47,6 +49,7 @@ from credibly.predictions import (
     as_rows,
     one_rater,
 )
+from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -67,12 +70,17 @@ def calibration_test(
     statistics: str | Statistic | Sequence[str | Statistic] | None = None,
     method: Literal["resample", "moments", "asymptotic", "bound"] = "resample",
     resample: Literal["labels", "instances"] = "labels",
+    margin: float | None = None,
     n_resamples: int = 999,
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
     progress: Progress | Literal[True] | None = None,
 ) -> HypotestResult:
     """Test whether the observed labels could have been drawn from the predictions.
+
+    With a margin the question is turned round: is the calibration error smaller than that, for sure?
 
     Parameters
     ----------
@@ -97,10 +105,19 @@ def calibration_test(
     resample : {"labels", "instances"}
         What changes between replicates. "instances" bootstraps rows too, as printed in M23 and J25; its level
         is not exact.
+    margin : float, optional
+        Test that the error is smaller than this share, 0.02 for two points: the equivalence test. The result
+        says "within 2 points, 95 % sure" or "not shown". Statistics are those that `hypotests.certificate`
+        bounds, `confidence_gap` where none is given; of several all must be within. Nothing is drawn.
     n_resamples : int
         Number of replicates.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
+    clusters : array (n,), optional
+        Ids of what rows share: a patient, an image, a day. Rows of one cluster may then depend on each other
+        in any way, and replicates keep that (wild cluster replicates). Data that were read bring their own.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed; the same seed gives the same p-value on every array library and device.
     progress : callable or True, optional
@@ -109,7 +126,8 @@ def calibration_test(
     Returns
     -------
     HypotestResult
-        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size.
+        The p-value with its Monte-Carlo interval, null distribution, acceptance region and effect size; with
+        a margin an `EquivalenceResult`, which has a `sentence`.
 
     Notes
     -----
@@ -117,6 +135,11 @@ def calibration_test(
     `Samples` every label changes places with one of its draws, which is exact for any number of draws; of
     `Quantiles` the cell of a label is drawn, and statistics that need its value are refused. The data must
     not have been used to fit or recalibrate the model.
+
+    With clusters the hypothesis is that every row is calibrated given its prediction and that clusters are
+    independent. Statistics made of residuals are tested, others are refused; pairs inside a cluster are left
+    out. The p-value is not exact but holds its level in simulations from 6 clusters on, and is never below
+    2^(1 - C) with C clusters: with 5 or fewer nothing is rejected at 5 %, and the verdict is "cannot tell".
 
     References
     ----------
@@ -132,20 +155,39 @@ def calibration_test(
     >>> labels = (rng.random((500, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     >>> cr.calibration_test(overconfident, labels, rng=0).pvalue
     0.001
+    >>> print(cr.calibration_test(probs, labels, margin=0.1).sentence())
+    confidence_gap is within 10 points, 95 % sure: it is at most 8.38 points.
     """
     one_of("`method`", method, ("resample", "moments", "asymptotic", "bound"))
     one_of("`resample`", resample, ("labels", "instances"))
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(detached(as_rows(predictions, labels, sample_weight)), seed)
-    asked = default_statistic(rows.sample.predictions) if statistics is None else statistics
+    rows, said = one_rater(
+        detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)), seed
+    )
+    default = "confidence_gap" if margin is not None else default_statistic(rows.sample.predictions)
+    asked = default if statistics is None else statistics
     asked = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     chosen = [as_statistic(one) for one in (asked if several else [asked])]  # type: ignore[union-attr]
     require_distinct(chosen)
     require_resamples(n_resamples)
+    if margin is not None:
+        _require_no_draws(method, resample)
+        return equivalence_test(rows, chosen, margin, said)
     settings = {"method": method, "resample": resample, "seed": list(seed)}
     exact = method == "resample" and resample == "labels"
+    together = rows.clusters
+    if together is not None:
+        if not exact:
+            raise UnsupportedError(
+                "a test of rows in clusters",
+                'needs method="resample" and resample="labels"',
+                f"got method={method!r}, resample={resample!r}",
+                "Leave both out.",
+            )
+        results, values = _clustered(chosen, rows, together, seed, n_resamples, settings, said, report)
+        return omnibus(results, values, settings) if several else results[0]
     if not (exact and all(comes_in_parts(one, rows) for one in chosen)):
         rows = InMemory(_together(rows, chosen))
     given = rows.sample.predictions
@@ -184,6 +226,39 @@ def calibration_test(
         for one in found
     ]
     return omnibus(results, np.stack([one.values for one in found]), settings) if several else results[0]
+
+
+def _require_no_draws(method: str, resample: str) -> None:
+    """Raise where an equivalence test, which has a bound of its own, was told how to draw."""
+    if (method, resample) != ("resample", "labels"):
+        raise UnsupportedError(
+            "`margin`",
+            "asks for an upper bound of the error, for which nothing is drawn",
+            f"got method={method!r} and resample={resample!r}",
+            "Leave them out.",
+        )
+
+
+def _clustered(
+    chosen: Sequence[Statistic],
+    rows: Rows,
+    clusters: Clusters,
+    seed: Seed,
+    n_resamples: int,
+    settings: dict[str, Any],
+    said: tuple[str, ...],
+    report: Progress | None,
+) -> tuple[list[HypotestResult], HostArray]:
+    """Test statistics of rows in clusters on shared wild replicates; return results and values."""
+    _observed(rows.sample)
+    found = wild(chosen, rows, clusters, seed, n_resamples, report)
+    results = [
+        single_result(
+            one.bound, one.values, settings, referred=False, notes=(*clusters.notes, *said), clusters=clusters
+        )
+        for one in found
+    ]
+    return results, np.stack([one.values for one in found])
 
 
 def _together(rows: Rows, chosen: Sequence[Statistic]) -> Dataset:

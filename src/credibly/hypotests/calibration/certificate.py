@@ -22,22 +22,30 @@ No distribution-free upper bound exists for the error without bins or smoothing 
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions import (
+    Classes,
+    ClassPredictions,
+    Dataset,
+    Rows,
+    as_point,
+    as_rows,
+    require_independent,
+)
 from credibly.predictions.passes import detached
-from credibly.results.base import require_level
-from credibly.results.certificates import Certificate
+from credibly.results.base import require_level, require_margin
+from credibly.results.certificates import Certificate, EquivalenceResult
 from credibly.statistics import Statistic
 from credibly.statistics.binned import BinnedStatistic, ClasswiseECE, ConfidenceECE
-from credibly.statistics.proper import top_label
+from credibly.statistics.proper import ConfidenceGap, top_label
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smooth import SmoothECE
 from credibly.statistics.walks import Ecce
-
-_BINOMIAL = 0.75  # confidence from which binomial bounds hold for events of unlike probability
 
 
 def certificate(
@@ -56,8 +64,8 @@ def certificate(
     labels : array (n,)
         Observed labels, independent between instances. Leave out for rows that carry their own.
     statistic : str or Statistic
-        A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`. With one bin,
-        ``cr.confidence_ece.with_(n_bins=1)``, it is the mean confidence gap, which has the smallest bound.
+        A binned error with p = 1 that is not debiased, `smooth_ece` or `ecce`; or `confidence_gap`, whose
+        size is that of the binned error with one bin. It has the smallest bound.
     level : float
         Confidence.
 
@@ -83,13 +91,14 @@ def certificate(
     >>> import credibly as cr
     >>> probs = np.tile([0.8, 0.2], (1000, 1))
     >>> labels = np.arange(1000) % 5 == 0  # right in 4 of 5
-    >>> found = cr.hypotests.certificate(probs, labels, statistic=cr.confidence_ece.with_(n_bins=1))
+    >>> found = cr.hypotests.certificate(probs, labels, statistic="confidence_gap")
     >>> round(found.upper, 4), found.within(0.03), found.within(0.01)
     (0.022, True, False)
     """
     require_level(level)
     chosen = as_statistic(statistic)
     rows = detached(as_rows(predictions, labels))
+    require_independent(rows, "`certificate`")
     given = rows.sample.predictions
     chosen.require_predictions(given)
     assert isinstance(given, ClassPredictions)
@@ -101,14 +110,60 @@ def certificate(
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
     change = _largest_change(chosen, given.n_classes)
-    if level >= _BINOMIAL and type(chosen) is ConfidenceECE and chosen.n_bins == 1:
+    if _is_gap(chosen):
         hits, confidence = (sum(column) for column in zip(*rows.map(_totals), strict=True))
-        mean = confidence / rows.n
+        mean, notes = confidence / rows.n, as_point(given)[1]
         value, settings = abs(hits / rows.n - mean), chosen.settings()
-        return Certificate(chosen.name, value, level, rows.n, settings, hits=round(hits), confidence=mean)
+        return Certificate(
+            chosen.name, value, level, rows.n, settings, notes, hits=round(hits), confidence=mean
+        )
     found = chosen(*_arguments(rows))
     return Certificate(
-        chosen.name, found.value, level, rows.n, found.settings, found.notes, largest_change=change
+        chosen.name, abs(found.value), level, rows.n, found.settings, found.notes, largest_change=change
+    )
+
+
+def equivalence_test(
+    rows: Rows, chosen: Sequence[Statistic], margin: float, notes: tuple[str, ...] = ()
+) -> EquivalenceResult:
+    """Test that errors are smaller than a margin: all of them, where each of them is."""
+    require_margin(margin)
+    found = [_within(certificate(rows, statistic=one), one, margin, notes) for one in chosen]
+    worst = max(found, key=lambda one: (one.pvalue, one.statistic))
+    if len(found) == 1:
+        return worst
+    return dataclasses.replace(worst, components={one.statistic_name: one for one in found})
+
+
+def _within(
+    bound: Certificate, statistic: Statistic, margin: float, notes: tuple[str, ...]
+) -> EquivalenceResult:
+    """Return the test of one error."""
+    return EquivalenceResult(
+        name="equivalence test",
+        hypothesis=f"the calibration error is {margin:g} or more",
+        statistic_name=statistic.name,
+        statistic=bound.value,
+        pvalue=bound.pvalue(margin),
+        pvalue_interval=None,
+        tail="less",
+        null_distribution=None,
+        acceptance_region=(max(0.0, margin - (bound.upper - bound.value)), 1.0),
+        effect_size=bound.value - margin,
+        z_score=float("nan"),
+        n=bound.n,
+        n_resamples=0,
+        settings={**bound.settings, "margin": margin},
+        notes=(*bound.notes, *notes),
+        margin=margin,
+        certificate=bound,
+    )
+
+
+def _is_gap(statistic: Statistic) -> bool:
+    """Tell whether the error is the size of the mean confidence gap."""
+    return isinstance(statistic, ConfidenceGap) or (
+        type(statistic) is ConfidenceECE and statistic.n_bins == 1
     )
 
 
@@ -128,7 +183,7 @@ def _totals(chunk: Dataset) -> tuple[float, float]:
 
 def _largest_change(statistic: Statistic, n_classes: int) -> float:
     """Return by how much one label moves the statistic at most, times n; raise where no bound is known."""
-    convex = isinstance(statistic, SmoothECE | Ecce) or (
+    convex = isinstance(statistic, SmoothECE | Ecce | ConfidenceGap) or (
         isinstance(statistic, BinnedStatistic) and statistic.p == 1 and not statistic.debiased
     )
     if not convex:
@@ -136,7 +191,7 @@ def _largest_change(statistic: Statistic, n_classes: int) -> float:
             f"a certificate of `{statistic.name}`",
             "needs an error that is convex in the labels and that one label moves little",
             f"got {statistic.name} with {statistic.settings()}",
-            "Use a binned error with p=1, `smooth_ece` or `ecce`.",
+            "Use `confidence_gap`, a binned error with p=1, `smooth_ece` or `ecce`.",
         )
     classwise = isinstance(statistic, ClasswiseECE) or statistic.settings().get("target") == "classwise"
     return 2.0 / n_classes if classwise else 1.0

@@ -26,18 +26,35 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
 from credibly._arrays.namespace import Array, HostArray, to_host
-from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.choices import drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target, replicated
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS, pooled_pvalues
+from credibly.hypotests.resampling.pvalues import (
+    CLUSTERED,
+    HYPOTHESIS,
+    acceptance_region,
+    monte_carlo_pvalue,
+    pooled_pvalues,
+)
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
-from credibly.predictions import Gaussian, Predictions, RealPredictions, Reals, Rows, Samples, as_rows
-from credibly.predictions.passes import detached
+from credibly.hypotests.resampling.wild import signs
+from credibly.predictions import (
+    Dataset,
+    Gaussian,
+    Predictions,
+    RealPredictions,
+    Reals,
+    Rows,
+    Samples,
+    as_rows,
+)
+from credibly.predictions.clusters import Clusters
+from credibly.predictions.passes import Sums, detached
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics import quantile_calibration_error
 from credibly.statistics.coverage import CoverageShares, central_coverage
 from credibly.statistics.protocol import Bound, State
@@ -91,6 +108,8 @@ def pit_test(
     hypothesis: Hypothesis = "independent",
     level: float = 0.05,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
     progress: Progress | Literal[True] | None = None,
 ) -> EnvelopeCurve:
@@ -110,6 +129,10 @@ def pit_test(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed; the same seed gives the same envelope on every array library and device.
     progress : callable or True, optional
@@ -142,7 +165,7 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    rows = _checked(predictions, labels, "`pit_test`")
+    rows = _checked(predictions, labels, "`pit_test`", clusters, blocks)
     bind = partial(_quantiles, levels)
     return _curve("pit", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
@@ -156,6 +179,8 @@ def coverage_curve(
     hypothesis: Hypothesis = "independent",
     level: float = 0.05,
     n_resamples: int = 999,
+    clusters: Any = None,
+    blocks: int | None = None,
     rng: Any = None,
     progress: Progress | Literal[True] | None = None,
 ) -> EnvelopeCurve:
@@ -175,6 +200,10 @@ def coverage_curve(
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
         Number of replicates.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): replicates then keep their dependence.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     rng : None, int or Generator
         Seed.
     progress : callable or True, optional
@@ -201,7 +230,7 @@ def coverage_curve(
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
     (0.9, 0.64)
     """
-    rows = _checked(predictions, labels, "`coverage_curve`")
+    rows = _checked(predictions, labels, "`coverage_curve`", clusters, blocks)
     bind = partial(_intervals, levels)
     return _curve("coverage", rows, bind, hypothesis, level, n_resamples, rng, progress)
 
@@ -217,9 +246,11 @@ def _intervals(levels: int, predictions: Predictions) -> CoverageShares:
     return central_coverage(predictions, levels)
 
 
-def _checked(predictions: Any, labels: Any, name: str) -> Rows:
+def _checked(
+    predictions: Any, labels: Any, name: str, clusters: Any = None, blocks: int | None = None
+) -> Rows:
     """Return rows of real-valued predictions with one number observed for each."""
-    rows = detached(as_rows(predictions, labels))
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     if not isinstance(given, RealPredictions):
         raise InputTypeError(
@@ -258,30 +289,81 @@ def _curve(
     if hypothesis == "bayesian":
         require_members(few)
     require_cells(few, bind(few))
-    seed = as_seed(rng)
-    sources = LabelSource.each(hypothesis, seed, n_resamples, few)
-    target = Target(bind, finish=_shares)
-    every = replicated([target], rows, sources, n_resamples, as_progress(progress))
-    # of several members, the one whose labels these are most like
-    found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
-    bound, curves = found.bound, found.values
+    seed, clusters = as_seed(rng), rows.clusters
+    if clusters is not None and hypothesis == "bayesian":
+        raise UnsupportedError(
+            'hypothesis="bayesian"',
+            "draws the labels of all rows from one member",
+            "rows in clusters keep their labels",
+            'Use hypothesis="independent".',
+        )
+    words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
+    if clusters is None:
+        sources = LabelSource.each(hypothesis, seed, n_resamples, few)
+        target = Target(bind, finish=_shares)
+        every = replicated([target], rows, sources, n_resamples, as_progress(progress))
+        # of several members, the one whose labels these are most like
+        found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
+        bound, curves = found.bound, found.values
+        notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
+    else:
+        bound, curves = bind(few), _wild_curves(rows, bind, clusters, seed, n_resamples)
+        words, least = CLUSTERED, smallest_pvalue(clusters.number)
+        notes = (*bound.notes, *clusters.notes)
     assert isinstance(bound, CoverageShares)
-    pvalue, lower, upper = envelope(curves, level)
+    stated = to_host(bound.levels)
+    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, stated, level)
     return EnvelopeCurve(
         name=name,
-        levels=to_host(bound.levels),
+        levels=stated,
         observed=curves[0],
         lower=np.maximum(lower, 0.0),
         upper=np.minimum(upper, 1.0),
         coverage=1.0 - level,
-        pvalue=pvalue,
-        hypothesis=HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER,
+        pvalue=max(pvalue, least),
+        hypothesis=words,
         n=rows.n,
         m=few.n_members,
         n_resamples=n_resamples,
         settings={"hypothesis": hypothesis, "level": level, "seed": list(seed)},
-        notes=(*bound.notes, *drawing_notes(few, hypothesis == "bayesian")),
+        notes=notes,
     )
+
+
+def _even_band(curves: HostArray, stated: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
+    """Return the p-value of the largest distance from the stated shares, and a band of one width around them.
+
+    Signs of clusters make replicates symmetric, which shares near 0 and 1 are not: ranks level by level, as
+    `envelope` takes them, would reject 10 % of calibrated data at 5 %. The largest distance is that of levels
+    in the middle.
+    """
+    distance = np.abs(curves - stated).max(axis=1)
+    pvalue, _ = monte_carlo_pvalue(float(distance[0]), distance[1:], "greater")
+    _, width = acceptance_region(distance[1:], "greater", (0.0, 1.0), level)
+    return pvalue, stated - width, stated + width
+
+
+def _wild_curves(
+    rows: Rows,
+    bind: Callable[[Predictions], CoverageShares],
+    clusters: Clusters,
+    seed: Seed,
+    n_resamples: int,
+) -> HostArray:
+    """Return the shares of the observed labels and of wild replicates, (1 + b, levels)."""
+    (total,) = rows.merged([partial(_wild_sums, bind, clusters)])
+    expected, added = total.states["expected"], total.states["added"]
+    bound = bind(rows.sample.predictions[:1])
+    drawn = np.concatenate(
+        [np.ones((1, clusters.number)), signs(seed, slice(0, n_resamples), clusters.number)]
+    )
+    return np.asarray(bound.shares(bound.wild_state(expected, added, drawn)))
+
+
+def _wild_sums(bind: Callable[[Predictions], CoverageShares], clusters: Clusters, chunk: Dataset) -> Sums:
+    codes = clusters.codes(chunk.clusters)
+    expected, added = bind(chunk.predictions).wild_sums(chunk.batch, codes, clusters.number)
+    return Sums({"expected": expected, "added": added})
 
 
 def require_members(predictions: Predictions) -> None:

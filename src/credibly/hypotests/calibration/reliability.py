@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import replicated, targets_of
 from credibly.hypotests.resampling.replicates import consistent
+from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import Classes, ClassPredictions, Labels, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
@@ -32,6 +34,8 @@ def reliability_curve(
     binning: Binning = "equal_width",
     closed: Closed = "left",
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     level: float | None = 0.95,
     n_resamples: int = 999,
     rng: Any = None,
@@ -54,6 +58,10 @@ def reliability_curve(
         Which end of a bin belongs to it.
     sample_weight : array (n,), optional
         Non-negative weights of the instances.
+    clusters : array (n,), optional
+        Ids of what rows share (a patient, a day): the band then keeps their dependence.
+    blocks : int, optional
+        The same for rows in time: consecutive rows in blocks of at least this length are clusters.
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int
@@ -85,6 +93,8 @@ def reliability_curve(
         binning=binning,
         closed=closed,
         sample_weight=sample_weight,
+        clusters=clusters,
+        blocks=blocks,
         level=level,
         n_resamples=n_resamples,
         rng=rng,
@@ -100,6 +110,8 @@ def classwise_curves(
     binning: Binning = "equal_width",
     closed: Closed = "left",
     sample_weight: Any = None,
+    clusters: Any = None,
+    blocks: int | None = None,
     level: float | None = 0.95,
     n_resamples: int = 999,
     rng: Any = None,
@@ -110,7 +122,7 @@ def classwise_curves(
         "top": ConfidenceECE(n_bins=n_bins, binning=binning, closed=closed),
         "each": ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed),
     }
-    rows = detached(as_rows(predictions, labels, sample_weight))
+    rows = detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks))
     given = rows.sample.predictions
     kinds["top"].require_predictions(given)
     assert isinstance(given, ClassPredictions)  # the errors take no others
@@ -125,8 +137,12 @@ def classwise_curves(
     needed = {("top" if target == "top_label" else "each") for target in targets}
     kinds = {name: one for name, one in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    drawn, seed = (0, (0, 0)) if level is None else (n_resamples, as_seed(rng))
+    seed = (0, 0) if level is None else as_seed(rng)
+    drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
     (found,) = replicated(planned, rows, [consistent(seed)], drawn, progress)
+    if level is not None and rows.clusters is not None:
+        banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, values=_wild_frequency)
+        found = [dataclasses.replace(one, values=own.values) for one, own in zip(found, banded, strict=True)]
     cells, plans = dict(zip(kinds, found, strict=True)), dict(zip(kinds, planned, strict=True))
     curves = []
     for target in targets:
@@ -159,6 +175,12 @@ def _frequency(bound: Bound, state: State) -> Array:
     """Return the observed share in every cell, (b, cells); NaN where it is empty."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return state["observed"] / state["size"]
+
+
+def _wild_frequency(bound: Bound, expected: State, added: State, signs: HostArray) -> HostArray:
+    """Return the share of pseudo-labels in every cell, (b, cells); NaN where it is empty."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((expected["observed"] + signs @ added["observed"]) / expected["size"])
 
 
 def require_single_labels(labels: Labels, what: str) -> None:

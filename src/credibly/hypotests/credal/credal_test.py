@@ -35,7 +35,7 @@ from credibly.learners.basis import check_features
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner, TiltingLearner
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, as_class_predictions, points_of
-from credibly.predictions import paired
+from credibly.predictions import paired, require_independent
 from credibly.predictions.passes import without_graph
 from credibly.results.tests import CredalTestResult, HypotestResult, Method
 from credibly.results.witness import WitnessResult
@@ -215,6 +215,7 @@ def credal_test(
         },
     )
     report = as_progress(progress)
+    require_independent(predictions, "`credal_test`")
     predictions, labels = paired(predictions, labels)
     sets = without_graph(as_class_predictions(predictions))
     seed = as_seed(rng)

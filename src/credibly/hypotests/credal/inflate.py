@@ -28,7 +28,7 @@ from credibly.hypotests.credal.credal_test import credal_test
 from credibly.learners.basis import set_features
 from credibly.learners.neural import NeuralLearner
 from credibly.learners.points import DRAWS, points_of
-from credibly.predictions import Point, Predictions, as_predictions, paired
+from credibly.predictions import Point, Predictions, as_predictions, paired, require_independent
 from credibly.results.base import Result, require_level
 from credibly.results.tests import CredalTestResult, Method
 
@@ -290,6 +290,7 @@ def inflate(
     require_level(level)
     require_positive_number(resolution, "resolution", "Try 0.01.")
     report = as_progress(progress)
+    require_independent(predictions, "`inflate`")
     predictions, labels = paired(predictions, labels)
     seed = as_seed(rng)
     credal = _as_set(predictions, n_draws, seed)

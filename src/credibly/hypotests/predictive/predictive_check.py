@@ -44,6 +44,7 @@ from credibly.predictions import (
     Rows,
     as_rows,
     one_rater,
+    require_independent,
 )
 from credibly.predictions.passes import detached
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
@@ -216,6 +217,7 @@ def predictive_check(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, groups=groups)), seed)
+    require_independent(rows, "`predictive_check`")
     _require_single(rows.sample)
     rows, levels = crossed(rows)
     rows, excluded = without_used_rows(rows, ids, used_ids)

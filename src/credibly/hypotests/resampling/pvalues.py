@@ -23,8 +23,9 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
+from credibly.predictions.clusters import Clusters
 from credibly.results.base import Tail
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import Bound, State
 
 _TIE = 100 * float(np.finfo(np.float64).eps)
@@ -182,6 +183,9 @@ def require_numbers(values: HostArray, name: str) -> None:
 
 HYPOTHESIS = "the label of every instance was drawn from its predicted distribution"
 
+CLUSTERED = "every row is calibrated given its prediction, and clusters of rows are independent"
+"""What is tested where rows belong together."""
+
 
 def single_result(
     bound: Bound,
@@ -191,11 +195,12 @@ def single_result(
     referred: bool = True,
     notes: tuple[str, ...] = (),
     sums: State | None = None,
+    clusters: Clusters | None = None,
 ) -> HypotestResult:
     """Make the result of one statistic from its values, the observation first.
 
     `referred` says whether a reference distribution, which is of plain counts, may be named; `sums` are those
-    of all rows where `bound` knows only some of them.
+    of all rows where `bound` knows only some of them; `clusters` are those whose signs the replicates change.
     """
     statistic = bound.statistic
     require_numbers(values, statistic.name)
@@ -211,9 +216,11 @@ def single_result(
         degrees, name = reference
         notes = (*notes, f"p = {chdtrc(degrees, observed):.3g} from the {name}")
     effect, z_score = distance(observed, null)
+    if clusters is not None:
+        pvalue = max(pvalue, smallest_pvalue(clusters.number))
     return HypotestResult(
         name="calibration_test",
-        hypothesis=HYPOTHESIS,
+        hypothesis=HYPOTHESIS if clusters is None else CLUSTERED,
         statistic_name=statistic.name,
         statistic=observed,
         pvalue=pvalue,
@@ -228,6 +235,7 @@ def single_result(
         statistic_range=statistic.traits.range,
         settings={**settings, **statistic.settings()},
         notes=notes,
+        n_clusters=None if clusters is None else clusters.number,
     )
 
 
@@ -235,6 +243,9 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     """Combine tests that share replicates: smallest p-value, with pooled ranks."""
     pooled = pooled_pvalues(values, tuple(result.tail for result in results))
     pvalue, adjusted, smallest = westfall_young(pooled)
+    if results[0].n_clusters is not None:
+        least = smallest_pvalue(results[0].n_clusters)
+        pvalue, adjusted = max(pvalue, least), np.maximum(adjusted, least)
     components = {
         result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
         for result, own in zip(results, adjusted, strict=True)
@@ -246,7 +257,7 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     names = ", ".join(components)
     return HypotestResult(
         name="calibration_test",
-        hypothesis=HYPOTHESIS,
+        hypothesis=results[0].hypothesis,
         statistic_name=f"smallest p of {names} (-log10)",
         statistic=float(score[0]),
         pvalue=pvalue,
@@ -261,4 +272,5 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
         settings={**settings, "statistics": list(components)},
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
         components=components,
+        n_clusters=results[0].n_clusters,
     )

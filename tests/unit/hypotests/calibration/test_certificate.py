@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -139,3 +140,50 @@ def test_it_says_itself_in_words(data: tuple) -> None:
     assert str(found) == (
         f"confidence_ece {found.value:.4g}, at most {found.upper:.4g} with 95 % confidence (n = 400)"
     )
+
+
+def test_the_equivalence_test_is_the_certificate_against_a_margin(data: tuple) -> None:
+    bound = cr.hypotests.certificate(*data, statistic="confidence_gap")
+    wide = cr.calibration_test(*data, margin=bound.upper + 1e-4)
+    assert wide.pvalue == bound.pvalue(bound.upper + 1e-4) <= 0.05
+    assert wide.rejects()
+    assert wide.verdict() == "no conflict found"
+    assert wide.upper() == pytest.approx(bound.upper)
+    assert re.match(r"confidence_gap is within .* points, 95 % sure: it is at most .* points\.", str(wide))
+    narrow = cr.calibration_test(*data, margin=bound.upper - 1e-4)
+    assert narrow.verdict() == "cannot tell"
+    assert narrow.sentence().startswith("Not shown that confidence_gap is within")
+    assert narrow.sentence(0.01).endswith(", 99 % sure.")
+
+
+def test_of_several_errors_all_must_be_within_the_margin(data: tuple) -> None:
+    names = ["confidence_gap", "ecce", "confidence_ece"]
+    found = cr.calibration_test(*data, statistics=names, margin=0.15)
+    alone = {name: cr.calibration_test(*data, statistics=name, margin=0.15).pvalue for name in names}
+    assert {name: one.pvalue for name, one in found.components.items()} == alone
+    assert (found.pvalue, found.statistic_name) == (alone["confidence_ece"], "confidence_ece")
+
+
+def test_certain_errors_are_called_small_no_more_often_than_is_said() -> None:
+    """At the margin itself, the worst case: 3 standard errors above 5 % are 9.6 % of 300."""
+    rng = np.random.default_rng(5)
+    stated, wrong = np.tile([0.8, 0.2], (300, 1)), 0
+    for _ in range(300):
+        labels = (rng.random(300) > 0.75).astype(int)  # right in 75 %, and 80 % are stated
+        wrong += cr.calibration_test(stated, labels, margin=0.05).rejects()
+    assert 3 <= wrong <= 28  # a test that never rejects would pass the upper limit alone
+
+
+def test_a_margin_leaves_nothing_to_draw(data: tuple) -> None:
+    with pytest.raises(cr.UnsupportedError, match="nothing is drawn; got method='asymptotic'"):
+        cr.calibration_test(*data, margin=0.1, method="asymptotic")
+    with pytest.raises(cr.InputError, match="`margin` must be at least 0 and below 1; got 2"):
+        cr.calibration_test(*data, margin=2)
+    with pytest.raises(cr.UnsupportedError, match="convex in the labels"):
+        cr.calibration_test(*data, margin=0.1, statistics="omnibus")
+
+
+def test_pvalues_of_the_gap_beyond_a_quarter_are_not_claimed(data: tuple) -> None:
+    bound = cr.hypotests.certificate(*data, statistic="confidence_gap", level=0.75)
+    assert bound.pvalue(bound.upper) == pytest.approx(0.25)
+    assert bound.pvalue(bound.upper - 1e-3) == 1.0

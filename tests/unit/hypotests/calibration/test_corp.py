@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 
 import numpy as np
 import pytest
@@ -221,16 +223,95 @@ def test_it_is_drawn_and_says_what_it_shows(many: tuple) -> None:
     f, y = many
     curve = cr.corp_curve(two_classes(f), y, target=1, n_resamples=19, rng=0)
     display = cr.plots.picture(curve)
-    assert "recalibration would remove" in display.finding
-    assert "95 % confidence the true mean gap" in display.finding
+    assert re.match(
+        r"At predicted probability 0\.\d+ to 0\.\d+ the observed frequency is below its 95 % band of chance; "
+        r"of a Brier score of .*, recalibration would remove .*; the mean gap to the curve is .* \(95 % sure",
+        display.finding,
+    )
     assert display.outside.any()
-    drawn = cr.plots.corp(two_classes(f), y, target=1, rng=0, n_resamples=19)
+    drawn = cr.plots.reliability(two_classes(f), y, target=1, rng=0, n_resamples=19)
     for ax in (curve.plot(), cr.plots.reliability(curve), drawn):
-        x, height = ax.lines[-1].get_data()
+        (line,) = [one for one in ax.lines if one.get_label() == "observed, isotonic"]
+        x, height = line.get_data()
         assert np.allclose(x[::2], curve.low)
         assert np.allclose(height[::2], curve.recalibrated)
-    both = cr.plots.corp({"one": curve, "two": curve})
+    both = cr.plots.reliability({"one": curve, "two": curve})
     assert [line.get_label() for line in both.lines][-2:] == ["one", "two"]
     assert len(display.table().rows) == len(curve.recalibrated)
     plain = cr.corp_curve(two_classes(f), y, target=1, level=None)
-    assert cr.plots.picture(plain).finding.endswith("for all would cost.")
+    assert re.match(
+        r"Of a Brier score of \S+, recalibration would remove \S+\.$", cr.plots.picture(plain).finding
+    )
+
+
+def test_the_curve_beyond_chance_is_what_leaves_the_band(many: tuple) -> None:
+    f, y = many
+    curve = cr.corp_curve(two_classes(f), y, target=1, n_resamples=19, rng=0)
+    low, high = curve.band
+    assert np.array_equal(curve.beyond, np.sign(curve.values - np.clip(curve.values, low, high)).astype(int))
+    assert set(curve.beyond) == {-1, 0}  # the truth is f^3, below the diagonal
+    assert curve.counts.tolist() == np.histogram(f, bins=20, range=(0, 1))[0].tolist()
+    first, last, side = cr.plots.picture(curve).widest
+    run = (curve.at >= first) & (curve.at <= last)
+    assert (curve.beyond[run] == -1).all()
+    assert side == "below"
+    right = cr.corp_curve(two_classes(f[:50]), np.arange(50) % 2, target=1, n_resamples=19, rng=0)
+    inside = dataclasses.replace(right, band=(np.zeros_like(right.at), np.ones_like(right.at)))
+    assert cr.plots.picture(inside).widest is None
+    assert cr.plots.picture(inside).finding.startswith("The curve stays inside its 95 % band of chance")
+
+
+def test_bins_are_an_option_of_the_diagram(many: tuple) -> None:
+    f, y = many
+    ax = cr.plots.reliability(two_classes(f), y, n_bins=5, target=1, rng=0, n_resamples=19)
+    curve = cr.reliability_curve(two_classes(f), y, n_bins=5, target=1, rng=0, n_resamples=19)
+    marks = [line for line in ax.lines if line.get_marker() in "oD"]
+    assert sorted(x for line in marks for x in line.get_xdata()) == pytest.approx(sorted(curve.predicted))
+    assert len(cr.plots.reliability(curve).lines) == len(ax.lines)
+
+
+def crps_by_thresholds(predictions, labels):
+    """The loss of F(t) for y <= t, integrated by brute force."""
+    grid = np.linspace(-30.0, 30.0, 6001)
+    stated = np.stack([predictions.cdf(np.full(len(labels), t)) for t in grid])
+    return np.trapezoid(((labels[None, :] <= grid[:, None]) - stated) ** 2, grid, axis=0).mean()
+
+
+def test_the_parts_of_the_crps_add_up() -> None:
+    rng = np.random.default_rng(2)
+    mean = rng.normal(size=120)
+    labels = mean + rng.normal(size=120)
+    given = cr.Gaussian(mean, np.full(120, 4.0))
+    parts = cr.hypotests.decompose_crps(given, labels)
+    assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), abs=1e-4)
+    total = parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
+    assert total == pytest.approx(parts.loss.value, abs=1e-12)
+    # the CRPS of the labels' own distribution is half the mean distance of two of them
+    assert parts.uncertainty.value == pytest.approx(
+        0.5 * np.abs(labels[:, None] - labels[None, :]).mean(), rel=1e-12
+    )
+    assert parts.discrimination.value > 0
+    assert parts.miscalibration_interval[0] > 0  # a spread of 4 instead of 1
+    assert parts.skill.interval()[0] < parts.skill.value < parts.skill.interval()[1]
+    with pytest.raises(cr.UnsupportedError, match="too large"):
+        parts.miscalibration.interval()
+
+
+def test_a_constant_prediction_discriminates_nothing() -> None:
+    rng = np.random.default_rng(3)
+    labels = rng.normal(size=80)
+    parts = cr.hypotests.decompose_crps(cr.Gaussian(np.zeros(80), np.ones(80)), labels)
+    assert parts.discrimination.value == pytest.approx(0.0, abs=1e-12)
+    assert parts.miscalibration_interval[0] == 0.0
+
+
+def test_the_parts_of_draws_keep_ties_together() -> None:
+    rng = np.random.default_rng(4)
+    mean = rng.normal(size=60)
+    draws = cr.Samples(mean[:, None] + rng.normal(size=(60, 4)))
+    parts = cr.hypotests.decompose_crps(draws, mean + rng.normal(size=60))
+    assert (
+        0 <= parts.discrimination_interval[0] < parts.discrimination.value < parts.discrimination_interval[1]
+    )
+    with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
+        cr.hypotests.decompose_crps(cr.Quantiles(draws.quantile([0.1, 0.9]), [0.1, 0.9]), mean)

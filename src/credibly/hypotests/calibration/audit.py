@@ -1,0 +1,404 @@
+"""Is the model calibrated for everyone? All groups that attributes form, with one family-wise p-value.
+
+    S_g = sum over the rows of g of (score - its mean under the hypothesis),  W_g its normal score
+    adjusted p of the j-th largest |W| = (1 + #{replicates: max over it and smaller ones >= |W_j|}) / (1 + b)
+
+Labels are drawn from the predictions, all groups see the same labels, and scores of groups whose rows are
+calibrated do not depend on the other groups: the step-down adjustment of Westfall and Young (1993) is exact
+for any number of groups, whatever they share. W is only the scale on which groups compete; it knows the
+skewness of S, so that groups with few rows and rare classes do not use up the error rate.
+
+Of clusters the sign of all residuals of a cluster is drawn (wild bootstrap). Of sets the count of a class is
+compared with its upper and its lower probability; a count is largest, in all groups at once, under the upper
+probabilities, so that replicates drawn there bound the tails of every truth in the sets: this is the witness
+test with the indicators of groups and classes as fixed witnesses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, Remedy, UnsupportedError, one_of
+from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.progress import Progress, as_progress
+from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.family import (
+    Adjusted,
+    GroupSums,
+    adjusted_pvalues,
+    drawn_sums,
+    explained_groups,
+    standardised,
+    wild_sums,
+)
+from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
+from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS
+from credibly.predictions import (
+    Belief,
+    ClassPredictions,
+    Dataset,
+    Ensemble,
+    Intervals,
+    Predictions,
+    RealPredictions,
+    Rows,
+    as_rows,
+    one_rater,
+)
+from credibly.predictions.joining import aligned
+from credibly.predictions.passes import detached
+from credibly.results.audit import WIDE, AuditGroup, AuditResult
+from credibly.results.base import require_level
+from credibly.results.tests import Word
+
+IN_SETS = "the distribution of every label lies in its predicted set"
+CLUSTERED = (
+    "every label is calibrated given its prediction; clusters are independent, rows of one need not be"
+)
+MOST_CLASSES = 20
+"""Classes that are counted one by one where nobody asks for them; of sets half as many."""
+
+_POWER_SCORE = 0.8416212335729143  # normal score of a power of 80 %
+
+
+@takes_rng
+def audit(
+    predictions: Any,
+    labels: Any = None,
+    *,
+    groups: Any = None,
+    depth: int = 2,
+    n_quantiles: int = QUANTILES,
+    min_size: int = FEWEST_ROWS,
+    measures: Sequence[str] | None = None,
+    hypothesis: Literal["mean", "set"] | None = None,
+    clusters: Any = None,
+    level: float = 0.05,
+    n_resamples: int = 999,
+    rng: Any = None,
+    progress: Progress | Literal[True] | None = None,
+) -> AuditResult:
+    """Test whether predictions are calibrated in all groups that attributes form.
+
+    Parameters
+    ----------
+    predictions : Predictions, array, Dataset, path or Rows
+        Classes, real values or sets.
+    labels : array (n,) or LabelCounts
+        Observed labels, one per instance; with several raters the seed draws one. Leave out for rows that
+        carry their own.
+    groups : mapping of str to array (n,), data frame, or array (n,)
+        Attributes of the instances, such as age, sex and site. Default: the groups of the rows.
+    depth : int
+        Most attributes that describe a group: 2 looks at all rows, at every level of every attribute and at
+        every pair of levels of different attributes.
+    n_quantiles : int
+        Parts that numbers are cut into, with equally many rows; whole numbers with up to ten values stay.
+    min_size : int
+        Levels with fewer rows are joined; groups with fewer rows are not looked at.
+    measures : sequence of {"confidence", "classes", "rank", "coverage"}, optional
+        What is counted. Of classes: right answers against the confidence, and every class against its
+        probability (default: both, of more than 20 classes the confidence). Of real values: the mean of F(y)
+        against 1/2, and the share of labels in the central 90 % interval (default: both).
+    hypothesis : {"mean", "set"}, optional
+        Of sets: whether the mean prediction is tested, or whether any distribution in the set may be true.
+        Default: "set" for `Intervals` and `Belief`, "mean" for all others.
+    clusters : array (n,), optional
+        Name of the cluster of every row, such as the patient: rows of one cluster may depend on each other.
+    level : float
+        Level of verdicts; intervals hold together with probability 1 - level.
+    n_resamples : int
+        Number of replicates.
+    rng : None, int or Generator
+        Seed; the same seed gives the same result on every array library, device and chunk size.
+    progress : callable or True, optional
+        Called with (done, total); True writes to standard error after one second, where that is a terminal.
+
+    Returns
+    -------
+    AuditResult
+        Family-wise p-value; ``.findings`` lists groups that are off and that no other listed group explains,
+        ``.groups`` all of them with effects, simultaneous intervals and smallest detectable effects.
+
+    Notes
+    -----
+    Adjusted p-values are exact under label resampling, for 4 groups and for 5000. With clusters they are
+    those of a wild bootstrap, which is good from about 20 clusters per group. Of sets the adjustment over
+    groups is exact for every truth in the sets, that over classes and bounds is Bonferroni's.
+
+    Rows are read once for what was observed and once, in memory, for all replicates. The cost is that of
+    drawing n labels per replicate; the number of groups hardly matters while there are few cells.
+
+    Which groups are listed is decided greedily: the clearest first, then what is still off after its
+    deviation is taken out of all groups that share rows with it. It is a way to read the result and changes
+    no p-value.
+
+    References
+    ----------
+    Westfall and Young, *Resampling-based multiple testing*, 1993. Cameron, Gelbach and Miller,
+    *Bootstrap-based improvements for inference with clustered errors*, 2008; Webb, *Reworking wild
+    bootstrap-based inference for clustered errors*, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> site = rng.choice(["A", "B", "C", "D"], size=2000)
+    >>> truth = np.where(site == "C", np.clip(p + 0.2, 0, 1), p)
+    >>> labels = (rng.random(2000) < truth).astype(int)
+    >>> found = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"site": site}, rng=0)
+    >>> [one.group for one in found.findings], found.pvalue
+    (['site C'], 0.001)
+    """
+    require_level(level)
+    require_resamples(n_resamples)
+    require_integer(depth, "depth", 1)
+    require_integer(n_quantiles, "n_quantiles", 2)
+    require_integer(min_size, "min_size", 1)
+    report = as_progress(progress)
+    seed = as_seed(rng)
+    rows, said = one_rater(detached(as_rows(predictions, labels)), seed)
+    given = _checked(rows)
+    as_sets = _tests_sets(given, hypothesis)
+    table, joined = _attributes(rows, groups)
+    lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
+    counted, left_out = _measures(given, measures, as_sets)
+    scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
+    if clusters is None:
+        source = drawn_sums(rows, lattice, scoring, report)
+    else:
+        source = wild_sums(rows, lattice, scoring, _cluster_codes(rows, clusters, as_sets), report)
+    tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
+    names = rows.sample.classes
+    found = _groups(source, tested, lattice, counted, names, level)
+    fixed = [one.name for one, own in zip(counted, source.variance, strict=True) if not own.any()]
+    left_out += tuple(
+        f"{name} tells nothing here: the predictions leave no room for chance" for name in fixed
+    )
+    notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
+    return AuditResult(
+        hypothesis=IN_SETS if as_sets else HYPOTHESIS if clusters is None else CLUSTERED,
+        pvalue=tested.pvalue,
+        pvalue_interval=tested.interval,
+        level=float(level),
+        groups=found,
+        n=rows.n,
+        n_groups=len(lattice.conditions),
+        n_cells=lattice.n_cells,
+        attributes=lattice.attributes,
+        measures=tuple(_measure_name(one, names) for one in counted),
+        n_clusters=source.n_clusters,
+        n_resamples=int(n_resamples),
+        smallest_pvalue=max(source.smallest_pvalue, tested.multiplicity / (1 + n_resamples)),
+        settings={
+            "depth": depth,
+            "n_quantiles": n_quantiles,
+            "min_size": min_size,
+            "hypothesis": "set" if as_sets else "mean",
+            "level": level,
+            "seed": list(seed),
+        },
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+# What was given
+
+
+def _checked(rows: Rows) -> Predictions:
+    some = rows.sample
+    if not isinstance(some.predictions, (ClassPredictions, RealPredictions)):
+        raise InputTypeError(
+            "`audit`",
+            "needs predictions",
+            f"got {type(some.predictions).__name__}",
+            "Pass predictions first, then labels.",
+        )
+    if some.batch.weights is not None:
+        raise UnsupportedError(
+            "`audit`",
+            "counts every instance once",
+            "the rows have sample weights",
+            "Leave out `sample_weight`.",
+        )
+    return some.predictions
+
+
+def _tests_sets(given: Predictions, hypothesis: str | None) -> bool:
+    if hypothesis is None:
+        return isinstance(given, (Intervals, Belief))
+    one_of("`hypothesis`", hypothesis, ("mean", "set"))
+    if hypothesis == "set" and not isinstance(given, (Ensemble, Intervals, Belief)):
+        raise UnsupportedError(
+            'hypothesis="set"',
+            "needs predictions that are sets: Ensemble, Intervals or Belief",
+            f"got {type(given).__name__}",
+            'Use hypothesis="mean".',
+        )
+    return hypothesis == "set"
+
+
+def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the attributes of all rows in memory, in the order of the rows."""
+    whole = rows.loaded()
+    if groups is not None:
+        return aligned(groups, None if whole is None else whole.index, "groups")
+    if rows.sample.groups is None:
+        raise InputError(
+            "`groups`",
+            "must be given where the rows do not bring them",
+            "got none",
+            Remedy(
+                'Pass `groups={"age": age, "sex": sex}`, or a data frame.', "Name columns: `--by age,sex`."
+            ),
+        )
+    if whole is not None:
+        return whole.groups, ()
+    return np.concatenate([np.asarray(one) for one in rows.map(_own_groups)]), ()
+
+
+def _own_groups(chunk: Dataset) -> Any:
+    return chunk.groups
+
+
+def _measures(
+    given: Predictions, asked: Sequence[str] | None, as_sets: bool
+) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
+    """Return what is counted, and what is to be said about it."""
+    if isinstance(asked, str):
+        raise InputTypeError(
+            "`measures`", "must be a sequence", f"got {asked!r}", "Pass a list, even for a single measure."
+        )
+    notes: list[str] = []
+    found: list[Measure] = []
+    if isinstance(given, RealPredictions):
+        for name in ("rank", "coverage") if asked is None else asked:
+            one_of("a measure of real values", name, ("rank", "coverage"))
+            found += [Measure("rank" if name == "rank" else "coverage")]
+        ends = central_interval(given)
+        if ends is None:
+            found = [one for one in found if one.kind != "coverage"]
+            notes.append("coverage was left out: no two levels are l and 1 - l")
+    else:
+        assert isinstance(given, ClassPredictions)
+        k = given.n_classes
+        most = MOST_CLASSES // 2 if as_sets else MOST_CLASSES
+        chosen = ("confidence", "classes") if asked is None else asked
+        if asked is None and k > most:
+            chosen = ("confidence",)
+            notes.append(f"classes were not counted one by one: there are {k}; ask with `measures`")
+        for name in chosen:
+            one_of("a measure of classes", name, ("confidence", "classes"))
+            if name == "confidence":
+                found.append(Measure("confidence"))
+            else:
+                # of two classes the second tells all about the first
+                found += [Measure("class", label) for label in (range(k) if k > 2 else (1,))]
+        if as_sets:
+            found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
+    if not found:
+        raise InputError("`measures`", "must name at least one", "got none that applies", "Leave it out.")
+    return tuple(dict.fromkeys(found)), tuple(notes)
+
+
+def _cluster_codes(rows: Rows, clusters: Any, as_sets: bool) -> HostArray:
+    """Return the number of every row's cluster."""
+    if as_sets:
+        raise UnsupportedError(
+            "`clusters` of sets",
+            "need a law of whole clusters, which sets of single labels do not tell",
+            'got hypothesis="set"',
+            'Use hypothesis="mean", or one row per cluster.',
+        )
+    whole = rows.loaded()
+    own = aligned(clusters, None if whole is None else whole.index, "clusters")[0]
+    array = to_host(own) if is_array(own) else np.asarray(own)
+    if array.shape != (rows.n,):
+        raise InputError(
+            "`clusters`",
+            f"must have one entry per prediction ({rows.n})",
+            f"got shape {array.shape}",
+            "Check that both come from the same split.",
+        )
+    codes = np.unique(array if array.dtype != object else array.astype(str), return_inverse=True)[1]
+    return np.asarray(codes).reshape(-1)
+
+
+# From numbers to groups
+
+
+def _groups(
+    source: GroupSums,
+    tested: Adjusted,
+    lattice: Lattice,
+    measures: Sequence[Measure],
+    classes: Sequence[str] | None,
+    level: float,
+) -> tuple[AuditGroup, ...]:
+    """Return all groups and measures, the clearest first."""
+    size = lattice.sizes
+    effect = source.residual / size
+    observed = source.score / size
+    if np.isfinite(tested.critical):
+        sides = tested.critical * np.array([-1.0, 1.0, -1.0, 1.0])[:, None, None]
+        shapes = np.stack([source.shape, source.shape, source.skewness, source.skewness])
+        *ends, below, above = standardised(sides, shapes)
+        low, high = (effect - source.spread * end for end in reversed(ends))
+        deviation = np.where(np.isfinite(source.spread), np.sqrt(source.variance) / size, np.inf)
+        detectable = np.minimum(1.0, (np.maximum(-below, above) + _POWER_SCORE) * deviation)
+        detectable = np.where(source.variance > 0, detectable, 1.0)
+    else:
+        low, high = np.full(effect.shape, -1.0), np.full(effect.shape, 1.0)
+        detectable = np.ones(effect.shape)
+    # of a lower bound it is counted that the event did not happen
+    mirrored = np.array([one.bound == "lower" for one in measures])[:, None]
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    observed, effect = np.where(mirrored, 1.0 - observed, observed), np.where(mirrored, -effect, effect)
+    explained = explained_groups(source, tested, lattice, level)
+    numbers = {
+        "observed": observed,
+        "expected": observed - effect,
+        "effect": effect,
+        "low": np.clip(low, -1.0, 1.0),
+        "high": np.clip(high, -1.0, 1.0),
+        "pvalue": tested.alone,
+        "adjusted_pvalue": tested.adjusted,
+        "detectable": detectable,
+    }
+    columns = {name: one.ravel().tolist() for name, one in numbers.items()}
+    names, sizes = lattice.names, size.tolist()
+    counted = [_measure_name(one, classes) for one in measures]
+    found = []
+    for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
+        m, g = divmod(place, len(names))
+        own = {name: column[place] for name, column in columns.items()}
+        word: Word = "cannot tell" if own["detectable"] > WIDE else "no conflict found"
+        if own["adjusted_pvalue"] <= level:
+            word = "conflict"
+        found.append(
+            AuditGroup(
+                group=names[g],
+                conditions=lattice.conditions[g],
+                n=sizes[g],
+                measure=counted[m],
+                explained_by=explained.get((m, g)),
+                verdict=word,
+                **own,
+            )
+        )
+    return tuple(found)
+
+
+def _measure_name(measure: Measure, classes: Sequence[str] | None) -> str:
+    if measure.label is None or classes is None:
+        return measure.name
+    return measure.name.replace(f"class {measure.label}", f"class {classes[measure.label]}", 1)

@@ -1,0 +1,365 @@
+"""From sums over groups to p-values that hold for all of them, and to the groups that explain the others.
+
+    S_g = sum over the rows of g of (score - its mean),  V_g and K_g its variance and third central moment
+    W_g = signed root of the deviance of a Poisson count with this variance and skewness, at S_g
+    adjusted p of the j-th largest |W| = (1 + #{replicates: max over it and smaller ones >= |W_j|}) / (1 + b)
+
+Replicates are labels drawn under the hypothesis, or of clusters the same residuals with drawn signs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import HostArray, rows_within_budget, tiles
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.progress import Progress
+from credibly.hypotests.calibration.group_scores import Measure, Moments, Scoring
+from credibly.hypotests.calibration.lattice import Lattice
+from credibly.hypotests.resampling.pvalues import clopper_pearson
+from credibly.predictions import Rows
+
+_TIE = 1e-9  # scores closer than this differ by rounding
+WEBB = np.array([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5])
+WEBB = np.sign(WEBB) * np.sqrt(np.abs(WEBB))
+_FEW_CLUSTERS = 12  # fewer have so few signs that Webb's six points are drawn
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupSums:
+    """What was observed in every group (measures, groups), and replicates of it.
+
+    `replicates(reps)` gives the residual sums of some replicates, (measures, groups, b). `cells` are the
+    residual sums and variances of cells, (measures, cells), which tell who explains whom.
+    """
+
+    residual: HostArray
+    variance: HostArray
+    skewness: HostArray
+    spread: HostArray
+    shape: HostArray
+    """Standard error of the mean residual, and skewness, as the residuals scatter."""
+    score: HostArray
+    cells: tuple[HostArray, HostArray]
+    replicates: Callable[[int], Iterator[HostArray]]
+    two_sided: HostArray
+    """(measures,)"""
+    n_clusters: int | None = None
+    smallest_pvalue: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+def _moments(rows: Rows, scoring: Scoring) -> Moments:
+    first, *rest = rows.map(scoring.moments)
+    for one in rest:
+        first = first + one
+    return first
+
+
+def _two_sided(measures: Sequence[Measure]) -> HostArray:
+    return np.array([one.bound == "" for one in measures])
+
+
+def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress | None) -> GroupSums:
+    """Compare with labels that are drawn from the predictions."""
+    own = rows.with_groups(lattice.cells)
+    cell = _moments(own, scoring)
+    over = lattice.membership
+    residual, variance, third, score = (
+        _over_groups(over, one) for one in (cell.score - cell.mean, cell.variance, cell.third, cell.score)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.where(variance > 0, third / variance**1.5, 0.0)
+    mean, square, cube = (
+        residual / lattice.sizes,
+        *(_over_groups(over, one) for one in (cell.square, cell.cube)),
+    )
+    centred = square - residual * mean
+    scatter = cube - 3.0 * mean * square + 2.0 * residual * mean**2
+    wider = centred > variance  # where predictions are off, or by chance; never less than they say
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shape = np.where(wider, scatter / centred**1.5, skewness)
+    spread = np.sqrt(np.maximum(variance, centred)) / lattice.sizes
+    expected = cell.mean
+
+    def replicates(n_resamples: int) -> Iterator[HostArray]:
+        most = rows_within_budget(16 * expected.size + 24 * variance.size, 0.25)
+        for reps in tiles(n_resamples, most):
+            total = np.zeros(())
+            for sums in own.map(partial(scoring.replicated, reps), _scaled(report, reps, n_resamples)):
+                total = total + sums
+            yield np.stack([over @ (total[:, m] - expected[m]).T for m in range(len(expected))])
+
+    return GroupSums(
+        residual,
+        variance,
+        skewness,
+        spread,
+        shape,
+        score,
+        (cell.score - cell.mean, cell.variance),
+        replicates,
+        _two_sided(scoring.measures),
+    )
+
+
+def _scaled(report: Progress | None, reps: slice, n_resamples: int) -> Progress | None:
+    """Return progress over rows as a part of that over all replicates."""
+    if report is None:
+        return None
+    share = reps.stop - reps.start
+    return lambda done, total: report(round(reps.start + share * done / total), n_resamples)
+
+
+def _over_groups(membership: Any, cells: HostArray) -> HostArray:
+    """Add cells (measures, cells) up in every group, (measures, groups)."""
+    return np.asarray((membership @ cells.T).T)
+
+
+def wild_sums(
+    rows: Rows, lattice: Lattice, scoring: Scoring, clusters: HostArray, report: Progress | None
+) -> GroupSums:
+    """Compare with the same residuals, the sign of every cluster drawn."""
+    from scipy.sparse import csr_array
+
+    n_clusters = int(clusters.max()) + 1
+    pairs, own = np.unique(lattice.cells * n_clusters + clusters, return_inverse=True)
+    cell_of, cluster_of = np.divmod(pairs, n_clusters)
+    found = _moments(rows.with_groups(own.reshape(-1)), dataclasses.replace(scoring, n_cells=len(pairs)))
+    shape = (len(pairs), n_clusters)
+
+    def by_cluster(values: HostArray) -> Any:
+        """Sums of every group in every cluster, (groups, clusters)."""
+        into = csr_array((values, cluster_of, np.arange(len(pairs) + 1)), shape=shape)
+        return lattice.membership[:, cell_of] @ into
+
+    apart = found.score - found.mean  # (measures, pairs)
+    every = [by_cluster(one) for one in apart]
+    rows_of = by_cluster(found.rows.astype(np.float64))
+    residual = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in every])
+    variance = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
+    here = np.diff((rows_of > 0).tocsr().indptr)
+    spread = np.full(residual.shape, np.inf)
+    for at, one in enumerate(every):
+        centred = one - rows_of * (residual[at] / lattice.sizes)[:, None]
+        square = np.asarray((centred * centred).sum(axis=1)).ravel() * here / np.maximum(here - 1, 1)
+        spread[at] = np.where(here > 1, np.sqrt(square) / lattice.sizes, np.inf)
+
+    def into_cells(values: HostArray) -> HostArray:
+        return np.stack([np.bincount(cell_of, weights=one, minlength=lattice.n_cells) for one in values])
+
+    signs = _Signs(scoring.seed, n_clusters)
+
+    def replicates(n_resamples: int) -> Iterator[HostArray]:
+        for reps in tiles(n_resamples, rows_within_budget(24 * residual.size + 8 * n_clusters, 0.25)):
+            drawn = signs.block(reps).T
+            yield np.stack([one @ drawn for one in every])
+            if report is not None:
+                report(reps.stop, n_resamples)
+
+    few = n_clusters < _FEW_CLUSTERS
+    note = f"signs of {n_clusters} clusters were drawn" + (" from Webb's six points: they are few" * few)
+    return GroupSums(
+        residual,
+        variance,
+        np.zeros_like(variance),
+        spread,
+        np.zeros_like(variance),
+        _over_groups(lattice.membership, into_cells(found.score)),
+        (into_cells(apart), into_cells(found.variance)),
+        replicates,
+        _two_sided(scoring.measures),
+        n_clusters,
+        # of all signs two give the observation: itself and its mirror image
+        2.0 * (6.0 if few else 2.0) ** -n_clusters,
+        (note,),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Signs:
+    """Weights of clusters with mean 0 and variance 1: signs, or of few clusters Webb's six points."""
+
+    seed: Seed
+    n_clusters: int
+
+    def block(self, reps: slice) -> HostArray:
+        """Return the weights of some replicates, (b, clusters)."""
+        uniform = Uniforms(self.seed, Stream.SIGNS).block(reps, slice(0, self.n_clusters))
+        if self.n_clusters >= _FEW_CLUSTERS:
+            return np.where(uniform < 0.5, -1.0, 1.0)
+        drawn: HostArray = WEBB[(6 * uniform).astype(np.intp)]
+        return drawn
+
+
+# P-values
+
+
+def normal_scores(z: HostArray, skewness: HostArray) -> HostArray:
+    """Return standardised sums as normal scores: signed roots of the deviance of a Poisson count.
+
+    The count has the variance and the skewness of the sum: u = skewness z is its excess over its mean, in
+    units of the mean 1 / skewness^2. A sum below all that such a count can be goes on with slope 1.
+    """
+    gamma = np.broadcast_to(skewness, z.shape)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        u = np.maximum(gamma * z, -1.0)
+        deviance = 2.0 * (np.where(u > -1.0, (1.0 + u) * np.log1p(u), 0.0) - u)
+        root = np.copysign(np.sqrt(np.maximum(deviance, 0.0)) / np.abs(gamma), z)
+        near = z * (1.0 - u / 6.0 + 5.0 * u**2 / 72.0)  # where the difference above loses its digits
+        beyond = root + np.copysign(np.maximum(np.abs(z) - 1.0 / np.abs(gamma), 0.0), z)
+        score = np.where(np.abs(u) < 1e-3, near, np.where(u > -1.0, root, beyond))
+    return np.asarray(np.where(np.isfinite(z), score, z))
+
+
+def standardised(score: HostArray, skewness: HostArray) -> HostArray:
+    """Return the standardised sums that have these normal scores, by bisection."""
+    score = np.broadcast_to(score, skewness.shape)
+    low, high = np.zeros(skewness.shape), 2.0 * np.abs(score) + 1.0
+    for _ in range(60):
+        short = np.abs(normal_scores(np.copysign(high, score), skewness)) < np.abs(score)
+        if not short.any():
+            break
+        high = np.where(short, 2.0 * high, high)
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        short = np.abs(normal_scores(np.copysign(middle, score), skewness)) < np.abs(score)
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.asarray(np.copysign(high, score))
+
+
+def _scores(source: GroupSums, residual: HostArray) -> HostArray:
+    """Return how far off groups are, larger is worse, of residual sums (measures, groups, ...)."""
+    axes = (..., *(None,) * (residual.ndim - 2))
+    variance, skewness = source.variance[axes], source.skewness[axes]
+    # a sum that cannot vary is off by rounding, or beyond all that is possible
+    large = np.abs(residual) > 1e-9
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(
+            variance > 0, residual / np.sqrt(variance), np.where(large, np.copysign(np.inf, residual), 0.0)
+        )
+    score = normal_scores(z, skewness)
+    two_sided = source.two_sided.reshape(-1, *(1,) * (residual.ndim - 1))
+    return np.asarray(np.where(two_sided, np.abs(score), score))
+
+
+@dataclasses.dataclass(frozen=True)
+class Adjusted:
+    """P-values (measures, groups), the family-wise one, and the score that a group must pass."""
+
+    score: HostArray
+    alone: HostArray
+    adjusted: HostArray
+    critical: float
+    pvalue: float
+    interval: tuple[float, float]
+    multiplicity: int
+
+
+def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separate: bool) -> Adjusted:
+    """Adjust p-values by stepping down; `separate` families, one per measure, are joined by Bonferroni."""
+    score = _scores(source, source.residual)
+    n_measures = len(score)
+    families = [slice(m, m + 1) for m in range(n_measures)] if separate else [slice(0, n_measures)]
+    multiplicity = len(families)
+    flat = [score[own].ravel() for own in families]
+    orders = [np.argsort(-one, kind="stable") for one in flat]
+    alone = np.zeros(score.shape)
+    stepped = [np.zeros(one.size) for one in flat]
+    largest: list[list[HostArray]] = [[] for _ in families]
+    limit = score - _TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(score), score, 0.0)))
+    for sums in source.replicates(n_resamples):
+        drawn = _scores(source, sums)  # (measures, groups, b)
+        alone += np.count_nonzero(drawn >= limit[..., None], axis=2)
+        for at, own in enumerate(families):
+            ranked = drawn[own].reshape(-1, drawn.shape[2])[orders[at]]
+            worst = np.maximum.accumulate(ranked[::-1], axis=0)[::-1]  # over this and all that are less off
+            stepped[at] += np.count_nonzero(worst >= limit[own].ravel()[orders[at], None], axis=1)
+            largest[at].append(worst[0])
+    adjusted = np.empty(score.shape)
+    criticals, smallest, counts = [], [], []
+    for at, own in enumerate(families):
+        pvalues = np.maximum.accumulate((1 + stepped[at]) / (1 + n_resamples))
+        back = np.empty(pvalues.size)
+        back[orders[at]] = np.minimum(1.0, multiplicity * pvalues)
+        adjusted[own] = back.reshape(adjusted[own].shape)
+        smallest.append(pvalues[0])
+        counts.append(int(stepped[at][0]))
+        criticals.append(_critical(np.concatenate(largest[at]), level / multiplicity))
+    best = int(np.argmin(smallest))
+    low, high = clopper_pearson(counts[best], n_resamples)
+    return Adjusted(
+        score,
+        (1 + alone) / (1 + n_resamples),
+        adjusted,
+        max(criticals),
+        float(min(1.0, multiplicity * smallest[best])),
+        (min(1.0, multiplicity * low), min(1.0, multiplicity * high)),
+        multiplicity,
+    )
+
+
+def _critical(largest: HostArray, level: float) -> float:
+    """Return the score beyond which a group alone has an adjusted p-value of at most `level`."""
+    # rejected where fewer than `count` replicates are at least as far off
+    count = int(np.floor(level * (largest.size + 1) * (1 + 1e-12)))
+    return float(np.sort(largest)[-count]) if count else float("inf")
+
+
+# Who explains whom
+
+
+def explained_groups(
+    source: GroupSums, tested: Adjusted, lattice: Lattice, level: float
+) -> dict[tuple[int, int], str | None]:
+    """Return which rejected groups others explain: the clearest is listed, its deviation taken out of all.
+
+    The deviation of a listed group is spread over its cells by their variance, as a common shift of their
+    logits would be; a group is listed only while it is still as far off as the least clear rejected one. It
+    is listed once, by the clearest measure, and its deviations by all measures are taken out. What is left is
+    compared with the spread of the residuals: where predictions are off they scatter more than predicted.
+    """
+    rejected = tested.adjusted <= level
+    if not rejected.any():
+        return {}
+    apart, variance = source.cells[0].copy(), source.cells[1]
+    over = lattice.membership
+    shared = _over_groups(over, variance)
+    needed = min(tested.critical, float(tested.score[rejected].min()))
+    left, listed, score = rejected.copy(), [], tested.score
+    variance_seen = (source.spread * lattice.sizes) ** 2
+    scattered = dataclasses.replace(source, variance=variance_seen, skewness=source.shape)
+    while left.any():
+        m, g = (int(at) for at in np.unravel_index(np.where(left, score, -np.inf).argmax(), score.shape))
+        if score[m, g] < needed - _TIE:
+            break
+        listed.append((m, g))
+        inside = over[[g], :].indices
+        for own in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
+            apart[own, inside] -= variance[own, inside] * (apart[own, inside].sum() / shared[own, g])
+        left[:, g] = False
+        score = _scores(scattered, _over_groups(over, apart))
+    found: dict[tuple[int, int], str | None] = {}
+    for m, g in np.argwhere(rejected).tolist():
+        by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)
+        found[m, g] = None if by is None else lattice.names[by]
+    return found
+
+
+def _nearest(m: int, g: int, listed: Sequence[tuple[int, int]], lattice: Lattice, variance: HostArray) -> int:
+    """Return the listed group that shares most with a group, of the same measure where there is one."""
+    over = lattice.membership
+    own = set(over[[g], :].indices.tolist())
+    size = {group: variance[m, over[[group], :].indices].sum() for _, group in listed}
+
+    def overlap(one: tuple[int, int]) -> tuple[bool, float]:
+        inside = [at for at in over[[one[1]], :].indices if at in own]
+        common = variance[m, inside].sum()
+        return one[0] == m, common / np.sqrt(max(size[one[1]], 1e-300))
+
+    return max(listed, key=overlap)[1]

@@ -1,0 +1,303 @@
+"""Groups that attributes of the instances form: cells of the finest partition, and unions of cells.
+
+attributes (n,) each  ->  levels  ->  cells: instances that agree in all attributes
+groups: all instances, those of a level, and of up to `depth` levels of different attributes together
+
+Every group is a union of cells, so sums over groups are a product of a 0-1 matrix (groups, cells) with sums
+over cells, and the rows are read once. A group that has the same rows as a larger description is that one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly.predictions.convert import column_names, is_frame
+
+MOST_GROUPS = 50_000
+QUANTILES, FEWEST_ROWS = 4, 20
+"""Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
+ALL = "all rows"
+OTHER, MISSING = "other", "missing"
+_FEW_VALUES = 10  # whole numbers with as many values are levels, more are cut at quantiles
+
+
+@dataclasses.dataclass(frozen=True)
+class Attribute:
+    """What divides the instances, as levels.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    levels : tuple of str
+        Names of the levels.
+    codes : ndarray (n,)
+        The level of every instance.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    codes: HostArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Lattice:
+    """All groups, the cells that they are made of, and what was joined or left out.
+
+    Attributes
+    ----------
+    cells : ndarray (n,)
+        The cell of every instance.
+    n_cells : int
+        Number of cells.
+    conditions : tuple of tuple of (str, str)
+        Attribute and level of every group, none for all rows, the fewest first.
+    sizes : ndarray (groups,)
+        Rows of every group.
+    membership : scipy.sparse.csr_array (groups, cells)
+        1 where a cell belongs to a group.
+    attributes : tuple of str
+        What the groups are made of.
+    notes : tuple of str
+        What was joined, cut or left out.
+    """
+
+    cells: HostArray
+    n_cells: int
+    conditions: tuple[tuple[tuple[str, str], ...], ...]
+    sizes: HostArray
+    membership: Any
+    attributes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Groups in words: "age 31 to 45, sex F"."""
+        return tuple(", ".join(f"{name} {level}" for name, level in one) or ALL for one in self.conditions)
+
+
+def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: int) -> Lattice:
+    """Return the groups that attributes form.
+
+    Parameters
+    ----------
+    groups : mapping of str to array (n,), data frame, or array (n,)
+        The attributes.
+    n : int
+        Number of instances.
+    depth : int
+        Most attributes that describe a group.
+    n_quantiles : int
+        Parts that numbers are cut into.
+    min_size : int
+        Fewest rows of a level that is not joined with others, and of a group that is looked at.
+
+    Returns
+    -------
+    Lattice
+        The groups.
+    """
+    from scipy.sparse import csr_array
+
+    notes: list[str] = []
+    attributes = [
+        _attribute(name, values, n, n_quantiles, min_size, notes)
+        for name, values in _columns(groups, n).items()
+    ]
+    table = np.stack([one.codes for one in attributes], axis=1)  # (n, attributes)
+    unique, cells, counts = _distinct_rows(table, [len(one.levels) for one in attributes])
+    everyone = np.zeros(len(counts), dtype=np.int64)
+    found: dict[tuple[int, ...], tuple[HostArray, HostArray]] = {(): (everyone, np.array([n]))}
+    conditions: list[tuple[tuple[str, str], ...]] = [()]
+    sizes, inside = [n], [np.arange(len(counts))]
+    small = 0
+    for subset in _subsets(len(attributes), depth):
+        radix = [len(attributes[at].levels) for at in subset]
+        levels, own, _ = _distinct_rows(unique[:, subset], radix)
+        size = np.bincount(own, weights=counts).astype(np.int64)
+        found[subset] = own, size
+        first = np.full(len(size), len(own))
+        np.minimum.at(first, own, np.arange(len(own)))
+        new = size >= min_size
+        small += int(np.count_nonzero(~new))
+        for left_out in subset:  # the same rows as with one condition less
+            above, above_size = found[tuple(at for at in subset if at != left_out)]
+            new &= above_size[above[first]] != size
+        order = np.argsort(own, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(own))[:-1])
+        for at in np.flatnonzero(new):
+            named = zip(subset, levels[at], strict=True)
+            conditions.append(tuple((attributes[a].name, attributes[a].levels[level]) for a, level in named))
+            sizes.append(int(size[at]))
+            inside.append(members[at])
+        if len(conditions) > MOST_GROUPS:
+            raise InputError(
+                "`groups`",
+                f"must form at most {MOST_GROUPS} groups",
+                f"got more with depth {depth} and {len(attributes)} attributes",
+                "Use fewer attributes, a smaller `depth` or a larger `min_size`.",
+            )
+    if small:
+        count = "1 group" if small == 1 else f"{small} groups"
+        notes.append(f"{count} with fewer than {min_size} rows left out")
+    places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
+    columns = np.concatenate(inside)
+    shape = (len(conditions), len(counts))
+    membership = csr_array((np.ones(len(columns)), columns, places), shape=shape)
+    return Lattice(
+        cells,
+        len(counts),
+        tuple(conditions),
+        np.array(sizes),
+        membership,
+        tuple(one.name for one in attributes),
+        tuple(notes),
+    )
+
+
+def crossed_levels(groups: Any, n: int) -> HostArray:
+    """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
+    notes: list[str] = []
+    attributes = [
+        _attribute(name, values, n, QUANTILES, FEWEST_ROWS, notes)
+        for name, values in _columns(groups, n).items()
+    ]
+    words = [np.array(one.levels)[one.codes] for one in attributes]
+    return np.array([" / ".join(row) for row in zip(*words, strict=True)])
+
+
+def _subsets(n_attributes: int, depth: int) -> list[tuple[int, ...]]:
+    most = min(depth, n_attributes)
+    return [one for size in range(1, most + 1) for one in itertools.combinations(range(n_attributes), size)]
+
+
+def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, HostArray, HostArray]:
+    """Return distinct rows of whole numbers, which of them every row is, and their counts."""
+    code = np.zeros(len(table), dtype=np.int64)
+    for column, size in zip(table.T, radix, strict=True):
+        code = code * size + column
+        if code.size and code.max() > 2**40:  # numbers that would not fit behind the next column
+            code = np.unique(code, return_inverse=True)[1].reshape(-1)
+    _, first, own, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+    return table[first], own.reshape(-1), counts
+
+
+def _columns(groups: Any, n: int) -> dict[str, HostArray]:
+    """Return attributes by name, as arrays (n,)."""
+    if is_frame(groups):
+        groups = {str(name): groups[name] for name in column_names(groups)}
+    if not isinstance(groups, Mapping):
+        if isinstance(groups, str) or groups is None:
+            raise InputTypeError(
+                "`groups`",
+                "must be a table, a mapping of names to columns, or one column",
+                f"got {groups!r}",
+                'Pass `groups={"age": age, "sex": sex}`.',
+            )
+        groups = {"group": groups}
+    if not groups:
+        raise InputError("`groups`", "must have at least one attribute", "got none", "Name one.")
+    columns = {}
+    for name, values in groups.items():
+        column = to_host(values) if is_array(values) else np.asarray(values)
+        if column.shape != (n,):
+            raise InputError(
+                f"attribute {str(name)!r} of `groups`",
+                f"must have one entry per prediction ({n})",
+                f"got shape {column.shape}",
+                "Check that both come from the same split.",
+            )
+        columns[str(name)] = column
+    return columns
+
+
+def _attribute(
+    name: str, values: HostArray, n: int, n_quantiles: int, min_size: int, notes: list[str]
+) -> Attribute:
+    """Return levels of an attribute: numbers cut at quantiles, rare levels joined, missing ones named."""
+    missing = _missing(values)
+    codes = np.zeros(n, dtype=np.int64)
+    known = values[~missing]
+    if known.dtype == object:
+        kinds = {isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in known}
+        known = known.astype(float if kinds == {True} else str)
+    elif known.dtype.kind == "S":
+        known = known.astype(str)
+    distinct, own = np.unique(known, return_inverse=True)
+    own = own.reshape(-1)
+    numbers = known.dtype.kind in "fiu"
+    if numbers and len(distinct) > _FEW_VALUES:
+        ends, own = _cut(distinct, own, n_quantiles)
+        words = [_range(low, high) for low, high in ends]
+        notes.append(f"{name} is cut at its quantiles: {'; '.join(words)}")
+    else:
+        words = [_level_name(one) for one in distinct.tolist()]
+    counts = np.bincount(own, minlength=len(words))
+    rare = counts < min_size
+    if rare.sum() > 1:
+        kept = np.flatnonzero(~rare)
+        place = np.full(len(words), len(kept))
+        place[kept] = np.arange(len(kept))
+        joined = [words[at] for at in np.flatnonzero(rare)]
+        shown = ", ".join(joined[:5]) + (", ..." if len(joined) > 5 else "")
+        notes.append(f"{name}: {len(joined)} levels with fewer than {min_size} rows are joined: {shown}")
+        words = [*(words[at] for at in kept), _free(OTHER, words)]
+        own = place[own]
+    codes[~missing] = own
+    if missing.any():
+        codes[missing] = len(words)
+        words = [*words, _free(MISSING, words)]
+        notes.append(f"{name}: {int(missing.sum())} missing entries form a level of their own")
+    return Attribute(name, tuple(words), codes)
+
+
+def _missing(values: HostArray) -> HostArray:
+    """Tell which entries are missing: None, NaN, NaT."""
+    if values.dtype.kind in "iubSU":
+        return np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind in "fmM":
+        return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
+    # NaN differs from itself, and what pandas calls NA answers neither
+    return np.array([one is None or one is not one or _differs(one) for one in values.tolist()], dtype=bool)
+
+
+def _differs(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
+
+
+def _cut(
+    distinct: HostArray, own: HostArray, n_quantiles: int
+) -> tuple[list[tuple[float, float]], HostArray]:
+    """Cut numbers at quantiles, equal ones together; return the ends of every part, and the parts."""
+    share = np.cumsum(np.bincount(own)) / len(own)
+    part = np.minimum(
+        (n_quantiles * (share - 0.5 * np.bincount(own) / len(own))).astype(int), n_quantiles - 1
+    )
+    used, place = np.unique(part, return_inverse=True)
+    ends = [(float(distinct[part == one].min()), float(distinct[part == one].max())) for one in used]
+    return ends, place.reshape(-1)[own]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def _level_name(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _free(word: str, taken: Sequence[str]) -> str:
+    """Return a name that no level has yet."""
+    while word in taken:
+        word = f"{word} levels" if word.startswith(OTHER) else f"{word} "
+    return word

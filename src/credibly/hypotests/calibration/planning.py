@@ -1,0 +1,209 @@
+"""How many labels are needed, from predictions alone.
+
+If predictions are about right, an answer of confidence c is right with probability c, and the mean confidence
+gap of n labels has the variance s^2 / n with s^2 = mean c (1 - c). With z_q the quantile of the normal,
+
+    interval of width w         n = (2 z_{1 - alpha/2} s / w)^2
+    a gap of g is noticed       n = ((z_{1 - alpha/2} s + z_power s_g) / g)^2
+    certificate within m        n = the smallest with P(bound <= m) >= power, for a calibrated model
+
+with s_g^2 = mean (c - g) (1 - c + g). A gap may have either sign, and the larger n counts. The last uses the
+exact binomial bounds of the certificate and a normal number of right answers. With r labels per instance the
+variance is mean (v + (c (1 - c) - v) / r), where v is the variance, between members, of the probability of
+the answer: raters of one instance share what members disagree about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
+
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.namespace import Array, as_float64, namespace
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
+from credibly.predictions.ensemble import weighted_mean
+from credibly.predictions.passes import detached
+from credibly.results.base import require_level, require_margin
+from credibly.results.certificates import chance_of_as_many
+from credibly.results.power import LabelPlan
+from credibly.statistics.proper import top_label
+
+USUAL = 0.02
+"""The gap that does not matter, where nothing else is asked for."""
+_MOST = 10**12
+
+
+def plan_labels(
+    predictions: Any,
+    *,
+    width: float | None = None,
+    gap: float | None = None,
+    margin: float | None = None,
+    labels_each: int = 1,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> LabelPlan:
+    """Plan how many instances to label before a single one is labelled.
+
+    Parameters
+    ----------
+    predictions : Predictions, array, Dataset, path or Rows
+        Class predictions of the instances to be labelled, or of others like them. Labels are not looked at.
+    width : float, optional
+        The interval of the mean confidence gap shall be no wider than this, from end to end.
+    gap : float, optional
+        The calibration test shall notice a mean confidence gap of this size, with probability `power`.
+    margin : float, optional
+        `calibration_test(..., margin=)` shall show that a calibrated model is within this, with probability
+        `power`. Default: a gap and a margin of 0.02, where nothing is asked for.
+    labels_each : int
+        Labels per instance. Tests count one label per instance, so more help an interval only.
+    level : float
+        Confidence of interval and certificate; the test is at 1 - `level`.
+    power : float
+        Probability that the wanted answer is found.
+
+    Returns
+    -------
+    LabelPlan
+        Instances to label for each aim, for all of them, and the plan in words.
+
+    Notes
+    -----
+    It takes the predictions to be about right: where a model is much too sure, intervals come out a little
+    wider. Aims are of the mean confidence gap; binned errors need more labels.
+
+    References
+    ----------
+    Chow, Shao, Wang and Lokhnygina, *Sample size calculations in clinical research*, 2018; bounds as those of
+    `certificate`.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> plan = cr.plan_labels([[0.8, 0.2], [0.1, 0.9]], width=0.04, gap=0.05)
+    >>> dict(plan.aims)  # s^2 = (0.8 * 0.2 + 0.9 * 0.1) / 2 = 1/8
+    {'width': 1201, 'gap': 422}
+    >>> plan.instances
+    1201
+    """
+    require_level(level)
+    if not 0 < power < 1:
+        raise InputError("`power`", "must lie strictly between 0 and 1", f"got {power!r}", "Try 0.8.")
+    require_positive("`labels_each`", labels_each, "Use 1.")
+    if width is None and gap is None and margin is None:
+        gap = margin = USUAL
+    asked = {"width": width, "gap": gap, "margin": margin}
+    wanted = {name: _share(name, one) for name, one in asked.items() if one is not None}
+    if labels_each > 1 and set(wanted) != {"width"}:
+        raise UnsupportedError(
+            "`labels_each` above 1",
+            "helps an interval only: tests and certificates count one label per instance",
+            f"got labels_each={labels_each} with {', '.join(wanted)}",
+            "Plan for a width, or with one rater.",
+        )
+    rows = detached(as_rows(predictions))
+    given = rows.sample.predictions
+    if not isinstance(given, ClassPredictions):
+        raise InputTypeError(
+            "`plan_labels`",
+            "needs class predictions",
+            f"got {type(given).__name__}",
+            "Plan a test of real values with `predictive_check(...).power()`.",
+        )
+    shift = wanted.get("gap", 0.0)
+    columns = zip(*rows.map(lambda chunk: _sums(chunk, shift)), strict=True)
+    confidence, alone, shared, below, above = (sum(column) / rows.n for column in columns)
+    normal = NormalDist()
+    two_sided, likely = normal.inv_cdf((1 + level) / 2), normal.inv_cdf(power)
+    aims: dict[str, int] = {}
+    for name, size in wanted.items():
+        if name == "width":
+            variance = shared + (alone - shared) / labels_each
+            aims[name] = _whole((2 * two_sided / size) ** 2 * variance)
+        elif name == "gap":
+            noticed = max(
+                two_sided * math.sqrt(alone) + likely * math.sqrt(other) for other in (below, above)
+            )
+            aims[name] = _whole((noticed / size) ** 2)
+        else:
+            aims[name] = _certified(confidence, math.sqrt(alone), size, 1 - level, power)
+    return LabelPlan(
+        aims=aims,
+        width=width,
+        gap=gap,
+        margin=margin,
+        labels_each=labels_each,
+        level=level,
+        power=power,
+        confidence=confidence,
+        n=rows.n,
+        notes=as_point(given)[1],
+    )
+
+
+def _share(name: str, value: float) -> float:
+    """Return a size that is above 0 and below 1, or raise."""
+    if name == "margin":
+        require_margin(value)
+    if isinstance(value, bool) or not isinstance(value, (float, int)) or not 0 < value < 1:
+        raise InputError(
+            f"`{name}`", "must lie strictly between 0 and 1", f"got {value!r}", "Write 0.02 for two points."
+        )
+    return float(value)
+
+
+def _sums(chunk: Dataset, shift: float) -> tuple[float, ...]:
+    """Return sums of confidence, variance, its part that raters share, and variances with a gap."""
+    point = as_point(chunk.predictions)[0]
+    confidence, predicted = top_label(point.probs)
+    c, xp = as_float64(confidence), namespace(confidence)
+    low, high = xp.clip(c - shift, 0.0, 1.0), xp.clip(c + shift, 0.0, 1.0)
+    columns = (
+        c,
+        c * (1 - c),
+        _disagreement(chunk.predictions, c, predicted),
+        low * (1 - low),
+        high * (1 - high),
+    )
+    return tuple(float(xp.sum(one)) for one in columns)
+
+
+def _disagreement(predictions: Any, confidence: Array, predicted: Array) -> Array:
+    """Return the variance between members of the probability of the answer; 0 of other kinds."""
+    xp = namespace(confidence)
+    if isinstance(predictions, Dirichlet):
+        return confidence * (1 - confidence) / (1 + xp.sum(as_float64(predictions.alpha), axis=-1))
+    if not isinstance(predictions, Ensemble):
+        return 0 * confidence
+    probs = as_float64(predictions.probs)  # (n, m, k)
+    places = xp.broadcast_to(predicted[:, None, None], (*probs.shape[:2], 1))
+    own = xp.take_along_axis(probs, places, axis=2)
+    return weighted_mean((own - confidence[:, None, None]) ** 2, predictions.weights)[:, 0]
+
+
+def _whole(instances: float) -> int:
+    return max(1, math.ceil(instances - 1e-9))
+
+
+def _certified(confidence: float, spread: float, margin: float, alpha: float, power: float) -> int:
+    """Return the smallest n with which a calibrated model is certified to be within the margin."""
+    return _smallest(lambda n: _chance_of_certificate(n, confidence, spread, margin, alpha) >= power)
+
+
+def _chance_of_certificate(n: int, confidence: float, spread: float, margin: float, alpha: float) -> float:
+    """Return how probable it is that right answers are so many, and so few, that the bound is within."""
+    fewest = _smallest(lambda hits: chance_of_as_many(hits, n, confidence - margin) <= alpha, 0, n + 1)
+    misses = _smallest(lambda some: chance_of_as_many(some, n, 1 - confidence - margin) <= alpha, 0, n + 1)
+    normal = NormalDist(n * confidence, max(spread * math.sqrt(n), 1e-9))
+    return max(0.0, normal.cdf(n - misses + 0.5) - normal.cdf(fewest - 0.5))
+
+
+def _smallest(holds: Callable[[int], bool], low: int = 1, high: int = _MOST) -> int:
+    """Return the smallest number for which something holds that holds for all larger ones."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low

@@ -1,0 +1,116 @@
+"""Rows that belong together: what is known of one cluster says nothing about another; inside, anything goes.
+
+ids (n,)  ->  codes (n,) in 0, ..., C - 1          blocks of rows in time are clusters of consecutive rows
+
+Clusters are independent, so unions of them are too: of more than `MOST_CLUSTERS` several are taken together,
+which keeps every guarantee and bounds what is kept per cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.namespace import HostArray, is_array, to_host
+
+MOST_CLUSTERS = 2048
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clusters:
+    """The clusters of all rows.
+
+    Attributes
+    ----------
+    levels : ndarray
+        Their ids, sorted.
+    """
+
+    levels: HostArray
+
+    @property
+    def number(self) -> int:
+        """How many there are, those that are taken together counted once."""
+        return min(self.levels.size, MOST_CLUSTERS)
+
+    def codes(self, ids: HostArray) -> HostArray:
+        """Return the number of the cluster of every row, from the ids of some rows."""
+        return np.searchsorted(self.levels, ids) % MOST_CLUSTERS
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a result says about them: nothing where none are taken together."""
+        if self.levels.size == self.number:
+            return ()
+        return (f"of {self.levels.size} independent clusters several are taken together, as {self.number}",)
+
+
+def as_ids(clusters: Any, n: int) -> HostArray:
+    """Return the id of every row as an array of numbers or text, none of them missing."""
+    array = np.asarray(to_host(clusters) if is_array(clusters) else clusters)
+    if array.shape != (n,):
+        raise InputError(
+            "`clusters`",
+            f"must have one id per prediction ({n})",
+            f"got shape {array.shape}",
+            "Check that both come from the same split.",
+        )
+    missing = [row for row, one in enumerate(array.tolist()) if one is None or one == "" or one != one]
+    if missing:
+        raise InputError(
+            "`clusters`",
+            "must name the cluster of every row",
+            f"row {missing[0]} has no id ({len(missing)} rows have none)",
+            "Give a row that stands alone an id of its own, or drop it.",
+        )
+    return array.astype(str) if array.dtype.kind not in "iufUS" else array
+
+
+def block_ids(blocks: Any, first: int, rows: int, n: int) -> HostArray:
+    """Return the block of each of some rows: `n` consecutive rows in blocks of nearly equal length.
+
+    No block is shorter than `blocks`, the length that was asked for.
+    """
+    whole = isinstance(blocks, (int, np.integer)) and not isinstance(blocks, bool)
+    if not whole:
+        raise InputTypeError(
+            "`blocks`",
+            "must be a whole number, the length of a block",
+            f"got {blocks!r}",
+            "Write the number of consecutive rows that may depend on each other; ids go to `clusters`.",
+        )
+    if not 1 <= blocks <= n // 2:
+        raise InputError(
+            "`blocks`",
+            f"must leave at least two blocks of the {n} rows",
+            f"got a length of {blocks}",
+            f"Use at most {n // 2}.",
+        )
+    return np.arange(first, first + rows) * (n // int(blocks)) // n
+
+
+def require_one(clusters: Any, blocks: Any) -> None:
+    """Raise where rows are said to belong together in two ways."""
+    if clusters is not None and blocks is not None:
+        raise InputError(
+            "`clusters` and `blocks`",
+            "are two ways to say which rows belong together",
+            "got both",
+            "Give one of them.",
+        )
+
+
+def clusters_of(ids: list[HostArray]) -> Clusters:
+    """Return the clusters of rows whose ids come in parts."""
+    levels = np.unique(np.concatenate([np.unique(one) for one in ids]))
+    if levels.size < 2:
+        raise InputError(
+            "`clusters`",
+            "must tell at least two clusters apart",
+            f"all rows have the id {levels[0]!r}",
+            "Leave it out where rows are independent.",
+        )
+    return Clusters(levels)

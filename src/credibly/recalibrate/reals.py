@@ -1,0 +1,733 @@
+"""Recalibrations of real values: the spread, the distribution function, single quantiles.
+
+scale      Y' = c + s (Y - c)            c the centre of the prediction, s > 0 the minimiser of the CRPS
+isotonic   F' = R o F                    R the distribution of the labels' F(y), which is increasing by itself
+shift      Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
+
+The CRPS of the scaled distribution is s C(r / s), C the score of the prediction as it is and r = y - c. It is
+convex in s for every kind of prediction: E|s D - r| - s / 2 E|D - D'| is.
+Laves et al. 2020; Kuleshov, Fenner and Ermon 2018; Romano, Patterson and Candès 2019.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer, scalar
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
+from credibly._arrays.row_search import count_at_most
+from credibly.credal.sets import require_positive_number
+from credibly.predictions import (
+    Gaussian,
+    Quantiles,
+    RealPredictions,
+    Samples,
+    as_labels,
+    as_predictions,
+    paired,
+)
+from credibly.predictions.quantiles import in_common_terms, table_cdf, table_quantiles
+from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.fitting import Convergence
+from credibly.recalibrate.heads import features_of_width, standardised
+from credibly.statistics.coverage import quantile_grid
+from credibly.statistics.regression import crps
+
+LIMITS = (1e-9, 1e9)
+"""Scales beyond these are refused as diverging."""
+FEWEST = 20
+"""Instances below which a group has the scale of all groups together."""
+MOST_KNOTS = 1000
+"""Points at which R is kept: more would make files of megabytes that change no level by 0.001."""
+MOST_SCORED = 10_000
+"""Instances whose CRPS stands in `convergence` where quantiles have to be made for it."""
+_STEP = math.log(4.0)
+_LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
+
+
+@dataclasses.dataclass(frozen=True)
+class RealData:
+    """Predictions and labels of a fit.
+
+    Attributes
+    ----------
+    predictions : RealPredictions
+        What the model said.
+    labels : array (n,)
+        What was observed, double precision.
+    weight : array (n,) or None
+        Weights of the instances; None where all are 1.
+    notes : tuple of str
+        What was read into the data.
+    """
+
+    predictions: RealPredictions
+    labels: Array
+    weight: Array | None
+    notes: tuple[str, ...]
+
+    def moved(self, predictions: RealPredictions) -> RealData:
+        """Return the same labels with other predictions, as the next step of a chain sees them."""
+        return dataclasses.replace(self, predictions=predictions)
+
+    @property
+    def host_weight(self) -> HostArray:
+        """Weights on the host, 1 where there are none."""
+        return np.ones(len(self.predictions)) if self.weight is None else to_host(self.weight)
+
+
+class RealRecalibration(Recalibration):
+    """What recalibrations of real values share: which predictions they take, and what a fit starts from."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("Gaussian", "Samples", "Quantiles")
+
+    def predict_proba(self, predictions: Any, *, features: Any = None) -> Array:
+        """Refuse: real values have no probabilities of classes."""
+        raise InputTypeError(
+            "`predict_proba`",
+            "returns probabilities of classes",
+            f"got {type(self).__name__}, which recalibrates real values",
+            "Use `apply`.",
+        )
+
+    def _checked(self, predictions: Any) -> RealPredictions:
+        given = as_predictions(predictions)
+        if not isinstance(given, RealPredictions):
+            raise InputTypeError(
+                f"`{type(self).__name__}`",
+                "is defined for Gaussian, Samples and Quantiles predictions",
+                f"got {type(given).__name__}",
+                "Use `TemperatureScaling` for classes.",
+            )
+        return given
+
+    def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> RealData:
+        predictions, labels = paired(predictions, labels)
+        given = self._checked(predictions)
+        batch = as_labels(given, labels, sample_weight)
+        weight = None if batch.weights is None else batch.weights[0, :]
+        return RealData(given, as_float64(batch.values[0, :]), weight, given.notes)
+
+    def _require_like_the_fit(self, predictions: Any) -> None:
+        """Levels of a distribution function are those of every model."""
+
+    def _noted(self, made: RealPredictions, before: RealPredictions, *more: str) -> RealPredictions:
+        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
+        made._set(notes=(*before.notes, note, *more))
+        return made
+
+
+# ------------------------------------------------------------------------------------------------ scale
+
+
+def centre_of(predictions: RealPredictions) -> Array:
+    """Return the mean of every instance; of quantiles the median, between its neighbours."""
+    if not isinstance(predictions, Quantiles):
+        return predictions.expectation()
+    table, levels = as_float64(predictions.values), to_host(as_float64(predictions.levels))
+    if len(levels) == 1:
+        return table[:, 0]
+    above = int(np.clip(np.searchsorted(levels, 0.5), 1, len(levels) - 1))
+    share = float(np.clip((0.5 - levels[above - 1]) / (levels[above] - levels[above - 1]), 0.0, 1.0))
+    return (1.0 - share) * table[:, above - 1] + share * table[:, above]
+
+
+def scaled(predictions: RealPredictions, scale: Array | float) -> RealPredictions:
+    """Stretch every distribution around its centre; a mixture keeps its members and its mean."""
+    centre = centre_of(predictions)
+    if isinstance(predictions, Gaussian):
+        mean, std = as_float64(predictions.mean), as_float64(predictions.std)
+        if mean.ndim == 1:
+            return predictions.replace_rows(mean=mean, std=std * scale)
+        wide = scale[:, None] if not isinstance(scale, float) else scale
+        moved = centre[:, None] + wide * (mean - centre[:, None])
+        return predictions.replace_rows(mean=moved, std=std * wide)
+    assert isinstance(predictions, (Samples, Quantiles))
+    values = as_float64(predictions.values)
+    shape = (-1,) + (1,) * (values.ndim - 1)
+    xp = namespace(values)
+    middle = xp.reshape(centre, shape)
+    wide = scale if isinstance(scale, float) else xp.reshape(scale, shape)
+    return predictions.replace_rows(values=middle + wide * (values - middle))
+
+
+class _Stretch:
+    """The CRPS of every instance, and its derivative, as a function of the logarithm of the scale."""
+
+    def __init__(self, data: RealData) -> None:
+        given = data.predictions
+        self.centre = centre_of(given)
+        self.away = data.labels - self.centre
+        self.score, self.slope = crps.loss(given), _slope(given)
+
+    def __call__(self, scale: Array | float) -> tuple[Array, Array]:
+        v = self.away / scale
+        at = (self.centre + v)[None, :]
+        loss, slope = self.score(at)[0, :], self.slope(at)[0, :]
+        return scale * loss, scale * (loss - v * slope)
+
+
+def _slope(predictions: RealPredictions) -> Callable[[Array], Array]:
+    """Return the derivative of the CRPS in the label, (b, n) -> (b, n)."""
+    if not isinstance(predictions, Quantiles):
+        return lambda labels: 2.0 * predictions.cdf(labels) - 1.0
+    table, levels = as_float64(predictions.values), to_host(as_float64(predictions.levels))
+    over, under = np.append(0.0, np.cumsum(levels)), np.append(0.0, np.cumsum(1.0 - levels))
+    slopes = like((2.0 / len(levels)) * (over - (under[-1] - under)), table)
+    xp = namespace(table)
+
+    def slope(labels: Array) -> Array:
+        cell = count_at_most(table, labels)
+        return xp.reshape(xp.take(slopes, xp.reshape(cell, (-1,))), cell.shape)
+
+    return slope
+
+
+@dataclasses.dataclass(eq=False)
+class SpreadScaling(RealRecalibration):
+    """Stretch or shrink the predicted distributions around their centre: one number, by group or by features.
+
+    Parameters
+    ----------
+    by : {"all", "groups", "features"}
+        One scale for all instances; one per group (`groups=` of `fit` and `apply`); or log-linear in features
+        (`features=` of both).
+    penalty : float
+        Of squared coefficients of standardised features, in units of the loss with one scale.
+
+    Attributes
+    ----------
+    scale : float
+        s of all instances, set by `fit`: above 1 the predictions were too narrow.
+    scales : dict of str to float, or None
+        s of every group.
+    coefficients, centre, spread : ndarray (d,), or None
+        log s = log of `intercept` + coefficients . (features - centre) / spread.
+    intercept : float or None
+        Geometric mean of the learned scales at the mean features.
+
+    Notes
+    -----
+    The scale minimises the CRPS, which is convex in it and defined for every kind; the likelihood, mean z^2
+    for one Gaussian, needs a density and follows a few outliers. Predictions keep their kind. Means stay; of
+    quantiles the median stays. A group of fewer than 20 instances has the scale of all.
+
+    References
+    ----------
+    Laves et al., *Well-calibrated regression uncertainty in medical imaging with deep learning*, MIDL 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=2000)
+    >>> labels = mean + 2.0 * rng.normal(size=2000)
+    >>> narrow = cr.Gaussian(mean, np.ones(2000))
+    >>> scaling = cr.recalibrate.SpreadScaling().fit(narrow[:1000], labels[:1000])
+    >>> 1.8 < scaling.scale < 2.2
+    True
+    >>> scaling.apply(narrow[1000:])
+    Gaussian(n=1000, m=1, dtype=float64, 1 note)
+    """
+
+    by: Literal["all", "groups", "features"] = "all"
+    penalty: float = 0.001
+    scale: float | None = dataclasses.field(default=None, init=False)
+    scales: dict[str, float] | None = dataclasses.field(default=None, init=False)
+    coefficients: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    intercept: float | None = dataclasses.field(default=None, init=False, repr=False)
+    centre: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    spread: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    method: ClassVar[str] = "scale"
+    learned: ClassVar[tuple[str, ...]] = (
+        "scale",
+        "scales",
+        "coefficients",
+        "intercept",
+        "centre",
+        "spread",
+    )
+    positive: ClassVar[tuple[str, ...]] = ("scale", "intercept", "spread")
+
+    def __post_init__(self) -> None:
+        one_of("`by`", self.by, ("all", "groups", "features"))
+        if self.penalty != 0:
+            require_positive_number(self.penalty, "penalty", "Use 0.001.")
+
+    @property
+    def name(self) -> str:
+        """The name with what the scale depends on."""
+        return {"all": "scale", "groups": "scale_by_group", "features": "scale_by_features"}[self.by]
+
+    @property
+    def takes_features(self) -> bool:  # type: ignore[override]
+        """Whether the scale depends on features."""
+        return self.by == "features"
+
+    @property
+    def takes_groups(self) -> bool:  # type: ignore[override]
+        """Whether there is one scale per group."""
+        return self.by == "groups"
+
+    def describe(self) -> str:
+        """Return the scale in words."""
+        if self.scales is not None:
+            low, high = min(self.scales.values()), max(self.scales.values())
+            return f"scales from {low:.3g} to {high:.3g} in {len(self.scales)} groups"
+        if self.coefficients is not None:
+            return (
+                f"a scale of {self.intercept:.3g} on average, learned from {len(self.coefficients)} features"
+            )
+        return f"a scale of {self.scale:.3g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        found: dict[str, tuple[int, ...]] = {"scale": ()}
+        if self.by == "features":
+            width = (len(self.coefficients) if self.coefficients is not None else -1,)
+            found |= {"coefficients": width, "intercept": (), "centre": width, "spread": width}
+        return found
+
+    def _require_sound(self) -> None:
+        super()._require_sound()
+        if self.by != "groups":
+            return
+        given: Any = self.scales
+        if (
+            not isinstance(given, dict)
+            or not given
+            or not all(isinstance(one, (int, float)) and 0 < one < math.inf for one in given.values())
+        ):
+            raise InputError(
+                "a recalibration",
+                "must hold a number above 0 per group as 'scales'",
+                f"got {given!r}",
+                "Save it again, or fit again.",
+            )
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        stretch = _Stretch(data)
+        xp = namespace(data.labels)
+        weight = xp.ones_like(data.labels) if data.weight is None else data.weight
+        self.scale, ended = _best_scale(stretch, weight)
+        if self.by == "all":
+            return ended
+        if seen is None:
+            raise InputError(
+                f"`{self.by}`",
+                f'must be given to a scale with by="{self.by}"',
+                "got none",
+                f"Pass `{self.by}=`, or leave out `by`.",
+            )
+        if self.by == "groups":
+            return self._fit_groups(data, stretch, _group_names(seen, len(data.predictions)), ended)
+        return self._fit_features(data, stretch, features_of_width(seen, data.predictions), ended)
+
+    def _fit_groups(
+        self, data: RealData, stretch: _Stretch, groups: HostArray, whole: Convergence
+    ) -> Convergence:
+        assert self.scale is not None
+        weight = data.host_weight
+        names, place = np.unique(groups, return_inverse=True)
+        count = np.bincount(place, weights=(weight > 0).astype(float))
+        found: dict[str, float] = {}
+        steps = whole.n_iterations
+        for j, name in enumerate(names):
+            found[str(name)] = self.scale
+            if count[j] >= FEWEST:
+                own = like(np.where(place == j, weight, 0.0), data.labels)
+                found[str(name)], ended = _best_scale(stretch, own)
+                steps += ended.n_iterations
+        self.scales = found
+        each = like(np.array([found[str(name)] for name in names])[place], data.labels)
+        after = _mean(stretch(each)[0], like(weight, data.labels))
+        return Convergence(True, steps, whole.gradient, whole.loss_before, after, whole.message)
+
+    def _fit_features(
+        self, data: RealData, stretch: _Stretch, features: Array, whole: Convergence
+    ) -> Convergence:
+        from scipy.optimize import minimize
+
+        assert self.scale is not None
+        share = data.host_weight / data.host_weight.sum()
+        given = to_host(features)
+        self.centre = share @ given
+        spread = np.sqrt(share @ (given - self.centre) ** 2)
+        self.spread = np.where(spread > 0, spread, 1.0)
+        columns = np.column_stack([np.ones(len(given)), (given - self.centre) / self.spread])
+        unit = whole.loss_after if whole.loss_after > 0 else 1.0
+
+        def objective(parameters: HostArray) -> tuple[float, HostArray]:
+            scale = np.exp(np.clip(columns @ parameters, -20.0, 20.0))
+            loss, slope = (to_host(one) for one in stretch(like(scale, data.labels)))
+            free = np.append(0.0, parameters[1:])
+            return (
+                float(share @ loss) / unit + self.penalty * float(free @ free),
+                columns.T @ (share * slope) / unit + 2.0 * self.penalty * free,
+            )
+
+        start = np.append(math.log(self.scale), np.zeros(columns.shape[1] - 1))
+        ended = minimize(objective, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-13, "gtol": 1e-8})
+        self.intercept, self.coefficients = float(np.exp(ended.x[0])), ended.x[1:]
+        gradient = float(np.abs(ended.jac).max())
+        after = float(share @ to_host(stretch(like(np.exp(columns @ ended.x), data.labels))[0]))
+        # scores of draws and quantiles are made of straight lines, whose kinks are 1 / n apart
+        settled = gradient < 1e-5 + 10.0 / len(columns)
+        return Convergence(settled, int(ended.nit), gradient, whole.loss_before, after, str(ended.message))
+
+    def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
+        assert self.scale is not None
+        return self._noted(scaled(predictions, self._scale_of(predictions, seen)), predictions)
+
+    def _scale_of(self, predictions: RealPredictions, seen: Any) -> Array | float:
+        if self.by == "all":
+            return float(self.scale or 1.0)
+        if seen is None:
+            raise InputError(
+                f"`{self.by}`",
+                "must be given: the fit had some",
+                "got none",
+                f"Pass the {self.by} of these instances.",
+            )
+        if self.by == "groups":
+            assert self.scales is not None
+            names, place = np.unique(_group_names(seen, len(predictions)), return_inverse=True)
+            unknown = [str(name) for name in names if str(name) not in self.scales]
+            if unknown:
+                raise InputError(
+                    "`groups`",
+                    f"must be among the {len(self.scales)} of the fit",
+                    f"got {unknown[0]!r}",
+                    "Fit again with instances of this group.",
+                )
+            return like(np.array([self.scales[str(name)] for name in names])[place], predictions._leading)
+        assert self.coefficients is not None and self.centre is not None and self.spread is not None
+        inputs = features_of_width(seen, predictions, len(self.coefficients))
+        xp = namespace(inputs)
+        outputs = standardised(inputs, self.centre, self.spread) @ like(self.coefficients, inputs)
+        return float(self.intercept or 1.0) * xp.exp(outputs)
+
+
+def _mean(values: Array, weight: Array) -> float:
+    xp = namespace(values)
+    return scalar(xp.sum(weight * values)) / scalar(xp.sum(weight))
+
+
+def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
+    """Return the scale with the smallest mean CRPS: where its derivative in log s changes sign."""
+    from scipy.optimize import brentq
+
+    def slope(at: float) -> float:
+        return _mean(stretch(math.exp(at))[1], weight)
+
+    before, first = _mean(stretch(1.0)[0], weight), slope(0.0)
+    flat = 1e-12 * before  # of a distribution without spread the score does not depend on the scale
+    if abs(first) <= flat and abs(slope(_STEP)) <= flat:
+        raise UnsupportedError(
+            "a scale",
+            "needs predictions with a spread",
+            "all of them put their whole probability on one number",
+            "Use `QuantileShift`, or predict a spread.",
+        )
+    low = high = 0.0
+    sign, steps = math.copysign(1.0, first), 1
+    while sign > 0 and slope(low) > 0 and low > math.log(LIMITS[0]):
+        low, steps = low - _STEP, steps + 1
+    while sign < 0 and slope(high) < 0 and high < math.log(LIMITS[1]):
+        high, steps = high + _STEP, steps + 1
+    end = high if sign < 0 else low
+    if not LIMITS[0] < math.exp(end) < LIMITS[1]:
+        raise UnsupportedError(
+            "the scale",
+            f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
+            f"the CRPS still falls at {math.exp(end):.3g}",
+            "Check the units, and that labels and predictions belong together.",
+        )
+    at = 0.0
+    if first != 0.0:
+        at, found = brentq(slope, low, high, xtol=1e-10, rtol=1e-12, full_output=True)
+        steps += int(found.iterations)
+    loss, last = (_mean(one, weight) for one in stretch(math.exp(at)))
+    return math.exp(at), Convergence(True, steps, abs(last), before, loss, "Brent on log s")
+
+
+def _group_names(groups: Any, n: int) -> HostArray:
+    names = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
+    if names.shape != (n,):
+        raise InputError(
+            "`groups`",
+            f"must have one entry per prediction ({n})",
+            f"got shape {names.shape}",
+            "Check that both come from the same split.",
+        )
+    return names.astype(str)
+
+
+# ------------------------------------------------------------------------------------------------ isotonic
+
+
+@dataclasses.dataclass(eq=False)
+class IsotonicRecalibration(RealRecalibration):
+    """Replace the distribution function F by R(F), R the distribution that F(y) had on the data of the fit.
+
+    Parameters
+    ----------
+    levels : int
+        M for quantiles at j / M, in which Gaussian predictions and draws are returned; `Quantiles` keep
+        their own.
+
+    Attributes
+    ----------
+    before, after : ndarray (r,)
+        Levels u and R(u), increasing from 0 to 1; straight lines between them.
+
+    Notes
+    -----
+    The isotonic regression of shares of labels on levels is these shares, because they increase already: the
+    fit is one sort. R(F(y)) of a new label is uniform up to 1 / (n + 1) whatever the model, if instances are
+    exchangeable. The result are `Quantiles`, since R(F) is no longer a Gaussian. Draw j of s stands at level
+    j / (s + 1); between draws and between quantiles, which must be dense (levels at most 0.05 apart), F is
+    linear, and beyond the outermost its tails are exponential.
+
+    References
+    ----------
+    Kuleshov, Fenner and Ermon, *Accurate uncertainties for deep learning using calibrated regression*, ICML
+    2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=2000)
+    >>> labels = mean + 0.5 + rng.normal(size=2000)
+    >>> biased = cr.Gaussian(mean, np.ones(2000))
+    >>> isotonic = cr.recalibrate.IsotonicRecalibration().fit(biased[:1000], labels[:1000])
+    >>> isotonic.apply(biased[1000:])
+    Quantiles(n=1000, q=99, dtype=float64, 1 note)
+    """
+
+    levels: int = 100
+    before: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    after: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    method: ClassVar[str] = "isotonic"
+    learned: ClassVar[tuple[str, ...]] = ("before", "after")
+
+    def __post_init__(self) -> None:
+        require_integer(self.levels, "levels", 2)
+
+    def describe(self) -> str:
+        """Return the largest move in words."""
+        assert self.before is not None and self.after is not None
+        worst = int(np.abs(self.after - self.before).argmax())
+        return f"isotonic levels, of which {self.before[worst]:.3g} becomes {self.after[worst]:.3g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        width = (len(self.before),) if isinstance(self.before, np.ndarray) else (-1,)
+        return {"before": width, "after": width}
+
+    def _require_sound(self) -> None:
+        super()._require_sound()
+        for name in ("before", "after"):
+            value = np.asarray(getattr(self, name))
+            if value.size < 2 or (value[0], value[-1]) != (0.0, 1.0) or (np.diff(value) < 0).any():
+                raise InputError(
+                    "a recalibration",
+                    f"must hold numbers that increase from 0 to 1 as {name!r}",
+                    f"got {value.size} numbers",
+                    "Save it again, or fit again.",
+                )
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        levels, share = _level_shares(_cdf(data.predictions, data.labels), data.host_weight)
+        self.before, self.after = np.r_[0.0, levels, 1.0], np.r_[0.0, share, 1.0]
+        losses = mean_losses(data, lambda rows: self._mapped(data.predictions[rows]))
+        return Convergence(True, 1, 0.0, *losses, "one sort")
+
+    def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
+        return self._noted(self._mapped(predictions), predictions)
+
+    def _mapped(self, predictions: RealPredictions) -> Quantiles:
+        assert self.before is not None and self.after is not None
+        if isinstance(predictions, Quantiles):
+            wanted = to_host(as_float64(predictions.levels))
+        else:
+            wanted = np.arange(1, self.levels) / self.levels
+        at = np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
+        if isinstance(predictions, Gaussian):
+            values = predictions.quantile(at)
+        else:
+            table, levels = _table(predictions)
+            values = table_quantiles(table, levels, like(at, table))
+        return Quantiles(values, like(wanted, values))
+
+
+def _table(predictions: RealPredictions) -> tuple[Array, Array]:
+    """Return quantiles (n, q) and their levels; draw j of s is the quantile at j / (s + 1)."""
+    if isinstance(predictions, Quantiles):
+        predictions._require_dense("a distribution function")
+        return as_float64(predictions.values), as_float64(predictions.levels)
+    assert isinstance(predictions, Samples)
+    draws = predictions.pooled()
+    s = draws.shape[1]
+    if s < 2:
+        raise UnsupportedError(
+            "a distribution function of draws",
+            "needs at least two draws per instance",
+            "got 1",
+            "Use `QuantileShift`, or give more draws.",
+        )
+    return draws, like(np.arange(1, s + 1) / (s + 1), draws)
+
+
+def _cdf(predictions: RealPredictions, labels: Array) -> HostArray:
+    if isinstance(predictions, Gaussian):
+        return to_host(predictions.cdf(labels))
+    return to_host(table_cdf(*_table(predictions), labels[None, :])[0, :])
+
+
+def _level_shares(level: HostArray, weight: HostArray) -> tuple[HostArray, HostArray]:
+    """Return levels inside (0, 1) and the share of labels at most there, both increasing.
+
+    One more instance is counted above all, so that the share at the i-th of n levels is i / (n + 1): the
+    probability that a new label lies below it.
+    """
+    order = np.argsort(level)
+    order = order[weight[order] > 0]
+    level, share = level[order], np.cumsum(weight[order]) / (weight.sum() + 1.0)
+    kept = np.flatnonzero(np.append(np.diff(level) > 0, True) & (level > 0) & (level < 1))
+    if len(kept) > MOST_KNOTS:
+        kept = kept[np.unique(np.linspace(0, len(kept) - 1, MOST_KNOTS).round().astype(int))]
+    return level[kept], share[kept]
+
+
+def mean_losses(data: RealData, mapped: Callable[[HostArray], RealPredictions]) -> tuple[float, float]:
+    """Return the mean CRPS before and after; of very many instances, of some that are evenly spaced.
+
+    `mapped` gives the recalibrated predictions of some rows.
+    """
+    n = len(data.predictions)
+    rows = np.unique(np.linspace(0, n - 1, min(n, MOST_SCORED)).round().astype(int))
+    weight = data.host_weight[rows]
+    if not weight.any():
+        weight = np.ones(len(rows))
+    some, labels = data.predictions[rows], like(to_host(data.labels)[rows], data.labels)[None, :]
+    both, _ = in_common_terms([some, mapped(rows)])
+    before, after = (float(weight @ to_host(crps.loss(one)(labels)[0, :])) for one in both)
+    return before / weight.sum(), after / weight.sum()
+
+
+# ------------------------------------------------------------------------------------------------ shift
+
+
+@dataclasses.dataclass(eq=False)
+class QuantileShift(RealRecalibration):
+    """Move the quantile of every level by the residual that splits the labels of the fit at this level.
+
+    Parameters
+    ----------
+    levels : int
+        M for quantiles at j / M, in which Gaussian predictions and draws are returned; `Quantiles` keep
+        their own.
+
+    Attributes
+    ----------
+    at, shifts : ndarray (q,)
+        Levels and what is added to their quantiles, in the unit of the labels.
+
+    Notes
+    -----
+    Below the median the residual of rank floor(l (n + 1)) is added, from there on that of rank
+    ceil(l (n + 1)). For exchangeable instances a central interval then holds a new label with at least the
+    probability it promises, whatever the model, and with at most 2 / (n + 1) more. Levels whose rank is not
+    among 1 to n are refused. Where shifted quantiles cross, rows are sorted, which only narrows errors.
+
+    References
+    ----------
+    Romano, Patterson and Candès, *Conformalized quantile regression*, NeurIPS 2019; Chernozhukov,
+    Fernández-Val and Galichon, *Quantile and probability curves without crossing*, Econometrica 2010.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> quantiles = cr.Quantiles([[-1.0, 1.0]] * 9, [0.1, 0.9])
+    >>> labels = [-3.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+    >>> shift = cr.recalibrate.QuantileShift().fit(quantiles, labels)
+    >>> shift.shifts.tolist()  # the first and the ninth residual of each level
+    [-2.0, 2.0]
+    """
+
+    levels: int = 20
+    at: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    shifts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    method: ClassVar[str] = "shift"
+    learned: ClassVar[tuple[str, ...]] = ("at", "shifts")
+
+    def __post_init__(self) -> None:
+        require_integer(self.levels, "levels", 2)
+
+    def describe(self) -> str:
+        """Return the range of the shifts in words."""
+        assert self.shifts is not None
+        return f"shifts of quantiles by {self.shifts.min():.3g} to {self.shifts.max():.3g}"
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        width = (len(self.at),) if isinstance(self.at, np.ndarray) else (-1,)
+        return {"at": width, "shifts": width}
+
+    def _fit(self, data: RealData, seen: Any) -> Convergence:
+        table, levels, _ = quantile_grid(data.predictions, self.levels)
+        at, weight = to_host(levels), data.host_weight
+        residual = to_host(data.labels)[:, None] - to_host(table)
+        shifts = [_residual(residual[:, j], weight, float(level)) for j, level in enumerate(at)]
+        self.at, self.shifts = at, np.array(shifts)
+        losses = mean_losses(data, lambda rows: self._moved(data.predictions[rows])[0])
+        return Convergence(True, 1, 0.0, *losses, "one sort per level")
+
+    def _map(self, predictions: RealPredictions, seen: Any) -> RealPredictions:
+        made, crossed = self._moved(predictions)
+        more = (f"shifted quantiles crossed in {crossed} instances and were sorted",) if crossed else ()
+        return self._noted(made, predictions, *more)
+
+    def _moved(self, predictions: RealPredictions) -> tuple[Quantiles, int]:
+        assert self.at is not None and self.shifts is not None
+        if isinstance(predictions, Quantiles):
+            own = to_host(as_float64(predictions.levels))
+            if own.shape != self.at.shape or (np.abs(own - self.at) > 1e-9).any():
+                raise InputError(
+                    "predictions",
+                    f"must have the {len(self.at)} levels of the fit",
+                    f"got {len(own)} levels, {own[0]:g} to {own[-1]:g}",
+                    "Fit again on quantiles of these levels.",
+                )
+        table = predictions.quantile(like(self.at, predictions._leading))
+        xp = namespace(table)
+        moved = table + like(self.shifts, table)
+        crossed = xp.any(moved[:, 1:] < moved[:, :-1], axis=1)
+        count = int(xp.sum(xp.astype(crossed, xp.int64)))
+        return Quantiles(xp.sort(moved, axis=1) if count else moved, like(self.at, table)), count
+
+
+def _residual(residual: HostArray, weight: HostArray, level: float) -> float:
+    """Return the residual whose rank among n + 1 is that of the level, cautious on either side."""
+    total = float(weight.sum())
+    wanted = level * (total + 1.0)
+    rank = math.floor(wanted + 1e-9) if level < 0.5 else math.ceil(wanted - 1e-9)
+    if rank < 1 or rank > total + 1e-9:
+        least = math.ceil(1.0 / min(level, 1.0 - level) - 1e-9) - 1
+        raise UnsupportedError(
+            f"the quantile at level {level:g}",
+            f"needs at least {least} instances to be shifted",
+            f"got {total:g}",
+            "Use more data or fewer levels.",
+        )
+    if (weight == 1.0).all():
+        return float(np.partition(residual, rank - 1)[rank - 1])
+    order = np.argsort(residual)
+    return float(residual[order][np.searchsorted(np.cumsum(weight[order]), rank - 1e-9)])

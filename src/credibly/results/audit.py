@@ -1,0 +1,261 @@
+"""What an audit found: for which groups predictions are off, by how much, and what could have been seen."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from credibly.results.base import Result, Tested, jsonable, require_level
+from credibly.results.tests import Word
+
+WIDE = 0.5
+"""A group in which only larger effects could have been seen cannot tell anything."""
+
+_MOST_LISTED = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditGroup(Result):
+    """One group, measured in one way.
+
+    Attributes
+    ----------
+    group : str
+        The group in words, "age 31 to 45, sex F".
+    conditions : tuple of (str, str)
+        Attribute and level, one pair per condition; none for all rows.
+    n : int
+        Number of rows.
+    measure : str
+        What was counted: "confidence", "class 1", "rank" or "coverage"; of sets which bound was broken.
+    observed, expected : float
+        Mean of what was counted, and what the predictions say about it; of sets their bound.
+    effect : float
+        Observed minus expected, in shares: 0.067 are 6.7 points.
+    low, high : float
+        Interval of the effect; the intervals of all groups and measures hold together.
+    pvalue : float
+        Of this group and measure alone.
+    adjusted_pvalue : float
+        Adjusted for all groups and measures (Westfall-Young, step-down).
+    detectable : float
+        The smallest effect that would have been seen here in 80 % of all cases, given all other groups that
+        are looked at; 1 where none would.
+    explained_by : str or None
+        Of a rejected group that is not listed: the listed group that explains it.
+    verdict : {"conflict", "no conflict found", "cannot tell"}
+        The answer at the level of the audit.
+    """
+
+    group: str
+    conditions: tuple[tuple[str, str], ...]
+    n: int
+    measure: str
+    observed: float
+    expected: float
+    effect: float
+    low: float
+    high: float
+    pvalue: float
+    adjusted_pvalue: float
+    detectable: float
+    explained_by: str | None
+    verdict: Word
+
+    @property
+    def words(self) -> str:
+        """What is off, in a clause: "too sure by 6.7 points: it says 97.0 % and is right in 90.3 %"."""
+        size = _points(self.effect)
+        seen, said = f"{100 * self.observed:.1f} %", f"{100 * self.expected:.1f} %"
+        if self.measure == "confidence":
+            sure = "too sure" if self.effect < 0 else "not sure enough"
+            return f"{sure} by {size}: it says {said} and is right in {seen}"
+        if self.measure == "rank":
+            side = "higher" if self.effect > 0 else "lower"
+            return (
+                f"values are {side} than predicted: on average at the {seen[:-2]}th percentile, not the 50th"
+            )
+        if self.measure == "coverage":
+            width = "narrow" if self.effect < 0 else "wide"
+            return f"intervals are too {width} by {size}: they promise {said} and hold {seen}"
+        if self.measure.endswith((" above", " below")):
+            name, _, side = self.measure.rpartition(" ")
+            what = "the answer is right" if name == "confidence" else f"{name} happens"
+            limit = "at most" if side == "above" else "at least"
+            return f"{what} in {seen}, where the sets say {limit} {said}"
+        often = "more" if self.effect > 0 else "less"
+        return f"{self.measure} happens {size} {often} often than predicted: {seen} instead of {said}"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.group} (n = {self.n}): {self.words}, "
+            f"simultaneous interval {_range(self.low, self.high)}, adjusted p = {self.adjusted_pvalue:.3g}"
+        )
+
+
+def _points(share: float) -> str:
+    size = f"{abs(100 * share):.1f}"
+    return f"{size} point" if size == "1.0" else f"{size} points"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:+.1f} to {100 * high:+.1f} points"
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditResult(Tested, Result):
+    """Whether the predictions are calibrated for everyone.
+
+    Attributes
+    ----------
+    hypothesis : str
+        The null hypothesis in words.
+    pvalue : float
+        Family-wise: the probability, under the hypothesis, that any group looks as much off as the worst one.
+    pvalue_interval : tuple of float
+        95 % Monte-Carlo interval of the p-value.
+    level : float
+        Level of the verdicts; the intervals hold together with probability 1 - level.
+    groups : tuple of AuditGroup
+        All groups and measures, the clearest first.
+    n, n_groups, n_cells : int
+        Rows, groups that were looked at, and cells that they are made of.
+    attributes : tuple of str
+        What the groups are made of.
+    measures : tuple of str
+        What was counted.
+    n_clusters : int or None
+        Clusters whose signs were drawn; None where rows are independent.
+    n_resamples : int
+        Number of replicates.
+    smallest_pvalue : float
+        The smallest adjusted p-value that these replicates could have given.
+    settings : mapping
+        What lets the audit run again, the seed included.
+    notes : tuple of str
+        What was joined, cut or left out.
+    """
+
+    hypothesis: str
+    pvalue: float
+    pvalue_interval: tuple[float, float]
+    level: float
+    groups: tuple[AuditGroup, ...]
+    n: int
+    n_groups: int
+    n_cells: int
+    attributes: tuple[str, ...]
+    measures: tuple[str, ...]
+    n_clusters: int | None
+    n_resamples: int
+    smallest_pvalue: float
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rejected(self) -> tuple[AuditGroup, ...]:
+        """Groups in conflict, the clearest first; also those that others explain."""
+        return tuple(one for one in self.groups if one.verdict == "conflict")
+
+    @property
+    def findings(self) -> tuple[AuditGroup, ...]:
+        """Groups in conflict that no other group of this list explains."""
+        return tuple(one for one in self.rejected if one.explained_by is None)
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether the family-wise p-value is at most `level`."""
+        require_level(level)
+        return self.pvalue <= level
+
+    def verdict(self, level: float | None = None) -> Word:
+        """Return the answer in one of three words.
+
+        Parameters
+        ----------
+        level : float, optional
+            Level of the test. Default: that of the audit.
+
+        Returns
+        -------
+        {"conflict", "no conflict found", "cannot tell"}
+            "cannot tell" where no labels could have been rejected: too few replicates or clusters, or groups
+            in which only effects above 50 points would have been seen.
+        """
+        own = self.level if level is None else level
+        require_level(own)
+        if self.pvalue <= own:
+            return "conflict"
+        blind = all(one.detectable > WIDE for one in self.groups)
+        return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
+
+    def table(self, which: Literal["all", "rejected", "findings"] = "all") -> list[dict[str, Any]]:
+        """Return one row per group and measure.
+
+        Parameters
+        ----------
+        which : {"all", "rejected", "findings"}
+            All groups, those in conflict, or those of them that no other explains.
+
+        Returns
+        -------
+        list of dict
+            The fields of every `AuditGroup`; ``pandas.DataFrame(result.table())`` makes a frame of it.
+        """
+        chosen = {"all": self.groups, "rejected": self.rejected, "findings": self.findings}[which]
+        names = [field.name for field in dataclasses.fields(AuditGroup) if field.name != "conditions"]
+        return [{name: getattr(one, name) for name in names} for one in chosen]
+
+    def summary(self, limit: int = 100) -> dict[str, Any]:
+        """Return everything in JSON-safe types, of the groups the clearest.
+
+        Parameters
+        ----------
+        limit : int
+            Most groups and measures.
+
+        Returns
+        -------
+        dict
+            Like `to_dict`.
+        """
+        return self.to_dict() | {"groups": jsonable(self.groups[:limit])}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in JSON-safe types, the answer in words included."""
+        return {**super().to_dict(), "verdict": self.verdict(), "headline": self.headline}
+
+    @property
+    def smallest_seen(self) -> tuple[float, float]:
+        """The smallest effects that would have been seen, in the group that shows most and the one least."""
+        every = [one.detectable for one in self.groups]
+        return min(every), max(every)
+
+    @property
+    def headline(self) -> str:
+        """The answer in one or two sentences."""
+        count = "1 group" if self.n_groups == 1 else f"{self.n_groups} groups"
+        looked = f"{count} of {', '.join(self.attributes)}"
+        tested = f"p = {self.pvalue:.3g} for all groups together"
+        least, most = (_points(one) for one in self.smallest_seen)
+        word = self.verdict()
+        if word == "conflict":
+            found = self.findings
+            off = "1 is" if len(found) == 1 else f"{len(found)} are"
+            return f"Not calibrated for everyone: of {looked}, {off} off ({tested})."
+        if word == "cannot tell":
+            return f"Too few data to tell: no labels in {looked} could have shown a conflict."
+        return (
+            f"No conflict found in {looked} ({tested}). Effects of {least} in the group that shows most, and "
+            f"of {most} in the one that shows least, would have been seen in 80 % of all cases."
+        )
+
+    def __str__(self) -> str:
+        lines = [self.headline, *(f"  {one}" for one in self.findings[:_MOST_LISTED])]
+        more = len(self.findings) - _MOST_LISTED
+        if more > 0:
+            lines.append(f"  ... and {more} more in `findings`")
+        hidden = len(self.rejected) - len(self.findings)
+        if hidden:
+            lines.append(f"  {hidden} more {'is' if hidden == 1 else 'are'} off, which these explain")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])

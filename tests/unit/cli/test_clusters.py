@@ -1,0 +1,65 @@
+"""`--clusters` and `--blocks` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unit.cli.runs import Command, Ran
+
+RNG = np.random.default_rng(1)
+PROBS = RNG.dirichlet(np.ones(3), size=200)
+LABELS = np.array([RNG.choice(3, p=row) for row in PROBS])
+
+
+def _json(ran: Ran) -> Any:
+    return json.loads(ran.out)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.npz"
+    np.savez(path, probs=PROBS, y=LABELS, patient=np.arange(200) // 8)
+    return path
+
+
+@pytest.mark.parametrize("flags", [("--clusters", "patient"), ("--blocks", "8")])
+def test_evaluate(credibly: Command, file: Path, flags: tuple[str, str]) -> None:
+    found = credibly("evaluate", file, *flags, "--statistic", "brier", "--n-resamples", 99, "--json")
+    assert _json(found)["predictions"]["n_clusters"] == 25
+    assert _json(found)["estimates"]["brier"]["n_clusters"] == 25
+    assert " ".join(flags) in _json(found)["source"]["command"]
+
+
+def test_verbs_agree(credibly: Command, file: Path) -> None:
+    tested = credibly("test", file, "--clusters", "patient", "--n-resamples", 99, "--json")
+    assert _json(tested)["n_clusters"] == 25
+    written = file.with_name("b.npz")
+    assert credibly("convert", file, written, "--clusters", "patient").code == 0
+    assert (
+        _json(credibly("test", written, "--n-resamples", 99, "--json"))["pvalue"] == _json(tested)["pvalue"]
+    )
+    other = file.with_name("c.npz")
+    other.write_bytes(file.read_bytes())
+    compared = credibly("compare", file, other, "--clusters", "patient", "--n-resamples", 100, "--json")
+    assert _json(compared)["estimates"]["a"]["brier"]["n_clusters"] == 25
+
+
+def test_sets_and_checks_are_refused(credibly: Command, file: Path) -> None:
+    sets = file.with_name("set.npz")
+    np.savez(sets, probs=np.stack([PROBS, PROBS[:, ::-1]], axis=1), y=LABELS, cluster=np.arange(200) // 8)
+    for verb in ("test", "check"):
+        found = credibly(verb, sets)
+        assert found.code != 0
+        assert "clusters" in found.err
+    assert credibly("test", sets, "--weights", "mean", "--n-resamples", 99).code == 0
+
+
+def test_one_way_to_say_it(credibly: Command, file: Path) -> None:
+    found = credibly("evaluate", file, "--clusters", "patient", "--blocks", "5")
+    assert found.code != 0
+    assert "two ways" in found.err

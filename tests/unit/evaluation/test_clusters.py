@@ -1,0 +1,174 @@
+"""Rows that belong together in evaluations, comparisons and reports; rows that only look independent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import credibly as cr
+from credibly.evaluation.dependence import dependences
+from credibly.predictions import as_rows
+
+
+def alike(n_clusters: int, size: int, correlation: float, seed: int) -> tuple[np.ndarray, ...]:
+    """Return calibrated predictions, labels with correlated ranks inside clusters, and ids."""
+    rng = np.random.default_rng(seed)
+    ids = np.repeat(np.arange(n_clusters), size)
+    probs = rng.dirichlet(np.ones(3), size=ids.size)
+    shared, own = rng.standard_normal(n_clusters)[ids], rng.standard_normal(ids.size)
+    rank = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    return probs, (rank[:, None] > probs.cumsum(axis=1)[:, :2]).sum(axis=1), ids
+
+
+PROBS, LABELS, IDS = alike(40, 25, 0.3, 3)
+FEW = {"statistics": ["brier", "confidence_ece", "skce", "kl_ce"], "n_resamples": 199, "progress": None}
+
+
+@pytest.fixture(scope="module")
+def plain() -> cr.Evaluation:
+    return cr.evaluate(PROBS, LABELS, **FEW)
+
+
+@pytest.fixture(scope="module")
+def clustered() -> cr.Evaluation:
+    return cr.evaluate(PROBS, LABELS, clusters=IDS, **FEW)
+
+
+def test_clusters_take_away_a_false_conflict(plain: cr.Evaluation, clustered: cr.Evaluation) -> None:
+    assert plain.headline.word == "conflict"
+    assert clustered.headline.word == "no conflict found"
+    assert "1000 instances of 40 clusters" in clustered.headline.sentence
+    assert clustered.predictions.n_clusters == 40
+    assert {one.n_clusters for one in clustered.tests.values()} == {40}
+    assert all("in 40 clusters" in one.scope for one in clustered.verdicts)
+    assert clustered.estimates["brier"].n_clusters == 40
+    assert clustered.decomposition.calibration.n_clusters == 40
+    assert clustered.curves.risk_coverage["confidence"].area.n_clusters == 40
+    assert clustered.recalibration.methods["temperature"].changes["log_loss"].difference.n_clusters == 40
+    assert "test of kl_ce" in dict(clustered.not_run)
+
+
+def test_bands_are_wider(plain: cr.Evaluation, clustered: cr.Evaluation) -> None:
+    """Of the class with the largest share of shared ranks; empty bins are NaN."""
+    width = [np.nanmean(np.subtract(*one.curves.per_class[0].band[::-1])) for one in (plain, clustered)]
+    assert width[1] > 1.1 * width[0]
+
+
+def test_without_clusters_the_first_warning_says_what_is_assumed(
+    plain: cr.Evaluation, clustered: cr.Evaluation
+) -> None:
+    assert plain.warnings[0].startswith("P-values and intervals here assume independent rows")
+    assert not any("assume independent rows" in one for one in clustered.warnings)
+
+
+def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
+    page = clustered.report(tmp_path / "report.html").read_text()
+    assert "40 clusters" in page
+
+
+def test_what_has_no_version_for_clusters_says_so() -> None:
+    members = np.stack([PROBS, 0.8 * PROBS + 0.2 / 3], axis=1)
+    found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
+    reasons = dict(found.not_run)
+    assert "clusters" in reasons["test of the set"]
+    assert "clusters" in reasons["predictive checks of the Bayesian hypothesis"]
+    assert found.groups["0"]["brier"].n_clusters == 20
+    data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
+    for verb in (cr.predictive_check, cr.credal_test, cr.inflate, cr.corp_curve, cr.hypotests.certificate):
+        with pytest.raises(cr.UnsupportedError, match="these come in clusters"):
+            verb(data)
+
+
+def test_models_are_compared_by_clusters() -> None:
+    worse = 0.9 * PROBS + 0.1 / 3
+    plain = cr.compare({"a": PROBS, "b": worse}, LABELS, n_resamples=200)
+    own = cr.compare({"a": PROBS, "b": worse}, LABELS, clusters=IDS, n_resamples=200)
+    assert own.estimates["a"]["brier"].n_clusters == 40
+    assert any("40 clusters" in note for note in own.notes)
+    spread = [np.std(one.ranking.distance_draws[:, 0]) for one in (plain, own)]
+    assert spread[1] != spread[0]
+    assert plain.ranking.distance == pytest.approx(own.ranking.distance)
+
+
+def test_copies_do_not_make_models_differ() -> None:
+    """Every row ten times: draws of clusters vary as those of the rows did."""
+    few, labels = PROBS[::25], LABELS[::25]
+    many, more, ids = (np.repeat(one, 10, axis=0) for one in (few, labels, np.arange(40)))
+    alone = cr.rank_models({"a": few, "b": 0.5 * few + 0.5 / 3}, labels, n_resamples=400)
+    copied = cr.rank_models({"a": many, "b": 0.5 * many + 0.5 / 3}, more, clusters=ids, n_resamples=400)
+    assert copied.distance_draws == pytest.approx(alone.distance_draws)
+
+
+def test_folds_keep_clusters_whole() -> None:
+    from credibly.recalibrate.comparison import _whole_folds
+
+    parts = _whole_folds(IDS, 5, (1, 2))
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(1000))
+    held = [set(IDS[part]) for part in parts]
+    assert sum(map(len, held)) == len(set.union(*held)) == 40
+    with pytest.raises(cr.InputError, match="leave a cluster"):
+        cr.recalibration_report(PROBS, LABELS, ["temperature"], clusters=IDS % 3)
+
+
+def test_real_values_in_clusters() -> None:
+    rng = np.random.default_rng(0)
+    normal = cr.Gaussian(np.zeros(400), np.ones(400))
+    found = cr.evaluate(normal, rng.normal(size=400), blocks=20, progress=None, n_resamples=99)
+    assert found.tests["quantile_calibration_error"].n_clusters == 20
+    assert "400 instances of 20 clusters" in found.headline.sentence
+
+
+def test_curves_of_real_values_keep_clusters() -> None:
+    """Labels that share a shift leave the band of independent rows, not that of clusters."""
+    rng = np.random.default_rng(4)
+    shift = np.repeat(rng.normal(size=30), 20)
+    labels = np.sqrt(0.5) * shift + np.sqrt(0.5) * rng.normal(size=600)
+    normal = cr.Gaussian(np.zeros(600), np.ones(600))
+    for curve in (cr.pit_test, cr.coverage_curve):
+        plain, own = curve(normal, labels, rng=0), curve(normal, labels, blocks=20, rng=0)
+        assert own.observed == pytest.approx(plain.observed)
+        assert np.mean(own.upper - own.lower) > 1.3 * np.mean(plain.upper - plain.lower)
+        assert not own.rejects()
+        assert "clusters" in own.hypothesis
+    with pytest.raises(cr.UnsupportedError, match="keep their labels"):
+        cr.pit_test(
+            cr.Gaussian(np.zeros((600, 2)), np.ones((600, 2))), labels, blocks=20, hypothesis="bayesian"
+        )
+
+
+def test_few_clusters_cannot_tell() -> None:
+    found = cr.evaluate(PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True), LABELS, clusters=IDS % 5, **FEW)
+    assert {one.word for one in found.verdicts} == {"cannot tell"}
+    assert "5 clusters give no p-value below 0.0625" in found.verdicts[0].finding
+
+
+@pytest.mark.parametrize("where", ["groups", "ids"])
+def test_dependence_is_seen_among_ids_and_groups(where: str) -> None:
+    order = np.random.default_rng(1).permutation(1000)
+    data = cr.Dataset(cr.Point(PROBS[order]), LABELS[order], **{where: IDS[order]})
+    (found,) = dependences(as_rows(data))
+    assert found.where == {"groups": "rows of one group", "ids": "rows with the same id"}[where]
+    assert found.design_effect > 2
+    assert "design effect" in str(found)
+
+
+def test_independent_rows_raise_no_alarm() -> None:
+    """Independent, also where they are wrong and stand in the order of confidence or of the labels."""
+    probs, labels, _ = alike(600, 1, 0.0, 5)
+    assert not dependences(as_rows(probs, labels))
+    sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    for order in (np.argsort(sharper.max(axis=1)), np.argsort(labels, kind="stable")):
+        assert not dependences(as_rows(sharper[order], labels[order]))
+
+
+def test_series_of_real_values_are_seen() -> None:
+    rng = np.random.default_rng(0)
+    series = np.convolve(rng.normal(size=520), np.ones(20) / np.sqrt(20), "valid")[:500]
+    normal = cr.Gaussian(np.zeros(500), np.ones(500))
+    (found,) = dependences(as_rows(normal, series))
+    assert found.where == "neighbouring rows"
+    assert found.design_effect > 5
+    assert not dependences(as_rows(normal, rng.normal(size=500)))

@@ -1,0 +1,335 @@
+"""Audits of groups against double loops, hand-made lattices, and what they refuse."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+from credibly._arrays.philox import Stream, Uniforms
+from credibly.hypotests.calibration.family import WEBB, normal_scores, standardised
+from credibly.hypotests.calibration.group_scores import _middle_ranks
+from credibly.hypotests.calibration.lattice import lattice_of
+from credibly.hypotests.resampling.replicates import Replicates
+
+
+def world(n: int = 600, shift: float = 0.0, seed: int = 3) -> tuple[Any, Any, dict[str, Any]]:
+    """Two classes; where sex is F and site is B, class 1 happens more often than predicted by `shift`."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    groups = {"sex": rng.choice(["F", "M"], n), "site": rng.choice(["A", "B", "C"], n)}
+    off = (groups["sex"] == "F") & (groups["site"] == "B")
+    labels = (rng.random(n) < np.clip(p + shift * off, 0, 1)).astype(int)
+    return np.stack([1 - p, p], axis=1), labels, groups
+
+
+def every_group(groups: dict[str, Any]) -> dict[str, Any]:
+    """All rows, levels, and pairs of levels of two attributes, as masks."""
+    sex, site = groups["sex"], groups["site"]
+    found = {"all rows": np.ones(len(sex), dtype=bool)}
+    found |= {f"sex {one}": sex == one for one in np.unique(sex)}
+    found |= {f"site {one}": site == one for one in np.unique(site)}
+    for one, other in itertools.product(np.unique(sex), np.unique(site)):
+        found[f"sex {one}, site {other}"] = (sex == one) & (site == other)
+    return found
+
+
+def test_effects_and_pvalues_are_those_of_a_double_loop() -> None:
+    probs, labels, groups = world(n=200, shift=0.3)
+    result = cr.audit(probs, labels, groups=groups, n_resamples=39, min_size=1, rng=7)
+    seed = tuple(result.settings["seed"])
+    drawn = Replicates(probs, seed).labels(slice(0, 39)).values
+    masks, top = every_group(groups), probs.argmax(axis=1)
+    kinds = {
+        "confidence": (probs.max(axis=1), lambda y: y == top),
+        "class 1": (probs[:, 1], lambda y: y == 1),
+    }
+    scores = {}
+    for (name, mask), (kind, (q, event)) in itertools.product(masks.items(), kinds.items()):
+        own, variance = q[mask], (q * (1 - q))[mask].sum()
+        skewness = (q * (1 - q) * (1 - 2 * q))[mask].sum() / variance**1.5
+        sums = np.array([event(y)[mask].sum() - own.sum() for y in (labels, *drawn)])
+        scores[name, kind] = np.abs(normal_scores(sums / np.sqrt(variance), np.full(40, skewness)))
+    order = sorted(scores, key=lambda key: -scores[key][0])
+    adjusted, before = {}, 0.0
+    for place, key in enumerate(order):
+        worst = np.max([scores[other] for other in order[place:]], axis=0)
+        before = max(before, np.count_nonzero(worst >= scores[key][0] - 1e-9) / 40)
+        adjusted[key] = before
+    assert len(result.groups) == 2 * 12  # 1 + 2 + 3 + 6 groups, two measures
+    for one in result.groups:
+        key = one.group, one.measure
+        q, event = kinds[one.measure]
+        mask = masks[one.group]
+        assert one.n == mask.sum()
+        assert one.effect == pytest.approx(event(labels)[mask].mean() - q[mask].mean(), abs=1e-12)
+        assert one.pvalue == pytest.approx(np.mean(scores[key] >= scores[key][0] - 1e-9))
+        assert one.adjusted_pvalue == pytest.approx(adjusted[key])
+    assert result.pvalue == pytest.approx(min(adjusted.values()))
+
+
+def test_a_group_explains_those_above_and_below_it() -> None:
+    probs, labels, groups = world(n=3000, shift=0.3)
+    groups = groups | {"day": np.arange(3000) % 3}
+    result = cr.audit(probs, labels, groups=groups, depth=3, n_resamples=199, rng=1)
+    assert [one.group for one in result.findings] == ["sex F, site B"]
+    others = {one.group: one.explained_by for one in result.rejected if one not in result.findings}
+    assert {"sex F", "site B", "sex F, site B, day 0"} <= set(others)  # two larger ones, one inside
+    assert set(others.values()) == {"sex F, site B"}
+    assert "sex F, site B" in str(result)
+    assert result.verdict() == "conflict"
+
+
+def test_what_is_off_everywhere_is_told_of_all_rows() -> None:
+    probs, labels, groups = world(n=3000)
+    sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    result = cr.audit(sharper, labels, groups=groups, n_resamples=199, rng=1)
+    assert [(one.group, one.measure) for one in result.findings] == [("all rows", "confidence")]
+    assert "too sure by" in result.findings[0].words
+
+
+def test_chunks_and_torch_give_the_same_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    probs, labels, groups = world(shift=0.2)
+    settings: dict[str, Any] = {"n_resamples": 49, "rng": 2}
+    once = cr.audit(probs, labels, groups=groups, **settings)
+    pieces = cr.audit(cr.scan(probs, labels, chunk_rows=101), groups=groups, **settings)
+    tensor = cr.audit(torch.asarray(probs), torch.asarray(labels), groups=groups, **settings)
+    for other in (pieces, tensor):
+        assert [one.adjusted_pvalue for one in other.groups] == [one.adjusted_pvalue for one in once.groups]
+        assert [one.effect for one in other.groups] == pytest.approx([one.effect for one in once.groups])
+
+
+def test_groups_of_files_in_chunks_are_gathered() -> None:
+    probs, labels, groups = world(shift=0.2)
+    pieces = cr.scan(probs, labels, groups=groups["site"], chunk_rows=200)
+    found = cr.audit(pieces, n_resamples=19, rng=2)
+    whole = cr.audit(probs, labels, groups=groups["site"], n_resamples=19, rng=2)
+    assert [one.group for one in found.groups] == [one.group for one in whole.groups]
+    assert {one.group for one in found.groups} == {"all rows", "group A", "group B", "group C"}
+
+
+def test_dask_arrays_give_the_same_pvalues() -> None:
+    dask = pytest.importorskip("dask.array")
+    probs, labels, groups = world(shift=0.2)
+    rows = cr.scan(dask.from_array(probs, chunks=(250, 2)), labels, engine="serial")
+    found = cr.audit(rows, groups=groups, n_resamples=19, rng=2)
+    whole = cr.audit(probs, labels, groups=groups, n_resamples=19, rng=2)
+    assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in whole.groups]
+
+
+@pytest.mark.parametrize("n_clusters", [8, 60])
+def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
+    probs, labels, groups = world(n=240, shift=0.2)
+    clusters = np.arange(240) % n_clusters
+    result = cr.audit(
+        probs, labels, groups=groups, clusters=clusters, measures=["classes"], n_resamples=29, rng=5
+    )
+    uniform = Uniforms(tuple(result.settings["seed"]), Stream.SIGNS).block(slice(0, 29), slice(0, n_clusters))
+    signs = np.where(uniform < 0.5, -1.0, 1.0) if n_clusters >= 12 else WEBB[(6 * uniform).astype(int)]
+    residual, criticals = labels - probs[:, 1], []
+    for name, mask in every_group(groups).items():
+        sums = np.bincount(clusters[mask], weights=residual[mask], minlength=n_clusters)
+        values = np.abs(np.concatenate([[sums.sum()], signs @ sums])) / np.sqrt((sums**2).sum())
+        (one,) = (one for one in result.groups if one.group == name)
+        assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
+        here = np.unique(clusters[mask])
+        apart = sums[here] - np.bincount(clusters[mask])[here] * one.effect
+        spread = np.sqrt((apart**2).sum() * len(here) / (len(here) - 1)) / mask.sum()
+        criticals.append((one.high - one.effect) / spread)
+    assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)  # one score for all groups
+    assert result.n_clusters == n_clusters
+
+
+def test_few_clusters_cannot_tell() -> None:
+    probs, labels, groups = world(n=200)
+    result = cr.audit(probs, labels, groups=groups, clusters=np.arange(200) % 2, n_resamples=99, rng=0)
+    assert result.smallest_pvalue == pytest.approx(2 / 36)  # six points, two clusters
+    assert result.verdict() == "cannot tell"
+
+
+def test_sets_hold_every_truth_inside_them() -> None:
+    probs, _, groups = world(n=900)
+    rng = np.random.default_rng(0)
+    p = probs[:, 1]
+    bounds = np.clip(np.stack([p - 0.1, p + 0.1]), 0, 1)
+    sets = cr.Intervals(
+        np.stack([1 - bounds[1], bounds[0]], axis=1), np.stack([1 - bounds[0], bounds[1]], axis=1)
+    )
+    labels = (rng.random(900) < bounds[1]).astype(int)  # the upper end everywhere: still inside
+    inside = cr.audit(sets, labels, groups=groups, n_resamples=199, rng=1)
+    assert inside.verdict() == "no conflict found"
+    assert inside.measures == ("confidence above", "confidence below", "class 1 above", "class 1 below")
+    beyond = (rng.random(900) < np.clip(p + 0.3 * (groups["site"] == "A"), 0, 1)).astype(int)
+    found = cr.audit(sets, beyond, groups=groups, n_resamples=199, rng=1).findings[0]
+    assert (found.group, found.measure) == ("site A", "class 1 above")
+    assert found.expected == pytest.approx(bounds[1][groups["site"] == "A"].mean())
+    below = (rng.random(900) < np.clip(p - 0.3 * (groups["site"] == "A"), 0, 1)).astype(int)
+    under = cr.audit(sets, below, groups=groups, n_resamples=199, rng=1).findings[0]
+    assert (under.group, under.measure) == ("site A", "class 1 below")
+    assert under.effect < 0
+    assert "at least" in under.words
+
+
+def test_ensembles_are_sets_where_asked() -> None:
+    probs, labels, groups = world(shift=0.4)
+    members = np.clip(probs[:, None, :] + np.array([[-0.05, 0.05], [0.05, -0.05]]), 0, 1)
+    members /= members.sum(axis=2, keepdims=True)
+    mean = cr.audit(members, labels, groups=groups, n_resamples=49, rng=1)
+    sets = cr.audit(members, labels, groups=groups, n_resamples=99, hypothesis="set", rng=1)
+    assert mean.measures == ("confidence", "class 1")
+    assert sets.pvalue >= mean.pvalue
+    with pytest.raises(cr.UnsupportedError, match="needs predictions that are sets"):
+        cr.audit(probs, labels, groups=groups, hypothesis="set")
+    with pytest.raises(cr.UnsupportedError, match="law of whole clusters"):
+        cr.audit(members, labels, groups=groups, hypothesis="set", clusters=np.arange(len(labels)))
+
+
+def test_real_values_are_measured_by_rank_and_coverage() -> None:
+    rng = np.random.default_rng(1)
+    n = 800
+    site = rng.choice(["A", "B"], n)
+    mean = rng.normal(size=n)
+    labels = mean + rng.normal(size=n) * np.where(site == "B", 2.0, 1.0)
+    settings: dict[str, Any] = {"groups": {"site": site}, "n_resamples": 99, "rng": 0}
+    gaussian = cr.audit(cr.Gaussian(mean, np.ones(n)), labels, **settings)
+    found = gaussian.findings[0]
+    assert (found.group, found.measure, found.expected) == ("site B", "coverage", pytest.approx(0.9))
+    inside = np.abs(labels - mean)[site == "B"] <= 1.6448536269514722  # the 95 % quantile
+    assert found.observed == pytest.approx(inside.mean())
+    rank = next(one for one in gaussian.groups if (one.group, one.measure) == ("all rows", "rank"))
+    assert rank.observed == pytest.approx(float(np.mean(cr.Gaussian(mean, np.ones(n)).cdf(labels))))
+    quantiles = mean[:, None] + np.array([-1.6448536269514722, 0.0, 1.6448536269514722])
+    coarse = cr.audit(cr.Quantiles(quantiles, [0.05, 0.5, 0.95]), labels, **settings)
+    assert coarse.findings[0].observed == pytest.approx(inside.mean())
+    draws = cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 39))), labels, **settings)
+    assert draws.findings[0].group == "site B"
+    few = cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 3))), labels, **settings)
+    assert any("coverage tells nothing" in note for note in few.notes)
+
+
+def test_equal_numbers_of_a_pool_share_their_middle() -> None:
+    # 2 lies at place 1.5 / 4, the two 5s fill places 1 to 3 with middle 2 / 4, 9 lies at 3.5 / 4
+    assert _middle_ranks(np.array([[5.0, 2.0, 9.0, 5.0]])).tolist() == [[0.5, 0.125, 0.875, 0.5]]
+
+
+def test_normal_scores_are_signed_roots_of_deviances() -> None:
+    # a Poisson count of mean 2 with 5 events: z = 3 / sqrt 2, skewness 1 / sqrt 2
+    expected = np.sqrt(2 * (5 * np.log(5 / 2) - 3))
+    assert normal_scores(np.array([3 / np.sqrt(2)]), np.array([1 / np.sqrt(2)])) == pytest.approx(expected)
+    # one event where 0.001 were expected is about as rare as a normal number beyond 3.1
+    rare = normal_scores(np.array([0.999 / np.sqrt(0.001)]), np.array([1 / np.sqrt(0.001)]))
+    assert 3.0 < rare[0] < 3.5
+    z = np.linspace(-9.0, 9.0, 401)
+    for skewness in (-0.8, -1e-5, 0.0, 0.3, 5.0):
+        scores = normal_scores(z, np.full(401, skewness))
+        assert (np.diff(scores) > 0).all()
+        assert np.abs(np.diff(scores)).max() < 0.2  # no jump between the branches
+        assert normal_scores(-z, np.full(401, -skewness)) == pytest.approx(-scores)  # the mirror image
+
+
+@pytest.mark.parametrize("score", [2.5, -3.5])
+def test_normal_scores_turn_back(score: float) -> None:
+    skewness = np.array([0.0, 0.5, -0.8, 30.0])
+    own = standardised(np.array(score), skewness)
+    assert normal_scores(own, skewness) == pytest.approx(np.full(4, score))
+    assert own[0] == pytest.approx(score)
+
+
+def test_a_label_that_cannot_happen_is_a_conflict() -> None:
+    probs = np.tile([1.0, 0.0], (100, 1))
+    labels = np.zeros(100, dtype=int)
+    assert cr.audit(probs, labels, groups=np.arange(100) % 2, n_resamples=19).pvalue == 1.0
+    labels[0] = 1
+    found = cr.audit(probs, labels, groups=np.arange(100) % 2, n_resamples=19)
+    assert found.pvalue == 0.05  # 1 / 20: beyond all replicates
+
+
+def test_a_lattice_cuts_joins_and_names() -> None:
+    age = np.arange(100.0)
+    kind = np.array(["a"] * 50 + ["b"] * 47 + ["c", "d", "e"])
+    seen = np.array([1.0, np.nan] * 50)
+    lattice = lattice_of({"age": age, "kind": kind, "seen": seen}, 100, depth=1, n_quantiles=2, min_size=5)
+    sizes = dict(zip(lattice.names, lattice.sizes.tolist(), strict=True))
+    assert sizes == {
+        "all rows": 100,
+        "age 0 to 49": 50,
+        "age 50 to 99": 50,
+        "kind a": 50,
+        "kind b": 47,
+        "seen 1": 50,
+        "seen missing": 50,
+    }
+    assert lattice.notes == (
+        "age is cut at its quantiles: 0 to 49; 50 to 99",
+        "kind: 3 levels with fewer than 5 rows are joined: c, d, e",
+        "seen: 50 missing entries form a level of their own",
+        "1 group with fewer than 5 rows left out",
+    )
+    assert (lattice.membership @ np.bincount(lattice.cells)).tolist() == lattice.sizes.tolist()
+
+
+def test_the_same_rows_are_one_group() -> None:
+    lattice = lattice_of(
+        {"a": np.repeat(["x", "y"], 50), "b": np.repeat(["u", "v"], 50)},
+        100,
+        depth=2,
+        n_quantiles=4,
+        min_size=1,
+    )
+    assert lattice.names == ("all rows", "a x", "a y", "b u", "b v")  # a x, b u has the rows of a x
+
+
+def test_frames_bring_their_names_and_order() -> None:
+    pandas = pytest.importorskip("pandas")
+    probs, labels, groups = world(n=100)
+    frame = pandas.DataFrame(groups)
+    found = cr.audit(probs, labels, groups=frame, n_resamples=19, rng=0)
+    assert found.attributes == ("sex", "site")
+    names = [f"row {i}" for i in range(100)]
+    predicted = pandas.DataFrame(probs, columns=["no", "yes"], index=names)
+    shuffled = frame.set_axis(names).iloc[::-1]
+    words = np.array(["no", "yes"])[labels]
+    joined = cr.audit(predicted, words, groups=shuffled, n_resamples=19, rng=0)
+    assert [one.effect for one in joined.groups] == pytest.approx([one.effect for one in found.groups])
+
+
+def test_tables_have_one_row_per_group_and_measure() -> None:
+    probs, labels, groups = world(n=300, shift=0.4)
+    result = cr.audit(probs, labels, groups=groups, n_resamples=99, rng=0)
+    assert len(result.table()) == len(result.groups)
+    assert [row["group"] for row in result.table("findings")] == [one.group for one in result.findings]
+    assert result.to_dict()["type"] == "AuditResult"
+    one = result.groups[0]
+    assert one.low <= one.effect <= one.high
+    assert 0 < one.detectable <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"groups": None}, "must be given where the rows do not bring them"),
+        ({"groups": "sex"}, "must be a table, a mapping"),
+        ({"groups": {}}, "must have at least one attribute"),
+        ({"groups": np.zeros(3)}, r"must have one entry per prediction \(100\)"),
+        ({"measures": ["rank"]}, "a measure of classes"),
+        ({"measures": "confidence"}, "must be a sequence"),
+        ({"measures": []}, "must name at least one"),
+        ({"clusters": np.zeros(3)}, "must have one entry per prediction"),
+        ({"depth": 0}, "depth"),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings: dict[str, Any], words: str) -> None:
+    probs, labels, groups = world(n=100)
+    with pytest.raises(cr.CrediblyError, match=words):
+        cr.audit(probs, labels, **({"groups": groups} | settings))
+
+
+def test_weights_are_refused() -> None:
+    probs, labels, groups = world(n=100)
+    rows = cr.scan(probs, labels, sample_weight=np.ones(100))
+    with pytest.raises(cr.UnsupportedError, match="counts every instance once"):
+        cr.audit(rows, groups=groups)

@@ -1,0 +1,237 @@
+"""Recalibrations of real values: scales recovered, exact coverage, files, refusals, report and headline."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+
+import credibly as cr
+from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.predictions.quantiles import in_common_terms
+from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.reals import centre_of, scaled
+from recalibrations import narrow, real_kinds
+
+MEAN, FEATURES, LABELS = narrow(600)
+KINDS = real_kinds(MEAN)
+
+
+def brute_scale(predictions, labels) -> float:
+    """The best scale on a fine grid, by the CRPS of the scaled predictions themselves."""
+    grid = np.exp(np.linspace(0.0, 1.0, 101))
+    losses = [float(cr.crps(scaled(predictions, float(one)), labels)) for one in grid]
+    return float(grid[int(np.argmin(losses))])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_scale_minimises_the_crps(kind: str) -> None:
+    some, labels = KINDS[kind][:60], LABELS[:60]
+    found = cr.recalibrate.SpreadScaling().fit(some, labels)
+    assert found.scale == pytest.approx(brute_scale(some, labels), rel=0.011)  # grid steps of 1 %
+    after = float(cr.crps(scaled(some, float(found.scale)), labels))
+    assert found.convergence.loss_after == pytest.approx(after, rel=1e-9)
+    assert found.convergence.loss_before == pytest.approx(float(cr.crps(some, labels)), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scaling_keeps_the_kind_and_the_centre(kind: str) -> None:
+    given = KINDS[kind]
+    made = cr.recalibrate.SpreadScaling().fit(given[:500], LABELS[:500]).apply(given[500:])
+    assert type(made) is type(given)
+    assert np.allclose(centre_of(made), centre_of(given[500:]), atol=1e-12)
+    wide, before = (np.diff(one.quantile([0.25, 0.75])) for one in (made, given[500:]))
+    ratio = float(np.median(wide / before))
+    assert 1.3 < ratio < 1.9  # labels have about 1.6 times the spread
+
+
+def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
+    given = KINDS["Gaussian"]
+    groups = np.where(FEATURES[:, 0] > 0, "high", "low")
+    groups[:5] = "rare"
+    found = cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups)
+    one = cr.recalibrate.SpreadScaling().fit(given[groups == "high"], LABELS[groups == "high"])
+    assert found.scales["high"] == pytest.approx(one.scale, rel=1e-6)
+    assert found.scales["rare"] == found.scale  # five instances are too few for a scale of their own
+    assert found.scales["low"] < found.scale < found.scales["high"]
+    again = cr.recalibrate.load(found.save(tmp_path / "groups.json"))
+    first, second = (method.apply(given[10:50], groups=groups[10:50]) for method in (found, again))
+    assert np.array_equal(first.std, second.std)
+    with pytest.raises(cr.InputError, match="must be among the 3 of the fit; got 'other'"):
+        found.apply(given[:2], groups=["other", "low"])
+    with pytest.raises(cr.InputError, match="must be given: the fit had some"):
+        found.apply(given[:2])
+    with pytest.raises(cr.InputError, match="must be given to a scale"):
+        cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS)
+    with pytest.raises(cr.InputError, match="uses no groups"):
+        cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
+    with pytest.raises(cr.InputError, match="one entry per prediction"):
+        cr.recalibrate.SpreadScaling(by="groups").fit(given, LABELS, groups=groups[:7])
+    damaged = json.loads((tmp_path / "groups.json").read_text())
+    damaged["learned"]["scales"]["low"] = -1.0
+    (tmp_path / "damaged.json").write_text(json.dumps(damaged))
+    with pytest.raises(cr.FileError, match="a number above 0 per group"):
+        cr.recalibrate.load(tmp_path / "damaged.json")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_scale_learned_from_features_follows_them(kind: str) -> None:
+    found = cr.recalibrate.SpreadScaling(by="features", penalty=0.0).fit(
+        KINDS[kind], LABELS, features=FEATURES
+    )
+    assert found.coefficients[0] / found.spread[0] == pytest.approx(0.4, abs=0.12)  # as the labels were made
+    assert found.coefficients[1] == pytest.approx(0.0, abs=0.12)
+    held_back = cr.recalibrate.SpreadScaling(by="features", penalty=100.0)
+    held_back.fit(KINDS[kind], LABELS, features=FEATURES)
+    assert np.abs(held_back.coefficients).max() < 0.02
+
+
+def test_shares_of_levels_are_their_own_isotonic_regression() -> None:
+    given = KINDS["Gaussian"]
+    found = cr.recalibrate.IsotonicRecalibration().fit(given[:200], LABELS[:200])
+    level = np.sort(given[:200].cdf(LABELS[:200]))
+    share = np.arange(1, 201) / 201
+    assert np.array_equal(found.before[1:-1], level)
+    assert np.allclose(found.after[1:-1], isotonic_regression(share).x, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_isotonic_levels_are_uniform_on_the_data_of_the_fit(kind: str) -> None:
+    found = cr.recalibrate.IsotonicRecalibration().fit(KINDS[kind], LABELS)
+    with pytest.warns(UserWarning, match="fitted on"):
+        made = found.apply(KINDS[kind])
+    levels = np.asarray(made.levels)
+    shares = (LABELS[:, None] <= made.values).mean(axis=0)
+    assert np.abs(shares - levels).max() <= 0.01  # straight lines between the points of R
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shifted_quantiles_have_the_ranks_they_promise(kind: str) -> None:
+    found = cr.recalibrate.QuantileShift().fit(KINDS[kind][:99], LABELS[:99])
+    with pytest.warns(UserWarning, match="fitted on"):
+        made = found.apply(KINDS[kind][:99])
+    below = (LABELS[:99, None] < made.values - 1e-9).sum(axis=0)
+    if not any("crossed" in note for note in made.notes):
+        expected = np.round(100 * found.at)  # ranks l (n + 1) of 99 labels: the label itself is not below
+        assert np.array_equal(below + 1, expected)
+
+
+def test_coverage_after_a_shift_is_exact_on_average() -> None:
+    """Over draws of both parts: an interval of 80 % from 19 labels holds (18 - 2) / 20 = 0.8 exactly."""
+    rng = np.random.default_rng(5)
+    inside = []
+    for _ in range(100):
+        labels = rng.exponential(size=24)
+        biased = cr.Quantiles(np.tile([-3.0, 7.0], (24, 1)), [0.1, 0.9])
+        made = cr.recalibrate.QuantileShift().fit(biased[:19], labels[:19]).apply(biased[19:])
+        inside.append(np.mean((labels[19:] >= made.values[:, 0]) & (labels[19:] <= made.values[:, 1])))
+    assert np.mean(inside) == pytest.approx(0.8, abs=3 * np.std(inside) / 10)
+
+
+def test_refusals_name_the_remedy() -> None:
+    few = cr.Quantiles(np.tile([0.0, 1.0], (30, 1)), [0.1, 0.9])
+    point = cr.Gaussian(np.zeros(30), np.ones(30))
+    labels = np.random.default_rng(0).normal(size=30)
+    with pytest.raises(cr.UnsupportedError, match=r"level 0.01 needs at least 99 instances"):
+        cr.recalibrate.QuantileShift(levels=100).fit(point, labels)
+    with pytest.raises(cr.UnsupportedError, match=r"at most 0.05 apart"):
+        cr.recalibrate.IsotonicRecalibration().fit(few, labels)
+    with pytest.raises(cr.UnsupportedError, match="at least two draws"):
+        cr.recalibrate.IsotonicRecalibration().fit(cr.Samples(labels[:, None], member_axis=1), labels)
+    with pytest.raises(cr.UnsupportedError, match="needs predictions with a spread"):
+        cr.recalibrate.SpreadScaling().fit(cr.Samples(np.ones((30, 4))), labels)
+    with pytest.raises(cr.UnsupportedError, match="the CRPS still falls"):
+        cr.recalibrate.SpreadScaling().fit(point, np.zeros(30))
+    with pytest.raises(cr.InputTypeError, match=r"class predictions; got Gaussian.*SpreadScaling"):
+        cr.recalibrate.TemperatureScaling().fit(point, labels)
+    with pytest.raises(cr.InputTypeError, match=r"Gaussian, Samples and Quantiles.*got Point"):
+        cr.recalibrate.SpreadScaling().fit(np.full((30, 2), 0.5), np.zeros(30, dtype=int))
+    shift = cr.recalibrate.QuantileShift().fit(few, labels)
+    with pytest.raises(cr.InputError, match="the 2 levels of the fit; got 3"):
+        shift.apply(cr.Quantiles([[0.0, 1.0, 2.0]], [0.1, 0.5, 0.9]))
+    with pytest.raises(cr.InputTypeError, match="probabilities of classes"):
+        shift.predict_proba(few)
+    with pytest.raises(cr.InputError, match="names joined by"):
+        named_recalibration("scaling")
+
+
+def test_a_damaged_map_is_not_loaded(tmp_path) -> None:
+    found = cr.recalibrate.IsotonicRecalibration().fit(KINDS["Gaussian"], LABELS)
+    values = found.to_dict()
+    values["learned"]["after"][3] = 2.0
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(cr.FileError, match="increase from 0 to 1 as 'after'"):
+        cr.recalibrate.load(path)
+
+
+def test_predictions_of_several_kinds_are_scored_in_the_same_terms() -> None:
+    one, draws, quantiles = KINDS["Gaussian"], KINDS["Samples"], KINDS["Quantiles"]
+    same, note = in_common_terms([one, draws])
+    assert same == [one, draws]
+    assert note is None
+    both, note = in_common_terms([one, quantiles])
+    assert np.allclose(both[0].values, quantiles.values)
+    assert "19 levels" in note
+    fewer = cr.Quantiles(quantiles.quantile([0.05, 0.5]), [0.05, 0.5])
+    shared, _ = in_common_terms([quantiles, fewer])
+    assert np.allclose(shared[0].levels, [0.05, 0.5])
+    odd = cr.Quantiles(one.quantile([0.33]), [0.33])
+    with pytest.raises(cr.UnsupportedError, match="must share a level"):
+        in_common_terms([fewer, odd])
+
+
+@pytest.mark.parametrize("kind", ["Gaussian", "Quantiles"])
+def test_the_report_compares_methods_in_the_same_terms(kind: str) -> None:
+    report = cr.recalibration_report(KINDS[kind], LABELS, cv=3, n_resamples=39)
+    assert list(report.methods) == ["scale", "isotonic", "shift"]
+    before = {one.changes["crps"].before.value for one in report.methods.values()}
+    assert len(before) == 1  # quantiles of 19 levels, which all methods have
+    for one in report.methods.values():
+        assert one.changes["crps"].difference.interval()[1] < 0
+        assert abs(one.changes["picp"].after.value - 0.9) < abs(one.changes["picp"].before.value - 0.9)
+        assert one.changes["picp"].test_before.pvalue == 2 / 40
+        assert one.curve.pvalue > report.curve.pvalue
+    assert report.best() in report.methods
+    assert "between stated and observed coverage" in RecalibratedCurvesDisplay(report).finding
+    assert RecalibratedCurvesDisplay(report).table().columns == ("curve", "level", "observed")
+    assert RecalibrationChangesDisplay(report).finding.startswith("CRPS")
+    assert report.plot(kind="curves").get_xlabel() == "stated coverage"
+    cut = cr.recalibration_report(KINDS[kind], LABELS, ["scale"], cv=3, n_resamples=0)
+    assert cut.curve is None
+    assert cut.methods["scale"].changes["picp"].test_after is None
+
+
+def test_groups_and_features_reach_the_methods_of_a_report() -> None:
+    groups = np.where(FEATURES[:, 0] > 0, "high", "low")
+    report = cr.recalibration_report(
+        KINDS["Gaussian"],
+        LABELS,
+        ["scale", "scale_by_group", cr.recalibrate.SpreadScaling(by="features")],
+        features=FEATURES,
+        groups=groups,
+        n_resamples=0,
+    )
+    after = {name: one.changes["crps"].after.value for name, one in report.methods.items()}
+    assert after["scale_by_features"] < after["scale_by_group"] < after["scale"]
+
+
+def test_the_headline_says_what_a_scale_would_do() -> None:
+    found = cr.evaluate(KINDS["Gaussian"], LABELS, statistics=["crps", "picp"], n_resamples=99)
+    assert found.headline.remedy.startswith("A scale of 1.")
+    assert "fitted on held-out folds, would bring 90 % intervals from" in found.headline.remedy
+    assert '"scale"' in found.headline.steps[0][1]
+    right = cr.evaluate(KINDS["Gaussian"], MEAN, statistics=["crps"], n_resamples=99, recalibrate=[])
+    assert right.recalibration is None
+    assert right.headline.remedy == ""
+
+
+def test_the_map_of_a_bias_helps_where_a_scale_does_not() -> None:
+    rng = np.random.default_rng(3)
+    labels = MEAN + 2.0 + rng.normal(size=600)
+    report = cr.recalibration_report(KINDS["Gaussian"], labels, cv=3, n_resamples=0)
+    assert report.best() in ("isotonic", "shift")
+    gains = {name: one.changes["crps"].difference.value for name, one in report.methods.items()}
+    assert gains["isotonic"] < 3 * gains["scale"]
