@@ -236,7 +236,33 @@ def kernel_errors_of_reals(n: int) -> Callable[[int], Numbers]:
     return run
 
 
+def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
+    """Intervals that claim 90 % and miss a share of the labels, more of them where a feature is large."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([11, seed])
+        features, width = rng.normal(size=(n, 2)), rng.uniform(1, 2, size=n)
+        miss = rng.random(n) < np.where(features[:, 0] > 0, 0.1 + missed, 0.1 - missed)
+        labels = np.where(miss, 3.0, 0.0)
+        found = cr.hypotests.set_coverage(
+            (-width, width), labels, claimed=0.9, features=features, n_resamples=REPLICATES, rng=seed
+        )
+        assert found.features_pvalue is not None
+        assert found.slab is not None
+        return {
+            "marginal": found.pvalue,
+            "by size": found.by_size.pvalue,
+            "features": found.features_pvalue,
+            "worst slab": found.slab.pvalue,
+        }
+
+    return run
+
+
 REAL_ROWS = [
+    Row("set_coverage", "90 % as claimed, n = 100", "null", claimed_coverage(100, 0.0), True, few=8),
+    Row("set_coverage", "90 % as claimed, n = 400", "null", claimed_coverage(400, 0.0), True, few=8),
+    Row("set_coverage", "90 % on average only", "alternative", claimed_coverage(400, 0.1), few=8),
     Row("spread_curve", "calibrated Gaussians", "interval", spread_bands, True),
     Row("calibration_test", "skce of real values, n = 100", "null", kernel_errors_of_reals(100), few=8),
     Row("calibration_test", "skce of real values, n = 400", "null", kernel_errors_of_reals(400), few=4),

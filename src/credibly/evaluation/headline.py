@@ -381,7 +381,7 @@ def _credal_answer(credal: CredalParts, question: str, work: Work) -> Answer:
 
 
 def _rater_question(work: Work) -> tuple[Answer, ...]:
-    """Say whose loss it is, where several people labelled."""
+    """Say how much of the loss is the model's, where several people labelled."""
     raters = work.found.get("raters")
     if raters is None:
         return ()
@@ -395,10 +395,11 @@ def _rater_question(work: Work) -> tuple[Answer, ...]:
     return (
         Answer(
             "raters",
-            "Whose loss is it?",
+            "How much of the loss is the model's own?",
             word,
-            f"Of the squared loss {shown(total)}, {100 * (1 - share):.0f} % is disagreement between raters, "
-            f"which no model can remove; {100 * share:.0f} % is the model's own.",
+            f"{100 * share:.0f} % of the squared loss of {shown(total)} is the model's own"
+            f"{', more than chance explains' if word == 'conflict' else ''}. The other "
+            f"{100 * (1 - share):.0f} % is disagreement between raters, which no model can remove.",
         ),
     )
 

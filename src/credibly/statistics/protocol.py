@@ -66,6 +66,8 @@ class Traits:
         Whether listing all data twice leaves the value unchanged.
     range : tuple of float or None
         Smallest and largest possible value, infinite where there is no limit; None where both are not known.
+    ordered : bool
+        Whether the order of the classes matters; elsewhere they may be renamed.
     """
 
     reduction: Literal["sum", "pairwise", "smoother", "opaque"]
@@ -75,6 +77,7 @@ class Traits:
     multiplicities: bool
     duplicate_invariant: bool
     range: tuple[float, float] | None = None
+    ordered: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
